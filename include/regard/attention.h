@@ -27,28 +27,29 @@ enum class CausalAlignment { end, start };
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  std::int64_t window =
-      0;               // > 0: only keys less than `window` positions from the query; must not be negative
-  float scale = 0.0f;  // 0: 1 / √head_dim; finite
-  // 0 if there is none; > 0: scores become cap · tanh(score / cap), before bias and mask
+  std::int64_t window = 0;  // if above 0, only keys less than `window` positions from the query are visible;
+                            // must not be negative
+  float scale = 0.0f;  // default (0): 1 / √head_dim; must be finite
+  // 0 disables it. Above 0, scores become cap · tanh(score / cap), before bias and mask.
   float softcap = 0.0f;
-  // Either may be undefined. Shape [batch or 1, heads or 1, queries, keys], contiguous; if both are given,
-  // they must have the same shape. Mask (DType::boolean or u8): true = may attend.
+  // Optional mask and bias, with shape [batch or 1, heads or 1, queries, keys], contiguous. If both are
+  // given, they must have the same shape. In the mask (DType::boolean or u8), true means that the query may
+  // attend to the key.
   Tensor mask = {};
-  Tensor bias = {};  // f32, added to the scores
+  Tensor bias = {};  // f32; added to the scores
 };
 
-// q [batch, heads, queries, head_dim], k [batch, kv_heads, keys, head_dim], v [batch, kv_heads, keys,
-// value_dim], all f32 and contiguous; heads is a multiple of kv_heads. Returns [batch, heads, queries,
-// value_dim]. A query that may attend to no key gets zeros. head_dim and kv_heads are at least 1; every other
-// size may be 0. Throws usage if shapes, dtypes or options are invalid or a tensor is undefined. NaN in a
-// query, key or value propagates to the outputs that use it. Results are bit-identical for any number of
-// threads and regardless of what else is in the batch.
+// Compute attention of q [batch, heads, queries, head_dim] over k [batch, kv_heads, keys, head_dim] and v
+// [batch, kv_heads, keys, value_dim]. All are f32 and contiguous; heads is a multiple of kv_heads. Returns
+// [batch, heads, queries, value_dim]. A query that may attend to no key gets zeros. head_dim and kv_heads
+// are at least 1; every other size may be 0. Throws usage if shapes, dtypes or options are invalid or a
+// tensor is undefined. NaN in a query, key or value propagates to the outputs that use it. Results are
+// bit-identical for any number of threads and regardless of what else is in the batch.
 REGARD_API Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                             const AttentionOptions& options = {});
 
-// Return the weights [batch, heads, queries, keys]. Rows sum to one, or to zero if no key may be attended to.
-// Throws as attention() does.
+// Return the weights [batch, heads, queries, keys]. Rows sum to one, or to zero for a query that may attend
+// to no key. Throws as attention() does.
 REGARD_API Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 struct AttentionGradients {

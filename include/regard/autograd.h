@@ -22,8 +22,8 @@ namespace regard {
 
 struct Variable;
 
-// A node of the tape: a parameter (valid as long as the learner) or an intermediate (valid until the next
-// begin()).
+// A node of the tape: a parameter (valid during the lifetime of the learner) or an intermediate value (valid
+// until the next begin()).
 using Value = Variable*;
 
 // Tensors are f32. Functions throw usage if shapes or dtypes do not match, a Value is null, or the Learner
@@ -40,34 +40,36 @@ class REGARD_API Learner {
   // Add a trainable matrix or vector, copied from `initial`. Throws usage if the name is taken.
   Value parameter(const std::string& name, const Tensor& initial);
 
-  void begin();  // discard every intermediate
+  void begin();  // discard all intermediate values
 
-  // Intermediates. Matrices [rows, columns] unless stated otherwise. A constant has no gradient; it shares
-  // the memory of `value` and is kept until the next begin().
+  // Functions for intermediate values. They are matrices [rows, columns] unless stated otherwise. A constant
+  // has no gradient; it shares the memory of `value` and is kept until the next begin().
   Value constant(const Tensor& value);
-  Value embedding(Value table, std::span<const std::int32_t> ids);  // rows of table [n, d] → [ids, d]
+  Value embedding(Value table, std::span<const std::int32_t> ids);  // selects rows of table [n, d] → [ids, d]
   Value linear(Value x, Value weight, Value bias = nullptr);        // x [m, k] · weightᵀ [n, k] + bias [n]
   Value add(Value a, Value b);
   Value scale(Value x, float factor);
   Value relu(Value x);
   Value softmax(Value x);
-  // Normalise each row; gain, bias [columns], or nullptr for 1 and 0; ε = 1e-5.
+  // Normalise each row. gain, bias [columns]; nullptr means 1 and 0; ε = 1e-5.
   Value layer_norm(Value x, Value gain = nullptr, Value bias = nullptr);
-  // One sequence: q [queries, d], k [keys, d], v [keys, e] → [queries, e], scaled by 1 / √(d / heads). Head h
-  // uses columns h · d / heads to (h + 1) · d / heads; the outputs of the heads are concatenated by columns.
+  // Attention within one sequence: q [queries, d], k [keys, d], v [keys, e] → [queries, e], scaled by 1 /
+  // √(d / heads). Head h uses columns h · d / heads to (h + 1) · d / heads; the outputs of the heads are
+  // concatenated by columns.
   Value attention(Value q, Value k, Value v, bool causal = false, std::int64_t heads = 1);
 
-  // Losses: scalars, means over all elements (squared error) or over the rows whose target is not −100
-  // (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if there are no targets,
-  // invalid_input for a target that is not a column.
+  // Losses. The result is a scalar: the mean over all elements (squared error), or over the rows with a
+  // target other than −100 (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if
+  // there are no targets, invalid_input for a target that is not a column.
   Value cross_entropy(Value logits, std::span<const std::int32_t> targets);
   Value squared_error(Value x, const Tensor& target);
 
   const Tensor& value(Value node) const;
-  const Tensor& gradient(Value node) const;  // after backward(); undefined if the loss does not depend on it
+  // valid after backward(); undefined if the loss does not depend on the node
+  const Tensor& gradient(Value node) const;
 
-  // Back-propagate from a scalar. Clears the gradients of the parameters first. May be called once after each
-  // begin(); throws usage the second time.
+  // Back-propagate from a scalar. Clears the gradients of the parameters first. May be called once after
+  // each begin(); a second call throws usage.
   void backward(Value loss);
   // Call backward(), unless it was already called with this loss since begin(), then take one AdamW step (β
   // 0.9 and 0.999, ε 1e-8, no weight decay) on every parameter. Returns the loss. Throws numeric if the loss

@@ -59,7 +59,7 @@ class REGARD_API Error : public std::exception {
   Error(ErrorKind kind, std::string message);
   Error(ErrorKind kind, std::string message, Place place);
 
-  // Each returns *this so that an error can be built in one expression:
+  // Each function returns *this, so that an error can be built in one expression:
   //   throw Error(ErrorKind::bad_file, "vocabulary has a hole").at({path}).found("id 7 missing")
   //       .expected("ids 0 to 99").remedy("train the tokenizer again");
   Error& at(Place place);
@@ -94,10 +94,10 @@ REGARD_API Error input_error(std::string message);                   // invalid_
 REGARD_API Error file_error(std::string file, std::string message);  // bad_file
 REGARD_API Error cancelled_error(std::string message);
 REGARD_API Error resource_error(std::string message);  // resource_exhausted
-// resource_exhausted; `bytes`: size of the refused allocation
+// Error of kind resource_exhausted; `bytes`: size of the refused allocation
 REGARD_API Error out_of_memory(std::uint64_t bytes);
 
-// Return the exception that is being handled as an Error; to be called within a catch block. std::bad_alloc
+// Return the exception that is being handled as an Error. Call it within a catch block. std::bad_alloc
 // becomes resource_exhausted; std::system_error becomes resource_exhausted or io, by its code; every other
 // exception becomes internal.
 REGARD_API Error caught_error();

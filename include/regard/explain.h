@@ -15,21 +15,21 @@ struct ExplainInput {
   std::vector<std::string> tokens = {};  // [length]
   Tensor vectors = {};                   // [length, size]
   std::string source = {};               // description of the origin of the vectors
-  // Projections [size, head_dim]. Default (undefined): random matrices; ExplainOptions has their head_dim and
-  // seed.
+  // Projections [size, head_dim]. Default (undefined): random matrices, with head_dim and seed of
+  // ExplainOptions.
   Tensor w_q = {}, w_k = {}, w_v = {};
-  // Queries, keys and values of one head of a model, [length, head_dim], positions already applied;
-  // undefined: computed from the vectors. `head` names the head.
+  // Queries, keys and values of one head of a model, [length, head_dim], with positions already applied.
+  // Default (undefined): computed from the vectors. `head` names the head.
   Tensor q = {}, k = {}, v = {};
   std::string head = {};
 };
 
 struct ExplainOptions {
   bool positions = true;    // add sinusoidal positions
-  bool projections = true;  // Q = X W_Q …; false: Q = K = V = X without scaling
+  bool projections = true;  // compute Q = X W_Q and so on; if false, Q = K = V = X without scaling
   bool causal = false;      // a token attends to itself and to earlier tokens
   std::int64_t head_dim = 4;
-  float scaling = 0.0f;  // divisor of the scores; 0: √d_k
+  float scaling = 0.0f;  // divisor of the scores; default (0): √d_k
   std::uint64_t seed = 1;
 };
 
@@ -38,7 +38,7 @@ struct ExplainStep {
   std::string formula;                     // "Q Kᵀ"
   std::string note;                        // reason for the step, one sentence; may be empty
   Tensor value;                            // a matrix
-  std::vector<std::string> rows, columns;  // names of its rows and columns; may be empty
+  std::vector<std::string> rows, columns;  // labels of its rows and columns; may be empty
 };
 
 // Return the steps. Throws usage if there are no tokens, the numbers of vectors and tokens differ, a tensor
@@ -52,8 +52,8 @@ REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const Exp
 REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // Return default example vectors [words, 4] with four invented features (finance, growth, water, place). A
-// word that is not in the built-in table gets a random vector seeded by its spelling in lower case and is
-// appended to `invented` (may be null).
+// word that is not in the built-in table gets a random vector, seeded by its spelling in lower case, and is
+// appended to `invented` unless that is null.
 REGARD_API Tensor small_vectors(const std::vector<std::string>& words,
                                 std::vector<std::string>* invented = nullptr);
 

@@ -1,4 +1,4 @@
-// Marks what a shared libregard exports. All other symbols are hidden.
+// Macro for the functions and classes that a shared libregard exports. All other symbols are hidden.
 #pragma once
 
 #if defined(__GNUC__)

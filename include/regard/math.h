@@ -17,21 +17,23 @@ REGARD_API Tensor matmul(const Tensor& a, const Tensor& b);             // [m, k
 REGARD_API Tensor matmul_transposed(const Tensor& a, const Tensor& b);  // [m, k] · [n, k]ᵀ → [m, n]
 REGARD_API Tensor transpose(const Tensor& a);                           // [m, n] → [n, m]
 
-// Same shape, or b [n] added to every row of a [m, n].
+// Add tensors of the same shape, or b [n] to every row of a [m, n].
 REGARD_API Tensor add(const Tensor& a, const Tensor& b);
 REGARD_API Tensor scale(const Tensor& a, float factor);
 
-REGARD_API Tensor softmax(const Tensor& a);  // along the last dimension, after subtracting the maximum
-// Along the last dimension, gain 1, bias 0.
+// softmax along the last dimension, after subtracting the maximum
+REGARD_API Tensor softmax(const Tensor& a);
+// Normalise along the last dimension, with gain 1 and bias 0.
 REGARD_API Tensor layer_norm(const Tensor& a, float epsilon = 1e-5f);
 
-REGARD_API float dot(const Tensor& a, const Tensor& b);  // Σ a_i b_i; one chain of fused multiply-adds
-REGARD_API float norm(const Tensor& a);                  // √(a · a)
-// a · b / (‖a‖ ‖b‖); 0 if either is zero.
+// Σ a_i b_i, computed as one chain of fused multiply-adds
+REGARD_API float dot(const Tensor& a, const Tensor& b);
+REGARD_API float norm(const Tensor& a);  // √(a · a)
+// Return a · b / (‖a‖ ‖b‖), or 0 if either is zero.
 REGARD_API float cosine_similarity(const Tensor& a, const Tensor& b);
 
-// Normal random numbers with mean 0 and the given standard deviation (0 or more). The same shape, seed and
-// name give the same numbers on every machine.
+// Return normal random numbers with mean 0 and the given standard deviation (0 or more). The same shape,
+// seed and name give the same numbers on every machine.
 REGARD_API Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name,
                                 float deviation = 1.0f);
 
@@ -40,13 +42,12 @@ REGARD_API Tensor random_normal(Shape shape, std::uint64_t seed, const std::stri
 REGARD_API std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query,
                                                        std::int64_t count);
 
-// Sinusoidal positions [length, size] (Vaswani et al. 2017, section 3.5): sine in even features, cosine in
-// odd ones, wavelengths from 2π to 10000 · 2π.
+// Return sinusoidal positions [length, size] (Vaswani
 REGARD_API Tensor sinusoidal_positions(std::int64_t length, std::int64_t size);
 
-// Same shape, dtype and bits; any dtype is allowed.
+// Return true if shape, dtype and bits are equal; any dtype is allowed.
 REGARD_API bool equal_bits(const Tensor& a, const Tensor& b);
-// max |a_i − b_i|; NaN if a difference is NaN.
+// Return max |a_i − b_i|; NaN if a difference is NaN.
 REGARD_API float largest_difference(const Tensor& a, const Tensor& b);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Texts about pictures, and texts and pictures compared as vectors.
+// Captions for pictures, and comparison of texts and pictures as vectors.
 //
 //   regard::Captioner captioner(regard::load("models/captions"));
 //   std::string text = captioner.caption("cat.jpg")[0];
@@ -8,8 +8,8 @@
 //   regard::Tensor like = clip.similarities(clip.embed(texts), clip.embed_images(files));  // [texts, files]
 //
 // Pictures are PNG, JPEG, WebP (if the build has the libraries), PPM, PGM and IDX files; "-" is standard
-// input. They are resized and normalised as preprocessor_config.json in the model's folder says. Threads,
-// bits and errors are as in regard/tasks.h.
+// input. They are resized and normalised as specified by preprocessor_config.json in the model's folder.
+// Threads, bits and errors are as in regard/tasks.h.
 #pragma once
 
 #include <filesystem>
@@ -45,18 +45,19 @@ class REGARD_API ImageTextEncoder {
   // Throws usage unless the model compares texts and images (CLIP, SigLIP).
   explicit ImageTextEncoder(const Model& model);
 
-  std::int64_t size() const;  // of a vector, in floats
+  std::int64_t size() const;  // number of elements of a vector
   // Vectors of length 1. Texts longer than the model's positions are truncated. Throws invalid_input for a
   // text without tokens, bad_file for a file that does not hold exactly one image.
   Tensor embed(std::span<const std::string> texts) const;                   // [texts, size]
   Tensor embed(std::string_view text) const;                                // [1, size]
   Tensor embed_images(std::span<const std::filesystem::path> files) const;  // [files, size]
   Tensor embed_images(const std::filesystem::path& file) const;             // [1, size]
-  // Cosines [rows of a, rows of b] of such vectors.
+  // Return the cosines [rows of a, rows of b] of such vectors.
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
   // Return the labels with their scores, best first, for each image of the file: softmax over the labels, or
-  // for SigLIP each label's own probability. `pattern`: the text of a label, with {} for the label.
+  // for SigLIP each label's own probability. `pattern` is the text to compare with, where {} stands for the
+  // label.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

@@ -11,8 +11,8 @@
 namespace regard {
 
 struct PrintOptions {
-  int digits = 3;               // after the decimal point, 0 to 100
-  std::int64_t most_rows = 12;  // 0 or more; further rows are omitted and their number is shown
+  int digits = 3;               // number of digits after the decimal point, 0 to 100
+  std::int64_t most_rows = 12;  // maximum rows, 0 or more; further rows are omitted and their number is shown
   std::int64_t most_columns = 12;
   std::vector<std::string> row_names = {}, column_names = {};  // may be empty
 };

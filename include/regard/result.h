@@ -14,7 +14,8 @@
 
 namespace regard {
 
-// Holds a value or an Error. value() of an error and error() of a value throw std::bad_variant_access.
+// Holds a value or an Error. Calling value() on an error, or error() on a value, throws
+// std::bad_variant_access.
 template <class T>
 class Result {
  public:
@@ -33,7 +34,7 @@ class Result {
 };
 
 // Run `work` and return its result (std::monostate for void), or the error that it throws. No exception
-// escapes: others than Error are converted as caught_error() does.
+// escapes: exceptions other than Error are converted as caught_error() does.
 template <class Work>
 auto attempt(Work&& work) noexcept {
   using Returned = std::invoke_result_t<Work>;

@@ -34,26 +34,27 @@ using NamedTensors = std::map<std::string, Tensor>;
 
 // Read a safetensors file. The tensors own their elements. Throws io, or bad_file with the place.
 REGARD_API NamedTensors read_tensors(const std::filesystem::path& file);
-// Write a safetensors file, which appears whole or not at all. Throws io; usage for an undefined tensor and
-// for a name that the format does not allow.
+// Write a safetensors file atomically. Throws io, and usage for an undefined tensor or for a name that the
+// format does not allow.
 REGARD_API void write_tensors(const std::filesystem::path& file, const NamedTensors& tensors,
                               const std::map<std::string, std::string>& metadata = {});
 
 struct RunOptions {
-  // Outputs to return: their names, "hidden_states" and "attentions" for all of a kind, "gradients" for all
-  // gradients, or "all". Names of outputs that the model or the inputs do not have are skipped.
+  // Outputs to return: names of outputs, "hidden_states" or "attentions" for all of a kind, "gradients" for
+  // all gradients, or "all". Names that do not apply to the model or the inputs are skipped.
   std::vector<std::string> capture = {"all"};
-  // Return the values that PyTorch computes at padded positions. false: zeros, and no computation there.
+  // Compute and return values at padded positions as PyTorch does. If false, they are zero and not computed.
   bool compute_padding = false;
-  // Interventions in the pass, as in docs/looking.md; other inputs as ids=, because there is no tokenizer.
+  // Interventions in the pass, see docs/looking.md. Other inputs must be given as ids=, because there is no
+  // tokenizer.
   std::vector<std::string> interventions = {};
 };
 
 // A model with f32 weights (int8 ones if the folder is quantised; these have no gradients). Runs on the
 // threads of regard/threads.h. May be used from several threads; its calls are serialised. Results are
 // bit-identical for any number of threads, and without compute_padding regardless of what else is in the
-// batch. Copies share the weights and the turns. A moved-from Runner can only be assigned to or destroyed;
-// every other call throws usage.
+// batch. Copies share the weights, and their calls are serialised too. A moved-from Runner can only be
+// assigned to or destroyed; every other call throws usage.
 class REGARD_API Runner {
  public:
   // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Throws as
@@ -61,18 +62,18 @@ class REGARD_API Runner {
   explicit Runner(const std::filesystem::path& folder);
 
   // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
-  // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an input that no model takes,
-  // one that is missing, or one that does not fit; usage for a name in `capture` that no model returns, and
-  // if nothing selected exists.
+  // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an unknown, missing or invalid
+  // input, and usage for a name in `capture` that no model returns or if no selected output exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
   // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
-  // [batch × n_best, length]), prompt included, and sequences_scores for beams. Defaults come from the
+  // [batch × n_best, length]), including the prompt, and sequences_scores for beams. Defaults come from the
   // folder's generation_config.json. Throws usage for encoders, images, and options that need a tokenizer
   // (stop, bad_words).
   NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
 
-  const std::string& warning() const;  // not empty: the best checkpoint is damaged and another is used
+  // reports that the best checkpoint is damaged and another is used; usually empty
+  const std::string& warning() const;
 
  private:
   struct State;

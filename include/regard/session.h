@@ -1,4 +1,4 @@
-// Sessions: continuous batching of many texts with one model. Requests arrive at any time, each with its own
+// Sessions: continuous batching of many texts with one model. Requests arrive at any time; each has its own
 // options and random draws. Each result is bit-identical to that of the same request alone.
 //
 //   regard::Sessions sessions(model, {.cache_tokens = 8192});
@@ -8,13 +8,13 @@
 //   }
 //
 // A session is admitted only when its worst-case number of cache pages can be reserved, so no session runs
-// out of cache half-way. Until then it waits; admission is in the order of join(). Texts with a common prefix
-// share its cached keys and values.
+// out of cache half-way. Until then it waits; admission is in the order of join(). Texts with a common
+// prefix share its cached keys and values.
 //
-// Threads: every function may be called from any thread at any time, also from within a callback, except that
-// step() must not be called from within a callback of step(). Steps are serialised, also with other work on
-// the same model. Callbacks are called from within step(), on its thread. An exception that a callback throws
-// propagates out of step(); the next step() continues with the callbacks after it.
+// Threads: every function may be called from any thread at any time, also from within a callback, except
+// that step() must not be called from within a callback of step(). Steps are serialised, also with other
+// work on the same model. Callbacks are called from within step(), on its thread. An exception that a
+// callback throws propagates out of step(); the next step() continues with the callbacks after it.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,18 @@
 namespace regard {
 
 struct SessionLimits {
-  // Maximum number of sequences decoded together; each beam is one. Other sessions wait. At most 65536.
+  // Maximum number of sequences decoded together; each beam counts as one. Other sessions wait. At most
+  // 65536.
   std::int64_t rows = 64;
-  // Capacity of the key/value cache in tokens: prompts, sources and generated tokens. At most 2⁴⁰.
+  // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
-  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens of prefill per step
-  std::int64_t sessions = 1024;  // maximum number of sessions, waiting ones included; join() refuses more
+  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens in prefill per step
+  std::int64_t sessions = 1024;  // maximum number of sessions, including waiting ones; join() refuses more
 };
 
 // Memory in bytes that Sessions with these limits would use; session_memory() allocates nothing.
 struct SessionMemory {
-  std::int64_t weights = 0;  // in their stored type (f32, f16, bf16 or int8), shared by all sessions
+  std::int64_t weights = 0;  // weights in their stored type (f32, f16, bf16 or int8), shared by all sessions
   std::int64_t cache = 0;    // keys and values of all sessions together
 };
 REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
@@ -49,10 +50,10 @@ enum class SessionEnd : std::uint8_t { finished, cancelled, failed };
 
 struct SessionResult {
   SessionEnd end = SessionEnd::finished;
-  std::string text = {};         // the complete text, if finished
-  double log_probability = 0.0;  // of the text, under the model
-  bool complete = false;         // ended by an end token or a stop string; false: cut off by max_new
-  std::string error = {};        // reason of a failure: the model's outputs are not finite
+  std::string text = {};         // the complete text if finished
+  double log_probability = 0.0;  // log-probability of the text under the model
+  bool complete = false;   // true if ended by an end token or a stop string, false if cut off by max_new
+  std::string error = {};  // reason of a failure, such as outputs of the model that are not finite
 };
 
 struct SessionCallbacks {
@@ -62,7 +63,7 @@ struct SessionCallbacks {
   std::function<void(const SessionResult& result)> done = {};  // called once, after all pieces
 };
 
-// Not copyable, not movable.
+// Neither copyable nor movable.
 class REGARD_API Sessions {
  public:
   using Id = std::uint64_t;
@@ -70,7 +71,7 @@ class REGARD_API Sessions {
   // Shares ownership of the model's weights. Throws usage if limits are invalid or the model does not
   // generate text; resource_exhausted if there is not enough memory for the cache.
   explicit Sessions(const Model& model, const SessionLimits& limits = {});
-  // Ends the remaining sessions: calls done() of each with `cancelled`, in the order of join(). Exceptions of
+  // End the remaining sessions: call done() of each with `cancelled`, in the order of join(). Exceptions of
   // done() are ignored; join() throws usage from then on.
   ~Sessions();
   Sessions(const Sessions&) = delete;
@@ -87,7 +88,7 @@ class REGARD_API Sessions {
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 
-  // Cancel a session. The next step does not compute it. Of its callbacks, only done() is still called,
+  // Cancel a session. The next step does not compute it. Afterwards only its callback done() is called,
   // within that step or by the destructor. Returns false if the session had already ended or been cancelled.
   bool cancel(Id id);
 
@@ -95,9 +96,9 @@ class REGARD_API Sessions {
   // nothing to do. Throws usage if called from within a callback of step().
   bool step();
 
-  std::int64_t live() const;     // joined and not ended
-  std::int64_t running() const;  // as of the last step
-  std::int64_t waiting() const;  // for admission, as of the last step
+  std::int64_t live() const;     // sessions that have joined and have not ended
+  std::int64_t running() const;  // running sessions as of the last step
+  std::int64_t waiting() const;  // sessions that wait for admission, as of the last step
 
  private:
   struct State;

@@ -32,8 +32,9 @@ namespace regard {
 
 // Options common to several tasks.
 struct ReadingOptions {
-  std::int64_t max_tokens = 0;         // maximum per text, special tokens included; 0: the model's positions
-  bool truncate = false;               // cut longer texts; false: throw invalid_input
+  // maximum tokens per text, including special tokens; 0 means the model's positions
+  std::int64_t max_tokens = 0;
+  bool truncate = false;               // truncate longer texts; if false, throw invalid_input
   std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
   // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "patch decoder.2.residual text=…".
   std::vector<std::string> interventions = {};
@@ -41,10 +42,12 @@ struct ReadingOptions {
 
 // --- sentence vectors ---
 
-// Default of unset fields: the folder's sentence-transformers files; without these, mean pooling, no
-// normalisation, no truncation, no prompt.
+// Options of sentence vectors. Default of fields that are not set: the values of the folder's
+// sentence-transformers files. Without these files: mean pooling, no normalisation, no truncation, no
+// prompt.
 struct EmbedOptions {
-  std::string pooling = {};  // "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
+  // one of "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
+  std::string pooling = {};
   std::optional<bool> normalise = std::nullopt;      // scale vectors to length 1
   std::optional<std::string> prompt = std::nullopt;  // prepended to every text
   std::optional<bool> truncate = std::nullopt;
@@ -55,16 +58,16 @@ struct EmbedOptions {
 
 class REGARD_API Embedder {
  public:
-  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does; bad_file for
-  // unknown modules; usage for invalid options.
+  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does, bad_file
+  // for unknown modules, and usage for invalid options.
   explicit Embedder(const std::filesystem::path& folder, const EmbedOptions& options = {});
 
-  std::int64_t size() const;  // of a vector, in floats
-  // [texts, size]. Throws invalid_input if a text is too long and truncation is off, numeric if a vector is
-  // not finite.
+  std::int64_t size() const;  // number of elements of a vector
+  // Return vectors [texts, size]. Throws invalid_input if a text is too long and truncation is off, numeric
+  // if a vector is not finite.
   Tensor embed(std::span<const std::string> texts) const;
   Tensor embed(std::string_view text) const;  // [1, size]
-  // [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder specifies that.
+  // Return [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder specifies that.
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
  private:
@@ -104,7 +107,7 @@ class REGARD_API Classifier {
 
 // --- labels of tokens ---
 
-// How labels of tokens become results, as in transformers' token-classification pipeline.
+// Rule that converts labels of tokens to results, as in transformers' token-classification pipeline.
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined: "B-PER", "I-PER"
@@ -115,7 +118,8 @@ enum class Aggregation {
 
 struct TagOptions {
   Aggregation aggregation = Aggregation::none;
-  std::int64_t window = 0;  // tokens per window with special tokens; 0: the model's positions, or 512
+  // tokens per window, including special tokens; 0 means the model's positions, or 512
+  std::int64_t window = 0;
   // Tokens shared by adjacent windows. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored = {"O"};  // labels and entities to omit
@@ -124,9 +128,9 @@ struct TagOptions {
 };
 
 struct Tag {
-  std::string label;   // with Aggregation::none as in the folder ("B-PER"), else the entity ("PER")
-  float score = 0.0f;  // probability; of an entity: the mean
-  std::string word;    // the token, or the tokens of the entity decoded
+  std::string label;   // with Aggregation::none as in the folder ("B-PER"); otherwise the entity ("PER")
+  float score = 0.0f;  // probability; for an entity, the mean
+  std::string word;    // the token, or the decoded tokens of the entity
   std::size_t begin = 0, end = 0;  // byte range in the text
 };
 
@@ -139,9 +143,9 @@ class REGARD_API Tagger {
   // Long texts are divided into overlapping windows. For several texts, one list per text in the same order.
   std::vector<Tag> tag(std::string_view text) const;
   std::vector<std::vector<Tag>> tag(std::span<const std::string> texts) const;
-  // The text is given as words; offsets are those in the words joined by spaces.
+  // Tag a text given as words. Offsets are those in the words joined by spaces.
   std::vector<Tag> tag_words(std::span<const std::string> words) const;
-  // Return the label of each word: that of its first token; "" for a word without tokens.
+  // Return the label of each word, which is that of its first token; "" for a word without tokens.
   std::vector<std::string> word_labels(std::span<const std::string> words) const;
 
  private:
@@ -153,11 +157,12 @@ class REGARD_API Tagger {
 // --- answers ---
 
 struct AnswerOptions {
-  std::size_t count = 1;    // maximum number of answers
-  std::int64_t window = 0;  // tokens per window with the question; 0: 384, or the model's positions if fewer
-  std::int64_t stride = 0;  // tokens shared by adjacent windows; 0: 128, at most half a window
+  std::size_t count = 1;  // maximum number of answers
+  // tokens per window, including the question; 0 means 384, or the model's positions if fewer
+  std::int64_t window = 0;
+  std::int64_t stride = 0;    // tokens shared by adjacent windows; 0 means 128, at most half a window
   std::int64_t longest = 15;  // maximum tokens of an answer
-  bool may_be_none = false;   // "no answer", with an empty text, is a candidate
+  bool may_be_none = false;   // include "no answer", with an empty text, as a candidate
   bool whole_words = true;    // answers start and end at word boundaries
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};
@@ -174,7 +179,7 @@ class REGARD_API Answerer {
   // Throws usage if the model is not a question-answering model, or options are invalid for it.
   explicit Answerer(const Model& model, const AnswerOptions& options = {});
   // Return the spans of the text that answer the question, best first. Throws invalid_input if the question
-  // or the text is blank, or if the question leaves too little room for the text in a window.
+  // or the text is blank, or if the question is too long for a window.
   std::vector<Answer> answer(std::string_view question, std::string_view text) const;
 
  private:
@@ -193,12 +198,12 @@ struct Filling {
 
 class REGARD_API Filler {
  public:
-  // `targets`: the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
+  // `targets` holds the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
   // language model.
   explicit Filler(const Model& model, const std::vector<std::string>& targets = {},
                   const ReadingOptions& options = {});
 
-  const std::string& mask() const;  // spelling of the mask token: "[MASK]", "<mask>"
+  const std::string& mask() const;  // spelling of the mask token, such as "[MASK]" or "<mask>"
   // Return the best `count` tokens for each mask of the text. Throws invalid_input if the text has no mask.
   std::vector<std::vector<Filling>> fill(std::string_view text, std::size_t count = 5) const;
 

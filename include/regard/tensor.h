@@ -41,11 +41,13 @@ class REGARD_API Shape {
  public:
   static constexpr int kMaxRank = 8;
   Shape() = default;
-  Shape(std::initializer_list<std::int64_t> sizes);  // throws usage: negative, too many, product overflows
+  // throws usage for negative sizes, too many sizes or an overflow of their product
+  Shape(std::initializer_list<std::int64_t> sizes);
   explicit Shape(std::span<const std::int64_t> sizes);
 
   int rank() const noexcept { return rank_; }
-  // Size of a dimension; 0 for rank() ≤ dimension < kMaxRank. Throws usage outside 0 to kMaxRank - 1.
+  // Return the size of a dimension; 0 for rank() ≤ dimension < kMaxRank. Throws usage outside 0 to kMaxRank
+  // - 1.
   std::int64_t operator[](int dimension) const {
     if (dimension < 0 || dimension >= kMaxRank) [[unlikely]]
       no_dimension(dimension);
@@ -53,7 +55,8 @@ class REGARD_API Shape {
   }
   std::int64_t back() const noexcept { return rank_ == 0 ? 1 : sizes_[static_cast<std::size_t>(rank_ - 1)]; }
   std::int64_t elements() const noexcept;  // product of all sizes; 1 for a scalar
-  std::int64_t rows() const noexcept;      // elements() / back(): the tensor as a matrix [rows, back]
+  // elements() / back(): number of rows of the tensor seen as a matrix [rows, back]
+  std::int64_t rows() const noexcept;
   std::span<const std::int64_t> sizes() const noexcept {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
@@ -66,10 +69,10 @@ class REGARD_API Shape {
   int rank_ = 0;
 };
 
-// Copying a Tensor copies the handle: both share the same elements. clone() copies the elements. Threads: as
-// with a shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
-// elements. A thread that writes elements, or assigns to a handle, must ensure that no other thread uses them
-// meanwhile.
+// A Tensor is a handle: copies share the same elements. clone() copies the elements. Threads: as with a
+// shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
+// elements. A thread that writes elements, or assigns to a handle, must ensure that no other thread uses
+// them meanwhile.
 //
 // The row stride may exceed the row length (row_stride > back()), for example to view the query columns of a
 // joint projection without a copy. All dimensions before the last are then one sequence of rows at that
@@ -79,7 +82,7 @@ class REGARD_API Shape {
 // tensors throw usage for an undefined tensor and for an unsupported dtype.
 class REGARD_API Tensor {
  public:
-  Tensor() = default;  // undefined: defined() is false
+  Tensor() = default;  // an undefined tensor: defined() is false
   Tensor(const Tensor&) = default;
   Tensor& operator=(const Tensor&) = default;
   Tensor(Tensor&& other) noexcept { swap(other); }
@@ -94,7 +97,7 @@ class REGARD_API Tensor {
   // resource_exhausted if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
   static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
-  // View memory that the caller, or `keeper`, keeps alive.
+  // View memory that the caller or `keeper` keeps alive.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
   static Tensor of(std::initializer_list<float> values);               // [n]
   static Tensor of(Shape shape, std::initializer_list<float> values);  // throws usage if the count differs
@@ -120,17 +123,18 @@ class REGARD_API Tensor {
   float* row(std::int64_t index) const { return f32() + index * row_stride_; }  // f32; 0 ≤ index < rows()
 
   Tensor reshape(Shape shape) const;  // shares memory; throws usage unless contiguous
-  Tensor slice_rows(std::int64_t begin, std::int64_t end) const;  // along the first dimension; shares memory
+  // slice along the first dimension; shares memory
+  Tensor slice_rows(std::int64_t begin, std::int64_t end) const;
   Tensor slice_columns(std::int64_t begin,
-                       std::int64_t end) const;  // along the last dimension; shares memory
+                       std::int64_t end) const;  // slice along the last dimension; shares memory
   Tensor borrowed() const;                       // view that does not keep the memory alive
-  Tensor clone() const;                          // contiguous, owning; throws usage if undefined
+  Tensor clone() const;  // contiguous copy that owns its memory; throws usage if undefined
   // Convert to f32, f64, f16, bf16, an integer dtype or boolean. Values are rounded once: to nearest even for
   // floating-point dtypes, towards zero for integers. Throws usage for another dtype or an undefined tensor,
   // numeric if a value is outside the range of an integer dtype or is NaN.
   Tensor to(DType dtype) const;
 
-  // One element as a double, with bounds checks (throws usage). Slow: for examples and tests.
+  // Return one element as a double, with bounds checks (throws usage). Slow: for examples and tests.
   double at(std::initializer_list<std::int64_t> index) const;
 
  private:
@@ -156,7 +160,7 @@ class REGARD_API Tensor {
   std::shared_ptr<void> keeper_;
 };
 
-// Conversions of single values: exact if representable, else rounded to nearest even.
+// Conversions of single values. Results are exact if representable, otherwise rounded to nearest even.
 REGARD_API float from_f16(std::uint16_t bits) noexcept;
 REGARD_API std::uint16_t to_f16(float value) noexcept;
 REGARD_API float from_bf16(std::uint16_t bits) noexcept;

@@ -25,8 +25,9 @@ namespace regard {
 REGARD_API void set_threads(int threads);
 REGARD_API int threads();
 
-// If the system started fewer threads than requested (because of a process limit, for example): a message
-// with the number and the reason. Else empty. The library works with the threads that were started.
+// Return a message if the system started fewer threads than requested, for example because of a process
+// limit. It has the number and the reason. Otherwise empty. The library works with the threads that were
+// started.
 REGARD_API std::string thread_warning();
 
 }  // namespace regard

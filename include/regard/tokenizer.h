@@ -1,4 +1,5 @@
-// Tokenizers: text to token ids and back, for every format that the program reads, and their training.
+// Tokenizers: convert text to token ids and back, for every format that the program reads, and train new
+// ones.
 //
 //   regard::Tokenizer tokenizer("models/MiniLM");
 //   regard::Encoding encoding = tokenizer.encode("The river bank.");
@@ -30,16 +31,16 @@ class Model;  // regard/model.h
 enum class TextSide : std::uint8_t { source, target };
 
 enum class TruncationStrategy : std::uint8_t {
-  longest_first,  // of a pair: one token at a time from the longer text
+  longest_first,  // for a pair: remove one token at a time from the longer text
   only_first,
   only_second,
 };
 
 struct EncodeOptions {
   bool add_special = true;    // add the tokenizer's special tokens: [CLS], </s>, …
-  bool match_special = true;  // "<s>" in the text is the special token; false: ordinary text
-  bool as_file = true;        // truncate and pad as set in the tokenizer's file; false: do neither
-  // > 0: truncate to this number of tokens, special tokens included, regardless of the file.
+  bool match_special = true;  // "<s>" in the text is the special token; if false, ordinary text
+  bool as_file = true;        // truncate and pad as set in the tokenizer's file; if false, do neither
+  // If above 0, truncate to this number of tokens, including special tokens, regardless of the file.
   std::int64_t max_length = 0;
   std::int64_t stride = 0;  // tokens shared by consecutive parts of a truncated text; less than max_length
   TruncationStrategy strategy = TruncationStrategy::longest_first;
@@ -50,14 +51,14 @@ struct TextOffsets {
   friend bool operator==(const TextOffsets&, const TextOffsets&) = default;
 };
 
-// Every vector but the last has one entry per token.
+// The result of encoding a text. Every vector except `overflowing` has one entry per token.
 struct Encoding {
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;             // spelled as in the vocabulary
   std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
-  std::vector<TextOffsets> character_offsets;  // in code points, as Hugging Face's library counts
+  std::vector<TextOffsets> character_offsets;  // in code points, as in Hugging Face's library
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
-  std::vector<std::uint8_t> special;  // 1: added as a special token or as padding
+  std::vector<std::uint8_t> special;  // 1 if added as a special token or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding
   std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
   std::vector<Encoding> overflowing;         // parts of the text that truncation removed from this one
@@ -68,25 +69,28 @@ struct TextPair {
   std::optional<std::string_view> second = std::nullopt;
 };
 
-// One way to cut a text into pieces.
+// One way to divide a text into pieces, with its score.
 struct Segmentation {
   double log_probability = 0.0;
   std::vector<std::int32_t> ids = {};
 };
 
 struct TokenizerTraining {
-  std::string type = "byte-bpe";         // byte-bpe, bpe, wordpiece, unigram, word or char
-  std::int64_t vocabulary_size = 10000;  // special tokens and alphabet included; ignored for char
+  std::string type = "byte-bpe";         // one of byte-bpe, bpe, wordpiece, unigram, word, char
+  std::int64_t vocabulary_size = 10000;  // includes special tokens and alphabet; ignored for char
   // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency = std::nullopt;
-  std::string words = {};  // where words end: words, gpt2, spaces, signs, bert or metaspace. Default: by type
-  bool normalize = true;   // to normalisation form C; wordpiece: BERT's cleaning
+  // rule for the ends of words: words, gpt2, spaces, signs, bert or metaspace. Default: by type
+  std::string words = {};
+  bool normalize = true;  // normalise to form C; for wordpiece, apply BERT's cleaning
   bool lower_case = false;
   bool end_token = false;      // encode() appends </s>
-  bool byte_fallback = true;   // char, unigram: unknown characters become bytes instead of <unk>
-  bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; false: throw bad_file with file and line
-  std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};  // ids in this order
-  // Called on the thread of train() with the completed share and the current part. Return false to cancel.
+  bool byte_fallback = true;   // char, unigram: replace unknown characters by bytes instead of <unk>
+  bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; if false, throw bad_file with file and line
+  // special tokens in the order of their ids
+  std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};
+  // Called on the thread of train() with the completed share and the name of the current part. Return false
+  // to cancel.
   std::function<bool(double share, std::string_view part)> progress = {};
 };
 
@@ -94,18 +98,18 @@ struct TokenizerTraining {
 // once, and calls run in parallel. Results do not depend on the number of threads.
 class REGARD_API Tokenizer {
  public:
-  // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json beside
+  // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json with
   // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
   // Share the tokenizer of a model. Throws usage for an image model.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
-  // Train on the lines of text files. Throws io, bad_file (skip_bad_utf8), usage for options that conflict
-  // and cancelled if `progress` returns false.
+  // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),
+  // usage for options that conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
-  // Throws usage if the stride is not less than max_length or there is no room for the special tokens,
-  // invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
+  // Throws usage if the stride is not less than max_length or max_length is too small for the special
+  // tokens, and invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
   // Encode on the threads of regard/threads.h. Results are in the order of `texts`; padding applies to all of
@@ -123,11 +127,11 @@ class REGARD_API Tokenizer {
   std::optional<std::int32_t> id_of(std::string_view token) const;
   std::string token_of(std::int32_t id) const;  // "" for an id without a token
   bool is_special(std::int32_t id) const;
-  std::int64_t vocabulary_size() const;  // the largest id + 1: rows of an embedding
-  std::string type() const;              // of the model: "BPE", "WordPiece", "Unigram", …
+  std::int64_t vocabulary_size() const;  // the largest id + 1: number of rows of an embedding
+  std::string type() const;              // type of the model: "BPE", "WordPiece", "Unigram", …
 
   std::string json() const;  // the complete tokenizer as a tokenizer.json
-  // Write a tokenizer.json. The file appears whole or not at all. Throws io.
+  // Write a tokenizer.json atomically. Throws io.
   void save(const std::filesystem::path& file) const;
 
  private:

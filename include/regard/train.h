@@ -1,4 +1,4 @@
-// Training as `regard train` does it: a run file, data, checkpoints and log, step by step, with callbacks.
+// Training, like `regard train`: a run file, data, checkpoints and a log; step by step, with callbacks.
 //
 //   regard::TrainingCallbacks callbacks;
 //   callbacks.step = [](const regard::TrainingStep& step) { std::printf("%f\n", step.loss); };
@@ -23,10 +23,10 @@
 namespace regard {
 
 struct TrainingOptions {
-  std::vector<std::string> overrides = {};  // "section.key=value", as --set
-  // true: continue from the latest checkpoint of the run's folder, or start a new run if there is no
-  // checkpoint; the result is bit-identical to that of an uninterrupted run. false: start a new run; the
-  // folder must be empty or not exist.
+  std::vector<std::string> overrides = {};  // "section.key=value", as for --set
+  // If true, continue from the latest checkpoint of the run's folder, or start a new run if there is none.
+  // The result is bit-identical to that of an uninterrupted run. If false, start a new run; the folder must
+  // be empty or not exist.
   bool resume = false;
 };
 
@@ -35,16 +35,16 @@ struct TrainingStep {
   double loss = 0.0;
   double learning_rate = 0.0;
   double gradient_norm = 0.0;  // before clipping
-  std::int64_t tokens = 0;     // target tokens: counted labels
-  bool skipped = false;        // loss or gradient is not finite, so the weights did not change
+  std::int64_t tokens = 0;     // number of target tokens, that is counted labels
+  bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
   double tokens_per_second = 0.0;
   double epochs = 0.0;
-  double share = 0.0;    // completed share of the run, 0 to 1; of several limits, the nearest
-  double seconds = 0.0;  // of training so far, including the parts before resuming
+  double share = 0.0;    // completed share of the run, 0 to 1; with several limits, that of the nearest
+  double seconds = 0.0;  // seconds of training so far, including the parts before resuming
 };
 
 struct TrainingSample {
-  std::string source = {};     // language models: the prompt
+  std::string source = {};     // for language models, the prompt
   std::string reference = {};  // empty if there is none
   std::string output = {};
 };
@@ -52,8 +52,8 @@ struct TrainingSample {
 struct TrainingValidation {
   std::int64_t step = 0;
   double loss = 0.0;
-  std::map<std::string, double> metrics = {};  // by name as in run files, without the loss
-  bool best = false;                           // better than all earlier validations
+  std::map<std::string, double> metrics = {};  // values by name as in run files, without the loss
+  bool best = false;                           // true if better than all earlier validations
   bool averaged = false;  // the validated weights are the average of the last checkpoints
   double seconds = 0.0;   // duration of the validation
   std::vector<TrainingSample> samples = {};
@@ -64,30 +64,32 @@ struct TrainingValidation {
 struct TrainingCallbacks {
   std::function<void(const TrainingStep& step)> step = {};
   std::function<void(const TrainingValidation& validation)> validation = {};
-  std::function<void(std::string_view text)> note = {};  // what was read, left out and changed; warnings
+  // receives warnings, and messages about data read, left out and changed
+  std::function<void(std::string_view text)> note = {};
   // Called before every step and within validations. Return true to end the run with a checkpoint.
   std::function<bool()> cancelled = {};
 };
 
 struct TrainingResult {
   std::int64_t steps = 0;
-  bool ended = false;       // by a limit of the run
-  bool cancelled = false;   // by stop() or a callback; a checkpoint was written, so the run can be resumed
-  std::string metric = {};  // name of the metric that selects the best checkpoint
-  double best = 0.0;        // best value of the metric; NaN without a validation
-  std::int64_t best_step = -1;        // −1 without a validation
-  std::filesystem::path folder = {};  // regard::load() opens its best checkpoint
+  bool ended = false;  // the run reached one of its limits
+  // stopped by stop() or a callback; a checkpoint was written, so the run can be resumed
+  bool cancelled = false;
+  std::string metric = {};            // name of the metric that selects the best checkpoint
+  double best = 0.0;                  // best value of the metric; NaN if there was no validation
+  std::int64_t best_step = -1;        // −1 if there was no validation
+  std::filesystem::path folder = {};  // folder of the run; regard::load() opens its best checkpoint
 };
 
-// One run. Uses the threads of regard/threads.h at its construction. May be used from several threads; calls
-// are serialised. Not copyable; a moved-from Training can only be assigned to or destroyed, every other call
-// throws usage.
+// One training run. It uses the threads that regard/threads.h has at its construction. May be used from
+// several threads; calls are serialised. Not copyable; a moved-from Training can only be assigned to or
+// destroyed, every other call throws usage.
 class REGARD_API Training {
  public:
   // Read the run file and its data, build the model and create the run's folder, or open it to resume.
   // `run_file` may be a run folder. Throws bad_file and usage for invalid settings, naming the key; io;
-  // bad_file for invalid data; usage if another process writes to the folder, if the folder is not empty and
-  // `resume` is false, or if a setting differs that a resumed run cannot change.
+  // bad_file for invalid data; and usage if another process writes to the folder, if the folder is not empty
+  // and `resume` is false, or if the settings differ in a key that a resumed run cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
   // If the run has not ended, stop it without writing a checkpoint: the steps since the last one are lost.
@@ -95,9 +97,10 @@ class REGARD_API Training {
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;
 
-  // Perform one optimiser step, and the validation and the checkpoint that are due after it. Returns false if
-  // the run has ended; its last validation is then written. Throws numeric if training diverged, naming the
-  // last good checkpoint; io. After an exception, and from within a callback, step() and run() throw usage.
+  // Perform one optimiser step, and the validation and the checkpoint that are due after it. Returns false
+  // if the run has ended; its last validation is then written. Throws io, and numeric if training diverged,
+  // naming the last good checkpoint. After an exception, and when called from within a callback, step() and
+  // run() throw usage.
   bool step();
   // Call step() until the run has ended.
   TrainingResult run();
@@ -114,7 +117,7 @@ class REGARD_API Training {
   std::unique_ptr<State> state_;
 };
 
-// Return a report of what a run would do, in English: settings, data, parameters, memory, first batches.
+// Return a report of a run without training, in English: settings, data, parameters, memory, first batches.
 // Writes nothing. Throws as the constructor of Training does.
 REGARD_API std::string training_plan(const std::filesystem::path& run_file,
                                      const std::vector<std::string>& overrides = {});

@@ -1,4 +1,4 @@
-// AtomicFile and AppendedFile of base/file.h.
+// Implementation of AtomicFile and AppendedFile of base/file.h.
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace regard {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 16;  // bytes
-constexpr int kMostLinks = 40;                         // the kernel's limit
+constexpr int kMostLinks = 40;                         // the kernel's limit of links in a path
 std::atomic<WriteStop> write_stop{nullptr};
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -39,7 +39,8 @@ std::string link_target(const std::filesystem::path& link) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
-// /dev/stdout and /dev/fd/N lead to such a link, which refers to an open file that may have no path.
+// Return true if the link refers to an open file, which may have no path. /dev/stdout and /dev/fd/N lead to
+// such links.
 bool is_link_to_open_file(const std::filesystem::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&

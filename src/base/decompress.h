@@ -13,7 +13,8 @@ namespace regard {
 
 enum class Compression { none, gzip, zstd };
 
-// Return the compression by the first bytes of the data; std::nullopt if `first` is too short to decide.
+// Return the compression that the first bytes of the data indicate; std::nullopt if `first` is too short to
+// decide.
 std::optional<Compression> compression_of(std::string_view first) noexcept;
 
 class Decompressor {
@@ -30,7 +31,8 @@ class Decompressor {
   virtual bool complete() const = 0;
 };
 
-// `file` is the name for messages. Throws bad_file with the remedy if this build does not have the library.
+// `file` is the name used in messages. Throws bad_file with a remedy if this build does not have the
+// library.
 std::unique_ptr<Decompressor> make_decompressor(Compression compression, const std::string& file);
 
 }  // namespace regard

@@ -7,7 +7,8 @@
 
 namespace regard {
 
-// Bytes of zlib.compress(data) (RFC 1950, default level). Empty if this build lacks zlib.
+// Return the number of bytes of zlib.compress(data) (RFC 1950, default level). Empty if this build lacks
+// zlib.
 std::optional<std::size_t> deflated_size(std::string_view data);
 
 }  // namespace regard

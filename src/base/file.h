@@ -73,11 +73,11 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// Writes a file that appears under its name only at commit(). If destroyed before that, it removes its
-// temporary file, and the old file is unmodified. The folder must exist. A symbolic link is kept and its
-// target replaced. The permissions of a replaced file are kept, and also its owner if the system allows it; a
-// file without write permission is refused. A path that is not a regular file (a device, a FIFO, a socket),
-// an open file (/dev/stdout) and "-" (standard output) are written in place, unbuffered. Throws io.
+// Writes a file that gets its name only at commit(). If the object is destroyed before that, it removes its
+// temporary file, and the old file is unmodified. The folder must exist. A symbolic link is kept, and its
+// target is replaced. The permissions of a replaced file are kept, and also its owner if the system allows
+// it. A file without write permission is refused. A path that is not a regular file (a device, a FIFO, a
+// socket), an open file (/dev/stdout) and "-" (standard output) are written in place, unbuffered. Throws io.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -91,7 +91,7 @@ class AtomicFile {
   void commit();
 
   std::uint64_t size() const noexcept { return size_; }
-  std::uint64_t xxh3() const { return hash_.value(); }  // of all bytes written so far
+  std::uint64_t xxh3() const { return hash_.value(); }  // hash of all bytes written so far
 
  private:
   std::filesystem::path resolve();
@@ -100,8 +100,8 @@ class AtomicFile {
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::filesystem::path target_;             // path_ with symbolic links resolved
-  std::optional<TemporaryEntry> temporary_;  // empty: written in place
-  std::string buffer_;                       // not yet written; always empty if the file is written in place
+  std::optional<TemporaryEntry> temporary_;  // empty if the file is written in place
+  std::string buffer_;  // bytes not yet written; always empty if the file is written in place
   std::uint64_t size_ = 0;
   Xxh3Stream hash_;
 };
@@ -125,7 +125,7 @@ class AppendedFile {
 };
 
 // Install a function that stops writing: while `stop` returns true, writing throws WriteStopped, also if a
-// signal interrupts the wait for a reader. Default: null, never stop. Returns the previous setting.
+// signal interrupts the wait for a reader. Default: null, which never stops. Returns the previous setting.
 struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;

@@ -29,7 +29,7 @@ void remove_tree(const std::filesystem::path& path) {
 // Suffix of a folder that is being replaced in two steps.
 constexpr const char* kReplaced = "replaced";
 
-// renameat2(); returns false if the system or the file system does not support the flag.
+// Call renameat2(). Returns false if the system or the file system does not support the flag.
 bool rename_with(unsigned flag, const char* step, const std::filesystem::path& from,
                  const std::filesystem::path& to) {
   int error = planned_failure(step, to);
@@ -56,7 +56,7 @@ Error is_taken(const std::filesystem::path& path) {
   return usage_error("the path exists").found(path.string());
 }
 
-// " (process PID)" of the process that holds the folder's lock; "" if unknown.
+// Return " (process PID)" for the process that holds the folder's lock; "" if unknown.
 std::string lock_holder(const std::filesystem::path& folder) {
   const std::optional<long> process = writer_of(folder);
   return process ? " (process " + std::to_string(*process) + ")" : "";
@@ -125,10 +125,10 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
 
 namespace {
 
-// Unless a process uses it: TemporaryEntry locks what it has created.
+// Remove an entry unless a process uses it. TemporaryEntry locks the entries that it has created.
 void remove_leftover(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  const FolderLock held(descriptor);  // closes it; links cannot be opened and are not locked
+  const FolderLock held(descriptor);  // closes the descriptor; links cannot be opened and are not locked
   if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   remove_tree(path);
 }
@@ -176,7 +176,7 @@ std::unique_ptr<FolderLock> FolderLock::for_removal(const std::filesystem::path&
   return is_read ? nullptr : std::move(held);
 }
 
-// Lines of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
+// Search the lines of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
 std::optional<long> writer_of(const std::filesystem::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return std::nullopt;

@@ -39,10 +39,11 @@ void remove_leftovers(const std::filesystem::path& folder);
 class FolderLock {
  public:
   explicit FolderLock(
-      const std::filesystem::path& folder);  // for a writer; throws usage, naming the process that holds it
-  // Lock for a reader; null if there is no such folder or it is being removed.
+      // lock for a writer; throws usage, naming the process that holds it
+      const std::filesystem::path& folder);
+  // Return a lock for a reader; null if there is no such folder or it is being removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
-  // Lock for removal; null if a reader holds it.
+  // Return a lock for removal; null if a reader holds the lock.
   static std::unique_ptr<FolderLock> for_removal(const std::filesystem::path& folder);
   // Take ownership of the descriptor of a folder that is already locked.
   explicit FolderLock(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -54,20 +55,21 @@ class FolderLock {
   int descriptor_;
 };
 
-// The process that holds the writer's lock of the folder, as the system lists it; std::nullopt if there is
-// none, or if it is unknown (in another container, on a network file system). Takes no lock.
+// Return the process that holds the writer's lock of the folder, as listed by the system; std::nullopt if
+// there is none, or if it is unknown (in another container, on a network file system). Takes no lock.
 std::optional<long> writer_of(const std::filesystem::path& folder);
 
-// Creates a folder that appears under its name, with its content, only at commit(). If destroyed before that,
-// it removes the temporary folder.
+// Creates a folder with its content. It gets its name only at commit(). If the object is destroyed before
+// that, it removes the temporary folder.
 class AtomicFolder {
  public:
   // Create missing parents. Throws usage if `path` exists.
   explicit AtomicFolder(const std::filesystem::path& path);
 
-  // Return the folder for the content. Write files with AtomicFile, which syncs them.
+  // Return the temporary folder for the content. Write files in it with AtomicFile, which syncs them.
   const std::filesystem::path& temporary() const noexcept { return temporary_.name(); }
-  // Put the folder in place and return its writer's lock. Throws usage if another process has created `path`.
+  // Rename the folder to its final name and return its writer's lock. Throws usage if another process has
+  // created `path`.
   std::unique_ptr<FolderLock> commit();
 
  private:

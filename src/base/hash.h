@@ -20,7 +20,7 @@ inline std::uint64_t xxh3(std::string_view text) {
   return XXH3_64bits(text.data(), text.size());
 }
 
-// Streaming XXH3: the value equals xxh3() of the concatenated pieces.
+// Streaming XXH3. The value equals xxh3() of the concatenated pieces.
 class Xxh3Stream {
  public:
   Xxh3Stream() : state_(XXH3_createState()) {
@@ -37,7 +37,7 @@ class Xxh3Stream {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-// Sixteen lower-case hexadecimal digits.
+// Return sixteen lower-case hexadecimal digits.
 inline std::string hex(std::uint64_t value) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text(16, '0');

@@ -26,7 +26,7 @@ bool InputStream::ready() const {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-// Read once from the file into raw_; false at its end.
+// Read once from the file into raw_. Returns false at its end.
 bool InputStream::fill() {
   if (ended_) return false;
   raw_.erase(0, begin_);
@@ -45,7 +45,7 @@ bool InputStream::fill() {
   return !ended_;
 }
 
-// Choose the decompressor; false if more bytes are needed to decide.
+// Choose the decompressor. Returns false if more bytes are needed to decide.
 bool InputStream::decide(bool ended) {
   if (decided_) return true;
   const auto compression = compression_of(raw_);

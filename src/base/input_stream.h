@@ -13,7 +13,8 @@ namespace regard {
 
 class InputStream {
  public:
-  static constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes appended by one read(), at most
+  // maximum number of bytes appended by one read()
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;
 
   // "-" is standard input. Throws io if the file cannot be opened.
   explicit InputStream(const std::filesystem::path& path);
@@ -21,9 +22,9 @@ class InputStream {
   InputStream(const InputStream&) = delete;
   InputStream& operator=(const InputStream&) = delete;
 
-  // Append the next bytes to `to`; false at the end. May append nothing before the end. Waits at most once
-  // for input. Throws io, and bad_file for compressed data that is corrupt, ends too early, or has a format
-  // that this build cannot decompress.
+  // Append the next bytes to `to`. Returns false at the end. May append nothing before the end. Waits at
+  // most once for input. Throws io, and bad_file for compressed data that is corrupt, ends too early, or has
+  // a format that this build cannot decompress.
   bool read(std::string& to);
   // Return true if read() would return without waiting.
   bool ready() const;
@@ -41,10 +42,10 @@ class InputStream {
   std::string name_;
   int descriptor_ = -1;
   bool (*stopped_)() = nullptr;
-  std::string raw_;        // bytes of the file that are not yet consumed, from begin_
+  std::string raw_;        // bytes of the file; those from begin_ on are not yet consumed
   std::size_t begin_ = 0;  // in raw_
   bool decided_ = false, ended_ = false, interrupted_ = false;
-  std::unique_ptr<Decompressor> decompressor_;  // null: not compressed
+  std::unique_ptr<Decompressor> decompressor_;  // null if the data is not compressed
   bool output_waits_ = false;                   // the decompressor may have more output without input
 };
 

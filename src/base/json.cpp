@@ -66,10 +66,10 @@ class KeySet {
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::size_t member = 0;  // index of the member + 1; 0: free
+    std::size_t member = 0;  // index of the member + 1; 0 if the slot is free
   };
   static std::uint64_t hash_of(const std::string& name) { return XXH3_64bits(name.data(), name.size()); }
-  // The slot of the name, or a free slot for it.
+  // Return the slot of the name, or a free slot for it.
   template <class Same>
   Slot* place_of(std::uint64_t hash, const Same& same) {
     std::size_t i = hash % slots_.size();
@@ -141,7 +141,7 @@ class Builder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // The key is known to be new: appending skips the search through all keys before it.
+    // The key is known to be new. Appending skips the search through all earlier keys.
     auto& members = parent.get_ref<Json::object_t&>();
     members.Container::emplace_back(std::move(key_), std::move(value));
     return &members.back().second;

@@ -19,9 +19,9 @@
 namespace regard {
 
 struct JsonLimits {
-  std::size_t depth = 128;                   // nesting of arrays and objects
-  std::size_t bytes = std::size_t{1} << 30;  // of the text
-  std::int64_t first_byte = 0;               // offset of the text in the file, for messages
+  std::size_t depth = 128;                   // maximum nesting of arrays and objects
+  std::size_t bytes = std::size_t{1} << 30;  // maximum size of the text
+  std::int64_t first_byte = 0;               // offset of the text in the file; used in messages
 };
 
 // Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order
@@ -92,7 +92,7 @@ T json_as(const Json& value, std::string_view key, const std::string& file) {
   }
 }
 
-// Return the value of `key`; throws if the key is missing.
+// Return the value of `key`. Throws if the key is missing.
 template <class T>
 T require(const Json& object, std::string_view key, const std::string& file) {
   const Json* value = json_detail::find(object, key, file);
@@ -108,7 +108,7 @@ std::optional<T> optional_value(const Json& object, std::string_view key, const 
   return json_as<T>(*value, key, file);
 }
 
-// require() for an integer in [low, high].
+// Like require(), for an integer in [low, high].
 template <class T>
 T require_in(const Json& object, std::string_view key, const std::string& file, T low, T high) {
   const T number = require<T>(object, key, file);

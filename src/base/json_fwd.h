@@ -5,8 +5,8 @@
 
 namespace regard {
 
-// Keeps the order of the keys. Lookup takes time proportional to the number of keys: iterate over large
-// objects such as vocabularies instead of looking up keys.
+// JSON objects that keep the order of their keys. Lookup takes time proportional to the number of keys:
+// iterate over large objects such as vocabularies instead of looking up keys.
 using Json = nlohmann::ordered_json;
 
 }  // namespace regard

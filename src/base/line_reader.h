@@ -14,19 +14,20 @@ namespace regard {
 // Handling of a line that is not UTF-8.
 enum class BadUtf8 {
   refuse,  // throw bad_file with file, line and byte
-  flag,    // return it; valid() is false and bad_lines() counts it
+  flag,    // return it; then valid() is false, and bad_lines() counts it
   keep,    // do not check
 };
 
 class LineReader {
  public:
-  static constexpr std::size_t kMaxLine = std::size_t{1} << 26;  // bytes; a longer line throws bad_file
+  // maximum bytes of a line; a longer one throws bad_file
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
 
   // "-" is standard input. Throws io if the file cannot be opened.
   explicit LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8 = BadUtf8::refuse);
 
-  // Read the next line without its "\n" or "\r\n"; false at the end. The last line may have no line end. A
-  // byte order mark at the start of the input is removed.
+  // Read the next line without its "\n" or "\r\n". Returns false at the end. The last line may have no line
+  // end. A byte order mark at the start of the input is removed.
   bool next(std::string& line);
   // Return the end of the last line: "\n", "\r\n", or "" for a last line without one.
   std::string_view line_end() const noexcept { return line_end_; }
@@ -37,8 +38,8 @@ class LineReader {
   // If a signal interrupts the wait for input and `stopped` then returns true, next() returns false.
   void end_when(bool (*stopped)()) noexcept { input_.end_when(stopped); }
 
-  std::int64_t line_number() const noexcept { return line_number_; }  // of the last line, from 1
-  bool valid() const noexcept { return valid_; }                      // whether that line is UTF-8
+  std::int64_t line_number() const noexcept { return line_number_; }  // number of the last line, from 1
+  bool valid() const noexcept { return valid_; }                      // true if that line is UTF-8
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }
 

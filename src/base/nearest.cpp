@@ -42,7 +42,7 @@ std::string_view nearest(std::string_view name, std::span<const std::string> can
   for (const std::string& candidate : candidates) {
     const std::string other = folded(candidate);
     int distance = edit_distance(wanted, other);
-    // A name that is part of the other is a likely abbreviation: `layers` for `encoder_layers`.
+    // A name that is part of the other is a likely abbreviation, such as `layers` for `encoder_layers`.
     const bool part = wanted.size() >= 3 && other.size() >= 3 &&
                       (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos);
     if (part) distance = std::min(distance, 2);

@@ -13,15 +13,15 @@ class OversubscriptionMonitor {
  public:
   explicit OversubscriptionMonitor(int threads) : threads_(threads), active_(threads) {}
 
-  // Number of threads that the next loop should use, at least 1.
+  // Return the number of threads that the next loop should use, at least 1.
   int active() const noexcept { return active_; }
 
   // Add time that the caller of a loop spent waiting for suspended threads.
   void lost(double seconds) noexcept { lost_ += seconds; }
 
-  // Once per window of kWindow seconds, evaluate the time since the last evaluation. `now`: seconds of a
-  // steady clock. `count_switches()`: involuntary context switches of this process so far. Returns true if
-  // active() changed.
+  // Once per window of kWindow seconds, evaluate the time since the last evaluation. `now` is the time of a
+  // steady clock in seconds. count_switches() returns the number of involuntary context switches of this
+  // process so far. Returns true if active() changed.
   template <class CountSwitches>
   bool update(double now, CountSwitches count_switches) {
     const double elapsed = now - begin_;

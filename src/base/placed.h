@@ -5,7 +5,7 @@
 
 namespace regard {
 
-// Return work(). An Error without a file gets `place` and is thrown on.
+// Return work(). An Error without a file gets `place` and is rethrown.
 template <class Work>
 auto placed(const Place& place, const Work& work) {
   try {

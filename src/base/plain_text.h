@@ -22,8 +22,8 @@ constexpr std::string_view without_byte_order_mark(std::string_view text) noexce
 }
 
 // Normalise a line for comparison: remove the byte order mark and white space (utf8::is_space) at both ends,
-// and replace each run of white space by one space. A single white space character outside ASCII (a no-break
-// or ideographic space) between words is kept.
+// and replace each sequence of white space by one space. A single white space character outside ASCII (a
+// no-break or ideographic space) between words is kept.
 std::string normalize_whitespace(std::string_view text);
 
 // Convert to lower case by the Unicode standard; ill-formed parts become U+FFFD.

@@ -1,5 +1,6 @@
-// A progress line on standard error: text, a bar, the time left. Shown only on a terminal and unless quiet;
-// drawn at most ten times per second; without colour if NO_COLOR is set. Not for results.
+// A progress line on standard error: text, a bar and the time left. It is shown only on a terminal and
+// unless `quiet` is set, drawn at most ten times per second, and without colour if NO_COLOR is set. Not for
+// results.
 #pragma once
 
 #include <span>
@@ -11,11 +12,11 @@
 namespace regard {
 
 struct ProgressLine {
-  double fraction = 0;    // done, 0 to 1
+  double fraction = 0;    // completed fraction, 0 to 1
   double elapsed = 0;     // seconds
   double first = 0;       // fraction already done at the start (a resumed run)
-  std::string_view text;  // fields formatted by the caller: "loss 3.21 · 12k tokens/s"
-  int columns = 80;       // of the terminal
+  std::string_view text;  // text formatted by the caller, such as "loss 3.21 · 12k tokens/s"
+  int columns = 80;       // width of the terminal
   bool colour = false;
 };
 
@@ -27,15 +28,15 @@ std::string duration_text(double seconds);
 
 class ProgressBar {
  public:
-  // `first`: the fraction that is already done.
+  // `first` is the fraction that is already completed.
   explicit ProgressBar(bool quiet, double first = 0);
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   bool shown() const noexcept { return shown_; }
-  // `rows` are shown below the line, cut to the width of the terminal; rows that do not fit its height are
-  // not shown.
+  // `rows` are shown below the line, cut to the width of the terminal. Rows that exceed its height are not
+  // shown.
   void update(double fraction, std::string_view text, std::span<const std::string> rows = {});
   // Erase line and rows so that the caller can print other lines; the next update() redraws it.
   void clear();
@@ -49,7 +50,7 @@ class ProgressBar {
 // Return true if standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR
 // is not set.
 bool colour_allowed(int descriptor);
-// Size of the terminal on that descriptor, in characters; 80 × 24 if unknown.
+// The size of the terminal on a descriptor, in characters. 80 × 24 if unknown.
 struct TerminalSize {
   int columns = 80, rows = 24;
 };

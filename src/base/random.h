@@ -17,7 +17,7 @@ struct RandomKey {
   std::uint32_t place = 0;  // place_of(name)
 };
 
-// FNV-1a hash of the name, the same on every machine.
+// Return the FNV-1a hash of the name, which is the same on every machine.
 constexpr std::uint32_t place_of(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -26,7 +26,7 @@ constexpr std::uint32_t place_of(std::string_view name) {
 
 using Counter = std::array<std::uint32_t, 4>;
 
-// One Philox4x32-10 block for a two-word key.
+// Compute one Philox4x32-10 block for a two-word key.
 constexpr Counter philox(Counter counter, std::uint32_t key0, std::uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter[0];
@@ -49,19 +49,19 @@ constexpr std::array<std::uint32_t, 2> fold(const RandomKey& key) {
   return {mixed[0], mixed[1]};
 }
 
-// Uniform in [0, 1) with 24 bits, exact in f32.
+// Return a uniform number in [0, 1) with 24 bits, exact in f32.
 constexpr float uniform(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1.0p-24f;
 }
 
-// A sequence of draws for one key: for initialisation, shuffling and sampling, where the result depends on
-// the order of the draws.
+// A sequence of draws for one key. Used for initialisation, shuffling and sampling, where the result depends
+// on the order of the draws.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key) : key_(fold(key)) {}
   std::uint32_t next();
   float next_uniform() { return uniform(next()); }
-  double next_normal();                           // mean 0, deviation 1 (Box-Muller, in double)
+  double next_normal();  // normal with mean 0 and deviation 1 (Box–Muller, in double)
   std::uint64_t next_below(std::uint64_t bound);  // uniform in [0, bound), bound > 0, without bias
 
  private:

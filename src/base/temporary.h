@@ -8,7 +8,7 @@
 
 namespace regard {
 
-// Part of the name of every temporary entry; is_leftover() returns whether `name` is the name of one.
+// Part of the name of every temporary entry; is_leftover() returns true if `name` is such a name.
 constexpr const char* kLeftoverMark = ".regard-tmp-";
 bool is_leftover(const std::filesystem::path& name);
 
@@ -17,8 +17,8 @@ bool is_leftover(const std::filesystem::path& name);
 std::filesystem::path temporary_beside(const std::filesystem::path& path, const std::string& suffix = "");
 
 // A new, empty, locked temporary file (open for writing, with the user's default mode) or folder next to
-// `path`. A leftover of a dead process with the same name is removed first. If destroyed before keep(), it
-// removes the entry.
+// `path`. A leftover of a dead process with the same name is removed first. If the object is destroyed
+// before keep(), it removes the entry.
 class TemporaryEntry {
  public:
   enum class Kind { file, folder };
@@ -29,7 +29,8 @@ class TemporaryEntry {
 
   const std::filesystem::path& name() const noexcept { return name_; }
   int descriptor() const noexcept { return descriptor_; }
-  // Keep the entry, after it was renamed. Returns the descriptor, still locked, which the caller must close.
+  // Keep the entry after it was renamed. Returns the descriptor, which is still locked; the caller must
+  // close it.
   int keep() noexcept {
     name_.clear();
     return std::exchange(descriptor_, -1);

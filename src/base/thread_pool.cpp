@@ -28,7 +28,8 @@ namespace regard {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// About 20 to 50 microseconds: longer than the gap between two loops of a step, shorter than a time slice.
+// Number of spins before a worker sleeps: about 20 to 50 microseconds, longer than the gap between two loops
+// of a step and shorter than a time slice.
 constexpr int kSpins = 2000;
 
 constexpr int kGenerationShift = 17;
@@ -52,7 +53,7 @@ void relax() {
 #endif
 }
 
-// Number of involuntary context switches of this process.
+// Return the number of involuntary context switches of this process.
 std::int64_t involuntary_switches() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -75,7 +76,7 @@ struct Scratch {
   }
 };
 
-// Number of physical cores in the affinity mask; hardware threads of one core are counted once.
+// Return the number of physical cores in the affinity mask. Hardware threads of one core are counted once.
 int cores_in_affinity() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -93,7 +94,8 @@ int cores_in_affinity() {
   return static_cast<int>(cores.size());
 }
 
-// The tightest CPU quota of this process's cgroup (v2, then v1), in whole cores, or 0 if there is none.
+// Return the tightest CPU quota of this process's cgroup (v2, then v1), in whole cores, or 0 if there is
+// none.
 int cores_in_quota() {
   std::ifstream self("/proc/self/cgroup");
   std::string line, folder;
@@ -136,8 +138,8 @@ struct ThreadPool::State {
     for (std::thread& worker : workers) worker.join();
   }
 
-  // Start the workers. If the system refuses one, set `size` to the number started plus the caller and return
-  // a warning; else return an empty string.
+  // Start the workers. If the system refuses one, set `size` to the number started plus the caller and
+  // return a warning; otherwise return an empty string.
   std::string start_workers(Start start) {
     workers.reserve(static_cast<std::size_t>(size - 1));
     try {
@@ -156,16 +158,16 @@ struct ThreadPool::State {
   int size;  // the caller and the workers
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
-  std::atomic<std::size_t> largest_scratch{0};  // bytes requested by any worker
+  std::atomic<std::size_t> largest_scratch{0};  // largest number of bytes requested by a worker
   std::recursive_mutex callers;                 // serialises loops
 
-  // The current loop; written before the generation in `gate` is incremented.
+  // The current loop. Written before the generation in `gate` is incremented.
   Call call = nullptr;
   void* context = nullptr;
   std::int64_t tasks = 0;
 
   OversubscriptionMonitor monitor;  // used by the caller only
-  int loops = 0;                    // loops since its last evaluation
+  int loops = 0;                    // number of loops since the monitor's last evaluation
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
   // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
@@ -283,7 +285,8 @@ struct ThreadPool::State {
 struct ThreadPool::Pools {
   std::mutex guard;
   ThreadPool* first = nullptr;
-  State* abandoned = nullptr;  // states from before fork(), never destroyed: their threads cannot be joined
+  // states from before fork(); never destroyed, because their threads cannot be joined
+  State* abandoned = nullptr;
 
   static Pools& all() {
     static Pools pools;

@@ -23,9 +23,9 @@ class ThreadPool {
   // Starts a thread that runs `work`, or throws.
   using Start = std::thread (*)(std::function<void()> work);
 
-  // threads = 0: usable_cores(). The calling thread is worker 0, so a pool of size 1 starts no thread. If the
-  // system refuses a thread (process limit, no memory), the pool consists of those already started, and
-  // warning() is set.
+  // `threads` = 0 selects usable_cores(). The calling thread is worker 0, so a pool of size 1 starts no
+  // thread. If the system refuses a thread (process limit, no memory), the pool consists of those already
+  // started, and warning() is set.
   explicit ThreadPool(int threads = 0, Start start = nullptr);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -59,13 +59,14 @@ class ThreadPool {
   // content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 
-  // Return the index of the calling thread inside a body, else 0: the worker whose scratch it may use.
+  // Return the worker index of the calling thread inside a body, else 0. The thread may use the scratch
+  // memory of that worker.
   int current_worker() const noexcept;
 
-  // Return scratch of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between loops. Its
-  // content is undefined after every call. It only grows, so a steady step allocates nothing. A body that
-  // needs several regions requests their sum once. Outside of a body the caller must hold take_turn(), and
-  // may then pass any worker. Throws resource_exhausted.
+  // Return scratch memory of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between
+  // loops. Its content is undefined after every call. It only grows, so a steady step allocates nothing. A
+  // body that needs several regions requests their sum once. Outside of a body the caller must hold
+  // take_turn(), and may then pass any worker. Throws resource_exhausted.
   std::byte* scratch(int worker, std::size_t bytes);
   void reserve_scratch(std::size_t bytes);  // scratch() for every worker, so that no task allocates
 
@@ -81,7 +82,8 @@ class ThreadPool {
   ThreadPool *previous_ = nullptr, *next_ = nullptr;  // list of all pools of the process
 };
 
-// Number of physical cores that this process may use under its affinity mask and cgroup quota, at least 1.
+// Return the number of physical cores that this process may use under its affinity mask and cgroup quota, at
+// least 1.
 int usable_cores();
 
 }  // namespace regard

@@ -47,7 +47,7 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the conjunct rule (GB9c): a consonant was seen, and after it a linker among marks.
+// State of the conjunct rule (GB9c): a consonant was found and, among the marks after it, a linker.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -71,7 +71,8 @@ bool is_cased(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-// Case-ignorable code points (marks, format characters and others), which the rule for the final sigma skips.
+// Return true for case-ignorable code points (marks, format characters and others), which the rule for the
+// final sigma skips.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:
@@ -85,7 +86,7 @@ bool is_case_ignorable(char32_t c) {
   }
 }
 
-// Final_Sigma: a cased letter precedes `place` and none follows.
+// The condition Final_Sigma: a cased letter precedes `place` and none follows.
 bool ends_a_word(std::u32string_view text, std::size_t place) {
   std::size_t before = place, after = place + 1;
   while (before > 0 && is_case_ignorable(text[before - 1])) --before;
@@ -100,7 +101,7 @@ int code_point_width(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CC:
-      return c == 0x00AD ? 1 : 0;  // a soft hyphen is visible
+      return c == 0x00AD ? 1 : 0;  // U+00AD (soft hyphen) is visible
     case UTF8PROC_CATEGORY_MC:
       return 1;
     default:

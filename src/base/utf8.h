@@ -45,26 +45,29 @@ bool valid(std::string_view text) noexcept;
 
 void append(std::string& text, char32_t code_point);  // surrogates and values above U+10FFFF become U+FFFD
 std::string encode(std::u32string_view code_points);
-std::u32string code_points(std::string_view text);  // ill-formed parts become U+FFFD
-std::size_t count(std::string_view text) noexcept;  // code points, each ill-formed part as one
+// converts text to code points; ill-formed parts become U+FFFD
+std::u32string code_points(std::string_view text);
+// number of code points; each ill-formed part counts as one
+std::size_t count(std::string_view text) noexcept;
 
-// Canonical composition (UAX 15). Throws invalid_input if the text is not valid UTF-8.
+// Return the canonical composition (UAX 15). Throws invalid_input if the text is not valid UTF-8.
 std::string nfc(std::string_view text);
 
 // Convert to lower case by the Unicode standard (3.13, toLowercase): İ becomes two code points, and a capital
 // sigma at the end of a word becomes ς.
 std::u32string lower(std::u32string_view text);
 
-// White space by Unicode's bidirectional classes, as in Python's str.isspace() and str.split().
+// Return true for white space by Unicode's bidirectional classes, as in Python's str.isspace() and
+// str.split().
 bool is_space(char32_t code_point) noexcept;
 
 // Split into extended grapheme clusters (UAX 29, with its rule for Indic conjuncts), in order. The results
 // are views into `text`; concatenated they equal `text`.
 std::vector<std::string_view> graphemes(std::string_view text);
 
-// Width of the cluster or text in terminal cells: 2 for wide East Asian letters, emoji and flags, 0 for
-// combining marks and control characters, and 1 for each other visible code point. So each consonant of a
-// Devanagari conjunct takes one cell, as in terminals that add up the widths of code points.
+// Return the width of the cluster or text in terminal cells: 2 for wide East Asian letters, emoji and flags,
+// 0 for combining marks and control characters, and 1 for each other visible code point. So each consonant
+// of a Devanagari conjunct takes one cell, as in terminals that add up the widths of code points.
 int cluster_width(std::string_view cluster) noexcept;
 int width(std::string_view text);
 

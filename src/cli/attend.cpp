@@ -47,8 +47,8 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
 namespace {
 
 // Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only
-// one of --layer and --head is given, select the map with the highest score (HeadSummary::telling) of that
-// layer or head. Default: the map with the highest score of usual_kind(model).
+// one of --layer and --head is given, select the map with the highest score (HeadSummary::telling) for each
+// given layer or head. Default: the map with the highest score of usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

@@ -26,8 +26,8 @@ struct RowStatistics {
   Table rows;
   std::function<metrics::Scorer(Table)> scorer;  // empty if the score cannot be resampled
 };
-// sums() returns a score computed from sums of the statistics; the other function returns `factor` times the
-// mean of the rows' first value.
+// sums() returns a score computed from sums of the statistics. mean() returns `factor` times the mean of the
+// rows' first value.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 

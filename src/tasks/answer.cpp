@@ -63,8 +63,8 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
 }
 
 // Return the best `count` spans of a window, best first. start, end: logits of all tokens of the window,
-// replaced by probabilities. Tokens outside the text are masked, except the first: its score is that of "no
-// answer", and `none` is lowered to it.
+// replaced by probabilities. Tokens outside the text are masked, except the first one. Its score is that of
+// "no answer"; `none` becomes the smaller of both.
 std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
                                                  std::span<float> end, std::size_t count, float& none) const {
   const std::size_t first = window.first, places = window.places.size();
@@ -77,7 +77,7 @@ std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, 
     if (a.score != b.score) return a.score > b.score;
     return a.start != b.start ? a.start < b.start : a.end < b.end;
   };
-  std::vector<Span> best;  // a heap with the worst span at its top
+  std::vector<Span> best;  // a heap with the worst span at the top
   for (std::size_t s = 0; s < places; ++s) {
     const std::size_t last = std::min(places, s + static_cast<std::size_t>(options_.longest));
     for (std::size_t e = s; e < last; ++e) {

@@ -1,8 +1,8 @@
-// Extractive question answering: find the span of a text that answers a question. Long texts are divided into
-// overlapping windows. Results are those of transformers' question-answering pipeline (version 4, the last
-// that had one; after Devlin et al. 2019, section 4.2): in each window a softmax over positions for starts
-// and one for ends; a span's score is the product of the two; scores of spans with equal text, ignoring case,
-// are added.
+// Extractive question answering: find the span of a text that answers a question. Long texts are divided
+// into overlapping windows. Results equal those of transformers' question-answering pipeline (version 4, the
+// last that has it; after Devlin et al. 2019, section 4.2). In each window, there is a softmax over
+// positions for starts and one for ends; the score of a span is their product. Scores of spans with equal
+// text, ignoring case, are added.
 #pragma once
 
 #include <span>
@@ -16,11 +16,14 @@
 namespace regard::tasks {
 
 struct AnswerOptions {
-  std::int64_t window = 0;    // tokens with question and special tokens; 0: 384, at most the model's maximum
-  std::int64_t stride = 0;    // overlap of neighbouring windows in tokens; 0: 128, at most half a window
+  // tokens per window, including the question and special tokens; default (0): 384, at most the model's
+  // maximum
+  std::int64_t window = 0;
+  // overlap of neighbouring windows in tokens; default (0): 128, at most half a window
+  std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer, before whole_words extends it
   std::size_t count = 1;      // maximum number of answers
-  bool may_be_none = false;   // "no answer" is a candidate: an answer with an empty text
+  bool may_be_none = false;   // include "no answer", with an empty text, as a candidate
   float threshold = 0.0f;     // answers with a lower score are dropped, except "no answer"
   bool whole_words = true;    // extend answers to word boundaries
   Probe* probe = nullptr;     // called in every pass, may ablate heads; not owned, may be null
@@ -29,7 +32,7 @@ struct AnswerOptions {
 struct Answer {
   std::string text;
   float score = 0.0f;
-  std::size_t begin = 0, end = 0;  // byte range in the text; 0, 0: no answer
+  std::size_t begin = 0, end = 0;  // byte range in the text; 0, 0 means no answer
   std::size_t window = 0;          // index of the first window with this answer
 };
 
@@ -48,14 +51,14 @@ class Answerer {
     struct Window {
       Input input;
       std::size_t first = 0;      // index of the text's first token in input.ids
-      std::vector<Place> places;  // of the text's tokens
+      std::vector<Place> places;  // places of the text's tokens
     };
     std::string text;
     std::vector<Window> windows;
 
     std::int64_t tokens() const;
   };
-  // Throws invalid_input if the question leaves no room for the text, or if question or text is blank.
+  // Throws invalid_input if the question is too long for a window, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;
 
   // Return at most `count` answers, best first. If all are below the threshold, return "no answer" if

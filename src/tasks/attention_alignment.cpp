@@ -19,7 +19,7 @@ namespace {
 
 enum class Step : std::uint8_t { diagonal, row, column };
 
-// The weights of the chosen heads, normalised over the tokens, smoothed over the positions and summed.
+// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions.
 class HeadSum : public Probe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)
@@ -44,7 +44,7 @@ class HeadSum : public Probe {
     return -1;
   }
 
-  // weights [heads, tokens, source positions]
+  // Add the weights [heads, tokens, source positions] of a head.
   void add(const Tensor& weights, std::int64_t head) {
     const std::int64_t tokens = weights.shape()[1], all = weights.shape()[2];
     const std::int64_t positions = std::min(task_.positions, all);
@@ -156,7 +156,7 @@ void median_filter(std::span<float> values, std::int64_t width) {
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns) {
   constexpr float kNone = std::numeric_limits<float>::infinity();
   const auto width = static_cast<std::size_t>(columns + 1);
-  // total [rows + 1, columns + 1]: cost of the cheapest path so far; f32 as in the reference
+  // total [rows + 1, columns + 1]: cost of the cheapest path so far, in f32 as in the reference
   std::vector<float> total(static_cast<std::size_t>(rows + 1) * width, kNone);
   std::vector<Step> steps(total.size(), Step::column);
   total[0] = 0.0f;

@@ -1,7 +1,7 @@
 // Times of tokens by the cross-attention of a speech decoder: the attention weights of some heads are
-// normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978) finds
-// the monotonic path through them. As transformers' WhisperForConditionalGeneration
-// (_extract_token_timestamps) and OpenAI's program do.
+// normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978)
+// finds the monotonic path through them. Results equal those of transformers'
+// WhisperForConditionalGeneration (_extract_token_timestamps) and of OpenAI's program.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace regard::tasks {
 
 struct AlignmentHeads {
-  std::vector<std::pair<std::int64_t, std::int64_t>> heads;  // layer and head of the decoder, sorted
+  std::vector<std::pair<std::int64_t, std::int64_t>> heads;  // layer and head in the decoder, sorted
   std::int64_t median_width = 7;                             // frames; odd
 
   // Read "alignment_heads" of generation_config.json (default: all heads of the upper half of the layers) and
@@ -26,20 +26,21 @@ struct AlignmentHeads {
 
 struct AlignmentTask {
   const Tensor& encoded;              // [source positions, hidden]: the encoder's output
-  std::span<const std::int32_t> ids;  // of the decoder, the prompt included
+  std::span<const std::int32_t> ids;  // ids of the decoder, including the prompt
   std::int64_t first = 0;             // number of tokens of the prompt, which have no times
-  std::int64_t positions = 0;         // of the source that are used, from the first
+  std::int64_t positions = 0;         // number of source positions to use, from the first
 };
 
-// For each token after the prompt the source position where its part of the path starts.
+// Return, for each token after the prompt, the source position where its part of the path starts.
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 
-// The median of each run of `width` numbers, mirrored at both ends; unchanged if there are at most width / 2.
+// Replace each number by the median of the `width` numbers around it, mirrored at both ends. Unchanged if
+// there are at most width / 2 numbers.
 void median_filter(std::span<float> values, std::int64_t width);
 
-// cost [rows, columns]. Returns for each row the first column of the cheapest monotonic path from the first
-// row and column to the last. Equal costs prefer the same row, then the diagonal.
+// Return, for each row of cost [rows, columns], the first column of the cheapest monotonic path from the
+// first row and column to the last. Equal costs prefer the same row, then the diagonal.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

@@ -9,7 +9,7 @@
 
 namespace regard::tasks {
 
-// Return the indices of the best `count` scores, best first; ties by lower index.
+// Return the indices of the best `count` scores, best first. Equal scores are ordered by index.
 inline std::vector<std::int64_t> best_of(std::span<const float> scores, std::size_t count) {
   std::vector<std::int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);

@@ -15,7 +15,7 @@ namespace regard::tasks {
 enum class Scores {
   softmax,  // exactly one label applies
   sigmoid,  // labels are independent
-  plain     // the logits (regression)
+  plain     // independent labels
 };
 
 struct ClassifyOptions {
@@ -56,14 +56,14 @@ class Classifier {
   // finite.
   Tensor scores(std::span<const Input> inputs);
 
-  // Return the best `count` labels of one row, best first; ties in the model's order.
+  // Return the best `count` labels of one row, best first. Equal scores keep the model's order.
   std::vector<LabelScore> best(std::span<const float> scores, std::size_t count) const;
 
  private:
   void score(const Tensor& logits, float* scores) const;
 
   Pass pass_;
-  std::optional<Reader> reader_;  // empty unless the model reads text
+  std::optional<Reader> reader_;  // empty if the model does not read text
   std::vector<std::string> labels_;
   Scores scores_;
 };

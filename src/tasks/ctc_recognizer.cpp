@@ -113,7 +113,7 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
   std::vector<float> samples, piece(static_cast<std::size_t>(whole * samples_per_frame_));
   const std::int64_t fewest = loaded_.model->input_spec().fewest_frames();
   waiting_.clear(), waiting_from_ = 0, blanks_ = 0, spoken_ = false;
-  std::int64_t first = 0, all = 0;  // first frame of `samples`; samples read
+  std::int64_t first = 0, all = 0;  // index of the first frame of `samples`; number of samples read
   for (bool ended = false; !ended;) {
     const std::size_t wanted = piece.size() - samples.size();
     const std::size_t got = sound.read(std::span(piece).first(wanted));
@@ -125,7 +125,7 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
       const std::int64_t from = first == 0 ? 0 : overlap, to = ended ? logits.rows() : overlap + step;
       take(logits, std::min(from, logits.rows()), std::min(to, logits.rows()), found);
     }
-    // The next piece starts one overlap before the first frame that is not taken.
+    // The next piece starts one overlap before the first frame that is not used.
     if (!ended)
       samples.erase(samples.begin(),
                     samples.begin() + static_cast<std::ptrdiff_t>(step * samples_per_frame_));
@@ -158,7 +158,7 @@ void CtcRecognizer::take(const Tensor& logits, std::int64_t first, std::int64_t 
   }
 }
 
-// `labels`: of the segment that is not complete.
+// Return the words of `labels`, which belong to the incomplete segment.
 std::vector<TranscriptWord> CtcRecognizer::words_of(std::span<const CtcLabel> labels) const {
   const double frame_seconds = static_cast<double>(samples_per_frame_) / static_cast<double>(processor_.rate);
   std::vector<TranscriptWord> words;

@@ -1,5 +1,6 @@
-// Transcription by models with a CTC head (wav2vec 2.0): overlapping pieces of a sound, as transformers'
-// automatic-speech-recognition pipeline with chunk_length_s, in memory that does not depend on its length.
+// Transcription by models with a CTC head (wav2vec 2.0). A sound is decoded in overlapping pieces, like in
+// transformers' automatic-speech-recognition pipeline with chunk_length_s, in memory that does not depend on
+// the length of the sound.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +20,7 @@ namespace regard::tasks {
 // The labels of a CTC model: vocab.json with tokenizer_config.json, as transformers' Wav2Vec2CTCTokenizer.
 class CtcVocabulary {
  public:
-  // Throws io or bad_file with file and key; bad_file if an id is outside of the model's labels.
+  // Throws io, and bad_file with file and key, also if an id is outside of the model's labels.
   CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels);
 
   std::int32_t blank() const { return blank_; }
@@ -34,12 +35,13 @@ class CtcVocabulary {
 };
 
 struct CtcRecognizerOptions {
-  std::int64_t beam = 1;         // width of the beam search; 1: best path
-  double piece_seconds = 20.0;   // of a pass of the model
-  double overlap_seconds = 3.0;  // read on both sides of a piece and not used for text
-  // A segment ends at a silence of this length, or at the first space after the second length.
+  std::int64_t beam = 1;         // width of the beam search; 1 selects the best path
+  double piece_seconds = 20.0;   // duration of a piece, which is one pass of the model
+  double overlap_seconds = 3.0;  // duration on both sides of a piece that is read but not used for text
+  // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds.
   double pause_seconds = 0.6, segment_seconds = 15.0;
-  bool word_times = false;  // of words between spaces, from the first to the last frame of their labels
+  // compute the times of words between spaces, from the first to the last frame of their labels
+  bool word_times = false;
 };
 
 class CtcRecognizer {
@@ -66,10 +68,10 @@ class CtcRecognizer {
   CtcRecognizerOptions options_;
   CtcVocabulary vocabulary_;
   std::int64_t samples_per_frame_ = 1;
-  std::vector<float> waiting_;     // log-probabilities of the frames of the segment that is not complete
+  std::vector<float> waiting_;     // log-probabilities of the frames of the incomplete segment
   std::int64_t waiting_from_ = 0;  // index of its first frame in the sound
-  std::int64_t blanks_ = 0;        // frames at its end without a label
-  bool spoken_ = false;            // it has a label
+  std::int64_t blanks_ = 0;        // number of frames at its end without a label
+  bool spoken_ = false;            // true if it has a label
 };
 
 }  // namespace regard::tasks

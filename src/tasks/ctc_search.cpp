@@ -21,7 +21,8 @@ struct Prefix {
   CtcLabel label;
 };
 
-// Log-probability that the frames so far reduce to a prefix and end in a blank, or in its last label.
+// Log-probabilities that the frames so far reduce to a prefix, and end in a blank or in the prefix's last
+// label.
 struct Score {
   double blank = kImpossible, label = kImpossible;
   double total() const { return log_add(blank, label); }
@@ -53,7 +54,7 @@ class PrefixTree {
 
 using Beam = std::vector<std::pair<std::int64_t, Score>>;
 
-// Keep the best `width` prefixes; ties by the older prefix.
+// Keep the best `width` prefixes. Among equal ones, keep the older.
 void prune(Beam& beam, std::int64_t width) {
   const auto better = [](const auto& a, const auto& b) {
     const double x = a.second.total(), y = b.second.total();
@@ -80,7 +81,7 @@ std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank) {
 }
 
 CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int64_t width) {
-  // A label that alone is this much less probable than the best one of its frame is not tried.
+  // A label is not tried if its log-probability is this much below that of the best label of the frame.
   constexpr float kHopeless = 15.0f;
   PrefixTree tree;
   Beam beam{{0, {0.0, kImpossible}}};

@@ -10,23 +10,23 @@ namespace regard::tasks {
 
 struct CtcLabel {
   std::int32_t label = 0;
-  std::int64_t first = 0, last = 0;  // frames: of its first and last occurrence on the path
+  std::int64_t first = 0, last = 0;  // frames of its first and last occurrence on the path
 };
 
-// Return the most probable label of each frame, repetitions merged and blanks removed. logits [frames,
-// labels] (log-probabilities or shifted by a constant per frame).
+// Return the most probable label of each frame, with repetitions merged and blanks removed.
 std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
 
-// The most probable label sequence found by a prefix beam search of this width (Hannun et al. 2014, algorithm
-// 1, without a language model). log_p [frames, labels]: log-probabilities. Frames are those where each label
-// of the sequence was most probable to begin.
+// The most probable label sequence found by a prefix beam search of this width (Hannun et al. 2014,
+// algorithm 1, without a language model). log_p [frames, labels]: log-probabilities. `frames` are those at
+// which each label of the sequence was most likely to begin.
 struct CtcHypothesis {
   std::vector<CtcLabel> labels;
-  double log_probability = 0.0;  // of the sequence, summed over the alignments that the beam kept
+  // log-probability of the sequence, summed over the alignments that the beam kept
+  double log_probability = 0.0;
 };
 CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int64_t width);
 
-// log softmax of each row, in place.
+// Compute the log softmax of each row, in place.
 void to_log_probabilities(Tensor& logits);
 
 }  // namespace regard::tasks

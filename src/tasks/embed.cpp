@@ -21,8 +21,8 @@ Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& optio
 }
 
 // Return the number of initial tokens excluded from pooling, as in sentence-transformers: those of the
-// prompt and the special tokens before it. A special token after the prompt is not counted, because it is
-// after the text.
+// prompt and the special tokens before it. The special token at the end is not counted, because the text
+// precedes it.
 std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
   const SentenceModules& modules = folder.modules;
   if (modules.pools_prompt || modules.prompt.empty()) return 0;
@@ -37,7 +37,8 @@ struct States {
   std::int64_t skipped;  // number of initial tokens excluded from pooling
 };
 
-// Write the vector of one mode to `to`. cls and last select their token even if it is skipped.
+// Write the vector of one pooling mode to `to`. `cls` and `last` select their token even if it is excluded
+// from pooling.
 void pool_tokens(PoolingMode mode, const States& all, float* to) {
   const auto [states, tokens, size, skipped] = all;
   if (mode == PoolingMode::cls || mode == PoolingMode::last) {

@@ -1,5 +1,5 @@
-// Sentence embeddings (Reimers and Gurevych 2019): the hidden states of a text's tokens pooled into one
-// vector, as in sentence-transformers if the folder has its files.
+// Sentence embeddings (Reimers and Gurevych 2019): the hidden states of a text's tokens are pooled into one
+// vector, as specified by the folder's sentence-transformers files if it has them.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,13 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // Values that replace the folder's.
+  // Settings that replace those of the folder.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;
   std::optional<bool> cut = std::nullopt;  // default: true if the folder limits a text's tokens
   std::filesystem::path adapter = {};      // a LoRA adapter for the model
-  std::int64_t most_tokens = 0;            // maximum tokens of a text; 0: the folder's limit
+  std::int64_t most_tokens = 0;            // maximum tokens of a text; 0 means the folder's limit
 };
 
 // A folder opened for sentence embeddings: the model, its pooling and further modules.
@@ -42,12 +42,14 @@ class Embedder {
   Embedder(const EmbeddingFolder& folder, ThreadPool& pool, const EmbedOptions& options = {},
            Probe* probe = nullptr);
 
-  std::int64_t size() const { return size_; }                         // dimensions of a vector
-  std::int64_t most_tokens() const { return reader_.most_tokens(); }  // 0 means no limit
+  std::int64_t size() const { return size_; }  // dimensions of a vector
+  // maximum tokens of a text; 0 means no limit
+  std::int64_t most_tokens() const { return reader_.most_tokens(); }
   bool compares_by_product() const { return folder_.modules.dot; }
 
   Input read(std::string_view text) const;
-  // Return vectors [inputs, size]; zeros for a text without tokens. Throws numeric if a vector is not finite.
+  // Return vectors [inputs, size]. A text without tokens gives zeros. Throws numeric if a vector is not
+  // finite.
   Tensor embed(std::span<const Input> inputs);
   Tensor embed(std::span<const std::string> texts);
 
@@ -64,8 +66,8 @@ class Embedder {
 // Divide a vector by its Euclidean norm, or by 1e-12 if that is larger.
 void scale_to_length_one(std::span<float> vector);
 
-// Return [rows of a, rows of b]: the cosine similarity of each pair, or the dot product if `product`. The
-// cosine with a zero vector is 0. Throws usage for vectors of different sizes.
+// Return [rows of a, rows of b]: the cosine similarity of each pair, or the dot product if `product` is set.
+// The cosine with a zero vector is 0. Throws usage for vectors of different sizes.
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product = false);
 
 }  // namespace regard::tasks

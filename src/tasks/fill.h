@@ -16,13 +16,13 @@ struct Filling {
   std::int32_t token = 0;
   std::string text;      // the token
   float score = 0.0f;    // its probability
-  std::string sequence;  // the text with this mask filled; with several masks, all special tokens stay
+  std::string sequence;  // the text with this mask filled in; with several masks, all special tokens are kept
 };
 
 struct FillOptions {
   Options reading;
-  // If not empty, only these candidates are returned: each a token of the vocabulary, or a text of which the
-  // first token is used. Scores are still probabilities over the whole vocabulary.
+  // Candidates to return; empty means all tokens. A candidate is a token of the vocabulary, or a text, from
+  // which the first token is used. Scores are still probabilities over the whole vocabulary.
   std::vector<std::string> targets;
 };
 
@@ -38,7 +38,7 @@ class Filler {
   // long.
   Input read(std::string_view text) const;
 
-  // Return for each input and each of its masks, in order, the best `count` tokens, best first. Throws
+  // For each input and each of its masks, in order, return the `count` best tokens, best first. Throws
   // numeric if logits are not finite.
   std::vector<std::vector<std::vector<Filling>>> fill(std::span<const Input> inputs, std::size_t count);
 
@@ -49,7 +49,7 @@ class Filler {
   const infer::LoadedModel& loaded_;
   Reader reader_;
   Pass pass_;
-  std::vector<std::int32_t> targets_;  // ascending; empty: every token
+  std::vector<std::int32_t> targets_;  // ascending; empty means all tokens
   std::string mask_;
   std::int32_t mask_id_ = -1;
 };

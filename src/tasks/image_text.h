@@ -1,6 +1,6 @@
-// Texts and images as vectors of one space, by a dual encoder (CLIP, SigLIP): search of pictures by words,
-// and classification of pictures by labels given as words, as in transformers' zero-shot-image-classification
-// pipeline.
+// Vectors of texts and images in one space, by a dual encoder (CLIP, SigLIP). Used to search pictures by
+// words, and to classify pictures by labels given as words, as in transformers'
+// zero-shot-image-classification pipeline.
 #pragma once
 
 #include <filesystem>
@@ -18,19 +18,20 @@ namespace regard::tasks {
 
 class ImageTextEncoder {
  public:
-  // `loaded` and `pool` must outlive the encoder; `folder`: of the model, with preprocessor_config.json.
-  // Texts longer than the model are truncated. Throws usage if the model is no dual encoder.
+  // `loaded` and `pool` must outlive the encoder. `folder` is the model folder, with
+  // preprocessor_config.json. Texts longer than the model's positions are truncated. Throws usage if the
+  // model is not a dual encoder.
   ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder, ThreadPool& pool);
 
   std::int64_t size() const { return model_.size(); }
-  bool independent() const { return model_.sigmoid(); }  // labels do not exclude each other
+  bool independent() const { return model_.sigmoid(); }  // true if several labels may apply to an image
   Input read(std::string_view text) const;
   std::vector<Input> read(std::span<const data::Image> images) const { return images_.read(images); }
 
-  // Vectors [inputs, size] of length 1; inputs are all texts or all images. Throws invalid_input for a text
-  // without tokens, numeric if a vector is not finite.
+  // Return vectors [inputs, size] of length 1. Inputs are all texts or all images. Throws invalid_input for
+  // a text without tokens, numeric if a vector is not finite.
   Tensor embed(std::span<const Input> inputs);
-  // Logits [images, texts] of such vectors.
+  // Return the logits [images, texts] of such vectors.
   Tensor logits(const Tensor& images, const Tensor& texts);
 
  private:
@@ -44,16 +45,16 @@ class ImageTextEncoder {
   InputBuffer batch_;
 };
 
-// Scores of labels for images.
+// Scores of labels, given as words, for images.
 class ZeroShotClassifier {
  public:
-  // `pattern`: the text of a label, with {} for the label. Throws usage if there is no label, or no {} in the
-  // pattern.
+  // `pattern` is the text to compare with, where {} stands for the label. Throws usage if there are no
+  // labels, or no {} in the pattern.
   ZeroShotClassifier(ImageTextEncoder& encoder, std::vector<std::string> labels, const std::string& pattern);
 
   const std::vector<std::string>& labels() const { return labels_; }
-  // Scores [images, labels]: softmax over the labels, or each label's sigmoid; default: as the model was
-  // trained.
+  // Return scores [images, labels]: softmax over the labels, or the sigmoid of each label. Default: as the
+  // model was trained.
   Tensor scores(std::span<const Input> images);
   void set_scores(Scores scores) { scores_ = scores; }
 

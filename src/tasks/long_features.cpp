@@ -8,7 +8,7 @@
 namespace regard::tasks {
 namespace {
 
-constexpr float kSilence = -10.0f;  // log10 of the least energy
+constexpr float kSilence = -10.0f;  // log10 of the smallest energy
 
 }  // namespace
 
@@ -31,13 +31,13 @@ LongFeatures::LongFeatures(data::SoundStream& sound, const data::SoundProcessor&
     add(pool, mel, waiting);
     if (progress) progress(seconds_);
   }
-  // Silence after the sound, as long as a frame that begins in the sound can be.
+  // Append silence after the sound, so that the frames that begin within the sound are complete.
   waiting.insert(waiting.end(), static_cast<std::size_t>(processor.window + half), 0.0f);
   add(pool, mel, waiting);
   frames_ = (samples + processor.hop - 1) / processor.hop;
 }
 
-// Append the frames that are complete and drop the samples that no later frame needs.
+// Append the complete frames, and drop the samples that no later frame needs.
 void LongFeatures::add(ThreadPool& pool, const data::LogMel& mel, std::vector<float>& waiting) {
   const std::int64_t frames = mel.frames_in(std::ssize(waiting));
   if (frames == 0) return;

@@ -14,15 +14,15 @@ namespace regard::tasks {
 
 class LongFeatures {
  public:
-  // Reads the whole sound: the scale depends on its largest energy. `progress` is called with the seconds
-  // read so far, and may throw to stop. Throws as SoundStream; usage for a processor that is not Whisper's or
-  // that normalises samples.
+  // Read the whole sound, because the scale depends on its largest energy. `progress` is called with the
+  // seconds read so far, and may throw to stop. Throws as SoundStream does, and usage for a processor that
+  // is not Whisper's or that normalises samples.
   LongFeatures(data::SoundStream& sound, const data::SoundProcessor& processor, ThreadPool& pool,
                const std::function<void(double)>& progress);
 
-  std::int64_t frames() const { return frames_; }  // of the sound itself
+  std::int64_t frames() const { return frames_; }  // number of frames of the sound itself
   double seconds() const { return seconds_; }
-  // Frames [first, first + count); after the sound comes silence. Returns [count, bins].
+  // Return frames [first, first + count) as [count, bins]. The sound is followed by silence.
   Tensor window(std::int64_t first, std::int64_t count);
 
  private:

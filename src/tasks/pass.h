@@ -13,8 +13,8 @@
 
 namespace regard::tasks {
 
-// Maximum tokens of one pass; a longer input gets a pass of its own. A larger value needs more memory and is
-// not faster.
+// Maximum tokens of one pass; a longer input is computed in a separate pass. A larger value needs more
+// memory and is not faster.
 constexpr std::int64_t kPassTokens = 1024;
 
 class Pass {
@@ -44,7 +44,7 @@ class Pass {
 };
 
 // Divide the inputs into consecutive groups of at most kPassTokens tokens (or one longer input) and call
-// work(first, count) for each in order. Inputs that are not tokens are one group.
+// work(first, count) for each in order. Inputs that are not tokens form one group.
 void in_passes(std::span<const Input> inputs,
                const std::function<void(std::size_t first, std::size_t count)>& work);
 

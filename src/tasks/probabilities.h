@@ -14,7 +14,7 @@ inline void require_finite(std::span<const float> logits) {
     if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "the model's scores are not finite");
 }
 
-// exp(x − max) / Σ exp(x − max), summed in double. Input and output may be the same memory.
+// Compute exp(x − max) / Σ exp(x − max), summed in double. Input and output may be the same memory.
 inline void softmax(std::span<const float> logits, std::span<float> probabilities) {
   if (logits.empty()) return;
   const auto most = static_cast<double>(*std::max_element(logits.begin(), logits.end()));

@@ -17,13 +17,13 @@ struct Input : ModelInput {
   Input() = default;
   explicit Input(ModelInput input, bool was_cut = false) : ModelInput(std::move(input)), cut(was_cut) {}
 
-  bool cut = false;  // the text was truncated
+  bool cut = false;  // true if the text was truncated
 
   std::int64_t tokens() const { return std::ssize(ids); }
 };
 
-// Options of all tasks. `most_tokens`: maximum tokens of one input, special tokens included; 0: the model's
-// maximum. A longer text is an error unless `cut`, which truncates its end.
+// Options of all tasks. `most_tokens`: maximum tokens of one input, including special tokens; 0 means the
+// model's maximum. `cut`: truncate longer texts at the end; if false, they are an error.
 struct Options {
   std::int64_t most_tokens = 0;
   bool cut = false;
@@ -32,14 +32,16 @@ struct Options {
 
 class Reader {
  public:
-  // Throws usage if most_tokens exceeds the model's maximum, or leaves no room beside the special tokens.
+  // Throws usage if most_tokens exceeds the model's maximum, or is too small for the special tokens and a
+  // text.
   Reader(const infer::LoadedModel& loaded, const Options& options);
 
   // Throws invalid_input if the text is too long and `cut` is false. Truncation of a pair removes tokens of
   // the longer text first, as Hugging Face's longest_first.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
-  // The same, but special tokens in the text ("[MASK]") are recognised, as transformers does for every text.
+  // Read a text like read(), but recognise special tokens in it ("[MASK]"), as transformers does for every
+  // text.
   Input read_marked(std::string_view text) const { return read_text(text, true); }
 
   std::int64_t most_tokens() const { return most_; }  // 0 means no limit

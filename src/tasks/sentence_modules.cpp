@@ -12,12 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostTokens = 1 << 24;  // largest accepted limit
+constexpr std::int64_t kMostTokens = 1 << 24;  // largest limit of tokens that is accepted
 
 struct ModeName {
   PoolingMode mode;
-  const char* name;    // in sentence-transformers since version 5
-  const char* legacy;  // the flag in older files
+  const char* name;    // name in sentence-transformers from version 5 on
+  const char* legacy;  // name of the flag in older files
 };
 constexpr std::array kModes{
     ModeName{PoolingMode::cls, "cls", "pooling_mode_cls_token"},

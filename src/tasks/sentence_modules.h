@@ -1,6 +1,6 @@
 // Read the modules that sentence-transformers saves with a model (modules.json, 1_Pooling/config.json,
-// 2_Dense, 2_Normalize, sentence_bert_config.json, config_sentence_transformers.json). They define how hidden
-// states become one vector; semantics are those of that library.
+// 2_Dense, 2_Normalize, sentence_bert_config.json, config_sentence_transformers.json). They define how
+// hidden states are converted to one vector, as in that library.
 #pragma once
 
 #include <filesystem>
@@ -23,29 +23,32 @@ enum class PoolingMode {
   last            // the state of the last token
 };
 const char* name_of(PoolingMode mode) noexcept;
-std::optional<PoolingMode> pooling_mode_of(std::string_view name) noexcept;  // "mean", "cls", "lasttoken", …
+// mode of a name such as "mean", "cls", "lasttoken"
+std::optional<PoolingMode> pooling_mode_of(std::string_view name) noexcept;
 
-// y = activation(W x + b)
+// Dense layer: y = activation(W x + b).
 struct DenseModule {
   Tensor weight;  // [out, in]
-  Tensor bias;    // [out], or undefined
+  Tensor bias;    // [out]; may be undefined
   kernels::Activation activation = kernels::Activation::tanh;
 };
 
 struct SentenceModules {
-  std::filesystem::path model;                             // the Transformer's folder
-  std::vector<PoolingMode> pooling = {PoolingMode::mean};  // several: vectors are concatenated
-  // Steps after pooling, in order: a dense layer, or (null) division by the Euclidean norm.
+  std::filesystem::path model;  // the Transformer's folder
+  // with several modes, their vectors are concatenated
+  std::vector<PoolingMode> pooling = {PoolingMode::mean};
+  // Steps after pooling, in order. A step is a dense layer or, if null, division by the Euclidean norm.
   std::vector<std::unique_ptr<DenseModule>> steps;
-  // Maximum tokens of a text: max_seq_length, or without it the tokenizer's model_max_length. 0: neither is
-  // given.
+  // Maximum tokens of a text: max_seq_length or, if that is missing, the tokenizer's model_max_length. 0 if
+  // neither is given.
   std::int64_t most_tokens = 0;
-  std::string prompt;        // prepended to every text
-  bool pools_prompt = true;  // false: the prompt and special tokens before it are excluded from pooling
-  bool dot = false;          // vectors are compared by dot product; false: by cosine
+  std::string prompt;  // prepended to every text
+  // if false, the prompt and the special tokens before it are excluded from pooling
+  bool pools_prompt = true;
+  bool dot = false;  // compare vectors by dot product; if false, by cosine
 
-  // Read a folder's modules. Without modules.json: the folder's model with mean pooling only. Throws bad_file
-  // with the file and the key for an unknown module or value.
+  // Read a folder's modules. Without modules.json, use the folder's model with mean pooling only. Throws
+  // bad_file with the file and the key for an unknown module or value.
   static SentenceModules open(const std::filesystem::path& folder);
 };
 

@@ -11,7 +11,7 @@ namespace regard::tasks {
 
 class SoundReader {
  public:
-  // Throws usage if the model reads no sound, bad_file for an invalid preprocessor_config.json.
+  // Throws usage if the model does not read sound, and bad_file for an invalid preprocessor_config.json.
   SoundReader(const std::filesystem::path& folder, const InputSpec& spec, ThreadPool& pool);
 
   // Read a whole file; see data/sound.h. A sound beyond the model's window is cut.

@@ -55,8 +55,8 @@ std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t roo
   return *stride;
 }
 
-// Distance of a token from the nearer end of its window. An end of the window that is an end of the text does
-// not count.
+// Return the distance of a token from the nearer end of its window. An end of the window that is also an end
+// of the text is ignored.
 std::size_t context_of(const Tagger::Reading& reading, std::size_t window, std::size_t token) {
   const std::size_t tokens = reading.windows[window].places.size();
   const std::size_t left = window == 0 ? tokens : token;
@@ -91,7 +91,7 @@ Tagger::Reading Tagger::windows_of(std::string text, text::Encoding encoding) co
   const std::vector<std::int32_t> words = encoding.words;
   text::truncate(encoding, room, static_cast<std::size_t>(stride_), text::Side::right);
   const auto add = [&](const text::Encoding& part) {
-    const std::size_t first = reading.windows.size() * step;  // token of the text
+    const std::size_t first = reading.windows.size() * step;  // index of the window's first token in the text
     Reading::Window window;
     window.input.ids.assign(before.begin(), before.end());
     for (std::size_t t = 0; t < part.size(); ++t) {
@@ -136,7 +136,8 @@ Tagger::Reading Tagger::read_words(std::span<const std::string> words) const {
 std::vector<std::vector<Tagger::Scores>> Tagger::scores(std::span<const Reading> readings) {
   std::vector<std::vector<Scores>> all(readings.size());
   std::vector<Input> inputs;
-  std::vector<std::pair<std::size_t, const Reading::Window*>> windows;  // index of the text, window
+  // index of the text, and one of its windows
+  std::vector<std::pair<std::size_t, const Reading::Window*>> windows;
   for (std::size_t i = 0; i < readings.size(); ++i)
     for (const Reading::Window& window : readings[i].windows) {
       inputs.push_back(window.input);

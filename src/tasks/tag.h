@@ -1,5 +1,5 @@
 // Token classification, such as named entities or parts of speech: labels of tokens, words or entities, as
-// transformers' token-classification pipeline gives them. Long texts are divided into overlapping windows.
+// in transformers' token-classification pipeline. Long texts are divided into overlapping windows.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace regard::tasks {
 
 struct TagOptions {
   Aggregation aggregation = Aggregation::none;
-  std::int64_t window = 0;  // tokens with special tokens; 0: the model's maximum, or 512 if it has none
+  // tokens per window, including special tokens; default (0): the model's maximum, or 512 if it has none
+  std::int64_t window = 0;
   // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored{"O"};                          // labels and entities to omit
@@ -37,7 +38,7 @@ class Tagger {
   struct Reading {
     struct Window {
       Input input;
-      std::vector<TokenPlace> places;  // of the text's tokens, without special tokens
+      std::vector<TokenPlace> places;  // places of the text's tokens, without special tokens
     };
     std::string text;
     std::vector<Window> windows;
@@ -46,15 +47,15 @@ class Tagger {
     std::int64_t tokens() const;
   };
   Reading read(std::string_view text) const;
-  // The text is the words joined by spaces.
+  // Read a text given as words. The text is the words joined by spaces.
   Reading read_words(std::span<const std::string> words) const;
 
   // Return the results of each text, in order. Throws numeric if logits are not finite.
   std::vector<std::vector<Tag>> tag(std::span<const Reading> readings);
 
-  // The class of each word of `readings`, which read_words() returned: the class of the word's first token,
-  // or −1 for a word without tokens. If several windows contain the token, the window is used in which the
-  // token is farthest from the nearer end.
+  // Return the class of each word of `readings`, which must come from read_words(). It is the class of the
+  // word's first token, or −1 for a word without tokens. If several windows contain the token, use the
+  // window in which the token is farthest from the nearer end.
   std::vector<std::vector<std::int32_t>> word_classes(std::span<const Reading> readings);
 
  private:

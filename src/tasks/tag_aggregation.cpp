@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kNames[] = {"none", "simple", "first", "average", "max"};
 
-// A label's entity, and whether the label begins one.
+// The entity of a label, and a flag that is set if the label begins an entity.
 struct Prefixed {
   bool begins = false;
   std::string_view entity;

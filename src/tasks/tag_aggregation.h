@@ -24,7 +24,8 @@ enum class Aggregation {
   max,      // as simple, but a word has the label of the token with the highest probability
 };
 const char* name_of(Aggregation aggregation) noexcept;
-Aggregation aggregation_named(const std::string& name);  // throws usage listing the names
+// returns the value of a name; throws usage listing the names
+Aggregation aggregation_named(const std::string& name);
 
 // A token of a text.
 struct TokenPlace {
@@ -32,16 +33,16 @@ struct TokenPlace {
   std::uint32_t begin = 0, end = 0;  // byte range in the text
   std::int32_t word = -1;            // index of the token's word
   bool starts_word = false;
-  std::size_t index = 0;  // in the window's input
+  std::size_t index = 0;  // index in the window's input
 };
 
 // The label of a token (Aggregation::none), or of an entity (the label without its prefix).
 struct Tag {
   std::string label;
   float score = 0.0f;              // probability, or mean probability of the entity's tokens or words
-  std::string word;                // the token, or the tokens decoded
+  std::string word;                // the token, or the decoded tokens
   std::size_t begin = 0, end = 0;  // byte range in the text
-  std::size_t index = 0;           // of the token in its window, special tokens counted; 0 for an entity
+  std::size_t index = 0;  // index of the token in its window, counting special tokens; 0 for an entity
 };
 
 class TagAggregator {
@@ -54,8 +55,8 @@ class TagAggregator {
   std::vector<Tag> tags(std::string_view text, std::span<const TokenPlace> places,
                         std::span<const float> probabilities, std::span<const std::string> labels) const;
 
-  // Merge the results of several windows: of results that overlap, keep the longest; of equally long ones,
-  // the one with the highest score.
+  // Merge the results of several windows. Among overlapping results, keep the longest; among equally long
+  // ones, keep the one with the highest score.
   static std::vector<Tag> merge(std::vector<Tag> tags);
 
  private:
@@ -66,10 +67,10 @@ class TagAggregator {
   std::string decoded(std::vector<std::string> tokens) const;
 
   std::shared_ptr<const text::Tokenizer> tokenizer_;
-  std::unique_ptr<const text::Decoder> decoder_;  // null: tokens are joined by spaces
+  std::unique_ptr<const text::Decoder> decoder_;  // if null, tokens are joined by spaces
   Aggregation aggregation_;
   std::vector<std::string> ignored_;
-  bool marks_continuation_ = false;  // the model marks tokens that continue a word ("##ing")
+  bool marks_continuation_ = false;  // true if the model marks tokens that continue a word ("##ing")
   std::int32_t unknown_ = -1;        // id of the unknown token
 };
 

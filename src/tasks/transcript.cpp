@@ -20,7 +20,7 @@ std::int64_t milliseconds(double seconds) {
   return std::llround(std::max(0.0, seconds) * 1000.0);
 }
 
-// "01:02:03,456"; without hours if `short_form` and there are none.
+// Return a time such as "01:02:03,456". With `short_form`, omit the hours if they are 0.
 std::string time_text(double seconds, char point, bool short_form) {
   const std::int64_t all = milliseconds(seconds), hours = all / 3600000, rest = all % 3600000;
   const std::string tail =
@@ -28,7 +28,7 @@ std::string time_text(double seconds, char point, bool short_form) {
   return short_form && hours == 0 ? tail : fmt::format("{:02}:{}", hours, tail);
 }
 
-// A text that may stand in a line of its own: "-->" separates times in SRT and WebVTT.
+// Return a text that fits on one line. In subtitles, replace "-->", which separates times in SRT and WebVTT.
 std::string one_line(std::string text, bool subtitles) {
   for (char& c : text)
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
@@ -45,8 +45,8 @@ std::string without_spaces(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Return the words as the text of a WebVTT cue: a time before each word. Times in a cue must increase and
-// lie within it; others are left out.
+// Return the words as the text of a WebVTT cue, with a time before each word. Times in a cue must increase
+// and be within the cue's own; others are left out.
 std::string timed_text(const TranscriptSegment& segment) {
   std::string all;
   std::int64_t last = milliseconds(segment.start);
@@ -84,7 +84,7 @@ std::string TranscriptWriter::begin() const {
   return format_ == TranscriptFormat::tsv ? "start\tend\ttext\n" : "";
 }
 
-// One subtitle or row of the formats that have them.
+// Return one subtitle, or one row of formats with rows.
 std::string TranscriptWriter::cue(double start, double end, const std::string& text) {
   if (format_ == TranscriptFormat::tsv)
     return fmt::format("{}\t{}\t{}\n", milliseconds(start), milliseconds(end), text);

@@ -16,8 +16,9 @@
 namespace regard::tasks {
 namespace {
 
-constexpr double kSampledAt = 0.5;          // text of this temperature or higher is not used as a prompt
-constexpr std::int64_t kFramesPerTime = 2;  // frames per step of the tokens of time
+// text sampled at this temperature or a higher one is not used as a prompt
+constexpr double kSampledAt = 0.5;
+constexpr std::int64_t kFramesPerTime = 2;  // number of frames between two timestamp tokens
 
 std::string without_space_around(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -46,7 +47,8 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
                  const WhisperOptions& options)
     : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
   options_.check();
-  tokens_.beginning(options_.language, options_.translates, options_.timestamps);  // throws if not possible
+  // throws if the options do not fit the model
+  tokens_.beginning(options_.language, options_.translates, options_.timestamps);
   if (options_.word_times) heads_ = AlignmentHeads::read(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
@@ -65,7 +67,7 @@ Tensor Whisper::encode(const Tensor& features) {
   return loaded_.model->encode(tape, input.batch())->value.clone();
 }
 
-// The logits of the token that follows the first `count` of `ids`: [vocabulary].
+// Return the logits [vocabulary] of the token that follows the first `count` of `ids`.
 Tensor Whisper::logits_after(const Window& window, const std::vector<std::int32_t>& ids, std::size_t count) {
   Arena arena;
   Tape tape(pool_, arena);
@@ -91,7 +93,7 @@ std::string Whisper::find_language(const Window& window) {
   return tokens_.code_of(best);
 }
 
-// The probability of "no speech" after the start token, which is at `start` in the prompt.
+// Return the probability of "no speech" after the start token, which is at index `start` of the prompt.
 double Whisper::no_speech_of(const Window& window, const std::vector<std::int32_t>& prompt,
                              std::size_t start) {
   Tensor logits = logits_after(window, prompt, start + 1);
@@ -100,7 +102,7 @@ double Whisper::no_speech_of(const Window& window, const std::vector<std::int32_
   return static_cast<double>(all[static_cast<std::size_t>(tokens_.no_speech)]);
 }
 
-// Half of the positions are for the text before the window.
+// Half of the positions are reserved for the text before the window.
 std::vector<std::int32_t> Whisper::prompt_of(const std::vector<std::int32_t>& beginning,
                                              bool conditioned) const {
   const std::vector<std::int32_t>& before = conditioned ? history_ : initial_;
@@ -203,7 +205,7 @@ Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, con
   return about;
 }
 
-// Cut the window's tokens into segments at pairs of times. Return the number of frames that are done.
+// Divide the window's tokens into segments at pairs of timestamps. Return the number of completed frames.
 std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
                                    const SegmentListener& found) {
   const std::span<const std::int32_t> all = attempt.tokens;
@@ -257,8 +259,8 @@ void Whisper::add_segment(const Attempt& attempt, std::span<const std::int32_t> 
   found(segment);
 }
 
-// The last token is usually the end token. Like the reference, a last token of another kind has the time of
-// the token before.
+// The last token is usually the end token. As in the reference, a last token of another kind has the time of
+// the preceding token.
 void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& prompt, Attempt& attempt) {
   std::vector<std::int32_t> ids = prompt;
   const std::ptrdiff_t last = attempt.ended || attempt.tokens.empty() ? 0 : 1;
@@ -274,13 +276,14 @@ void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& 
     attempt.seconds.push_back(attempt.seconds.empty() ? attempt.offset : attempt.seconds.back());
 }
 
-// `tokens`: a part of the attempt's. A token is spoken from the previous token's time to its own.
+// Return the words of `tokens`, a part of the attempt's tokens. A token is spoken from the previous token's
+// time to its own.
 std::vector<TranscriptWord> Whisper::words_of(const Attempt& attempt,
                                               std::span<const std::int32_t> tokens) const {
   if (attempt.seconds.empty()) return {};
   const auto first = static_cast<std::size_t>(tokens.data() - attempt.tokens.data());
   std::vector<std::int32_t> ids;
-  std::vector<std::size_t> places;  // of ids, in the attempt's tokens
+  std::vector<std::size_t> places;  // positions of ids in the attempt's tokens
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < tokens_.end) ids.push_back(tokens[i]), places.push_back(first + i);
   std::vector<TranscriptWord> words;

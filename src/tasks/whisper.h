@@ -1,8 +1,8 @@
 // Transcription by Whisper (Radford et al. 2022, section 4.5): windows of 30 seconds, each started where the
 // last complete segment ended; previous text as prompt; decoding again at higher temperatures if the text is
-// too repetitive or too improbable; silence skipped. Tokens and times are those of transformers'
-// WhisperForConditionalGeneration.generate(), with these exceptions, which are those of OpenAI's program: a
-// window continues with silence after the sound's end, and the compression ratio is that of the text.
+// too repetitive or too improbable; silence skipped. Tokens and times equal those of transformers'
+// WhisperForConditionalGeneration.generate(), with two exceptions that follow OpenAI's program: a window
+// continues with silence after the end of the sound, and the compression ratio is that of the text.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,23 @@
 namespace regard::tasks {
 
 struct WhisperOptions {
-  std::string language;       // code ("en"); empty: found from the first window
-  bool translates = false;    // to English
-  bool timestamps = true;     // false: one segment per window
-  std::string prompt;         // text before the first window: names, spelling
-  bool uses_previous = true;  // the text before a window is its prompt, unless it was sampled at 0.5 or more
-  std::vector<double> temperatures{0.0, 0.2, 0.4, 0.6, 0.8, 1.0};  // tried in order; 0: no sampling
-  // Decode again at the next temperature if the text's compression ratio is above this, or the mean
-  // log-probability below that. Empty: never.
+  std::string language;     // code, such as "en"; if empty, detected from the first window
+  bool translates = false;  // to English
+  bool timestamps = true;   // if false, one segment per window
+  std::string prompt;       // text that precedes the first window, such as names and their spelling
+  // use the text before a window as its prompt, unless it was sampled at temperature 0.5 or more
+  bool uses_previous = true;
+  // temperatures, tried in order; 0 means no sampling
+  std::vector<double> temperatures{0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
+  // Decode again at the next temperature if the text's compression ratio is above the first value, or its
+  // mean log-probability below the second. An empty value disables the rule.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0;
-  // Skip a window with a higher probability of "no speech" whose mean log-probability is too low.
+  // Skip a window if its probability of "no speech" is above this value and its mean log-probability is too
+  // low.
   std::optional<double> no_speech = 0.6;
-  std::int64_t beam = 1;  // at temperature 0
+  std::int64_t beam = 1;  // width of the beam search at temperature 0
   std::uint64_t seed = 1;
-  bool word_times = false;  // find the times of words by cross-attention
+  bool word_times = false;  // compute the times of words from cross-attention
 
   void check() const;  // throws usage
 };
@@ -47,7 +50,7 @@ class Whisper {
   Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
           const WhisperOptions& options);
 
-  // Call `found` for each segment with a text, in order, and `progress` with the fraction done. Return
+  // Call `found` for each segment with text, in order, and `progress` with the completed fraction. Return
   // language and duration, without segments.
   Transcript transcribe(LongFeatures& features, double frame_seconds, const SegmentListener& found,
                         const std::function<void(double)>& progress);
@@ -55,15 +58,15 @@ class Whisper {
  private:
   struct Window {
     Tensor features, encoded;
-    std::int64_t first = 0, frames = 0;  // frames: of the sound, at most the window
+    std::int64_t first = 0, frames = 0;  // range of frames in the sound; at most one window
   };
   struct Attempt {
-    std::vector<std::int32_t> tokens;  // without the end token
+    std::vector<std::int32_t> tokens;  // tokens without the end token
     TranscriptSegment about;           // temperature and measures
     bool skips = false;
-    bool ended = false;           // the end token was chosen
-    double offset = 0.0;          // seconds: the window's start in the sound
-    std::vector<double> seconds;  // of each token, in the sound; empty: not asked for
+    bool ended = false;           // true if the end token was chosen
+    double offset = 0.0;          // start of the window in the sound, in seconds
+    std::vector<double> seconds;  // time of each token in the sound; empty if not requested
   };
   Tensor encode(const Tensor& features);
   Tensor logits_after(const Window& window, const std::vector<std::int32_t>& ids, std::size_t count);
@@ -86,12 +89,13 @@ class Whisper {
   WhisperOptions options_;
   WhisperTokens tokens_;
   AlignmentHeads heads_;  // if word_times
-  std::string language_;  // of the sound
+  std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
-  std::vector<std::int32_t> initial_, history_;  // tokens of the prompt; of all text so far, cut to what fits
+  // tokens of the initial prompt; tokens of all text so far, truncated to the maximum
+  std::vector<std::int32_t> initial_, history_;
 };
 
-// Bytes of `text` over its bytes compressed by zlib; 0 if this build lacks zlib.
+// Return the bytes of `text` divided by its bytes after compression by zlib; 0 if this build lacks zlib.
 double compression_ratio_of(const std::string& text);
 
 }  // namespace regard::tasks

@@ -6,7 +6,7 @@
 namespace regard::tasks {
 namespace {
 
-// Keys of generation_config.json, else tokens of the tokenizer.
+// Finds ids in the keys of generation_config.json, or else among the tokens of the tokenizer.
 class TokenFinder {
  public:
   TokenFinder(const formats::ModelFolder& folder, const infer::LoadedModel& loaded)

@@ -13,22 +13,23 @@ namespace regard::tasks {
 
 struct WhisperTokens {
   std::int32_t start = -1, end = -1;
-  std::int32_t no_timestamps = -1;  // the next ids are 0.00, 0.02, … seconds
+  std::int32_t no_timestamps = -1;  // the ids that follow it are 0.00, 0.02, … seconds
   std::int32_t no_speech = -1;
-  std::int32_t previous = -1;                    // before the text of previous windows; −1 if there is none
-  std::int32_t transcribe = -1, translate = -1;  // −1: the model has one task
-  std::map<std::string, std::int32_t> languages;  // by code ("en"); empty: the model has one language
-  std::int64_t latest_first = -1;                 // greatest index of a window's first time; −1: any
+  std::int32_t previous = -1;  // precedes the text of previous windows; −1 if there is none
+  std::int32_t transcribe = -1, translate = -1;  // −1 if the model has only one task
+  // ids by code ("en"); empty if the model has only one language
+  std::map<std::string, std::int32_t> languages;
+  std::int64_t latest_first = -1;  // largest index of a window's first timestamp; −1 means no limit
 
   std::int32_t first_time() const { return no_timestamps + 1; }
 
-  // Throws usage if the model is not Whisper's, bad_file for invalid keys.
+  // Throws usage if the model is not Whisper, and bad_file for invalid keys.
   static WhisperTokens of(const formats::ModelFolder& folder, const infer::LoadedModel& loaded);
 
-  // Return the tokens that begin a window. language: a code; empty if there is none. Throws usage if the
+  // Return the tokens that begin a window. `language` is a code; empty if there is none. Throws usage if the
   // model has no such language or no translation.
   std::vector<std::int32_t> beginning(const std::string& language, bool translates, bool timestamps) const;
-  std::string code_of(std::int32_t language) const;  // "" for another token
+  std::string code_of(std::int32_t language) const;  // returns "" for other tokens
 };
 
 }  // namespace regard::tasks

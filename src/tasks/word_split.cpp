@@ -10,8 +10,7 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// A word equal to a part of one of these texts is punctuation: of any kind, of the next word, of the word
-// before.
+// A word that is part of one of these texts is punctuation: of any kind, before a word, after a word.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";
@@ -29,11 +28,12 @@ std::string stripped(const std::string& text) {
   return utf8::encode(std::u32string_view(all).substr(begin, end - begin));
 }
 
-// Runs of tokens that are complete characters. A token may end within a character.
+// Group the tokens to sequences of complete characters. A token may end within a character.
 std::vector<TokenWord> characters(const text::Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
   const std::u32string whole = utf8::code_points(tokenizer.decode(tokens));
   std::vector<TokenWord> all;
-  std::size_t begin = 0, done = 0;  // done: characters of `whole` in `all`
+  // begin: first token of the sequence; done: number of characters of `whole` in `all`
+  std::size_t begin = 0, done = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string text = tokenizer.decode(tokens.subspan(begin, i + 1 - begin));
     const std::u32string points = utf8::code_points(text);
@@ -46,7 +46,7 @@ std::vector<TokenWord> characters(const text::Tokenizer& tokenizer, std::span<co
   return all;
 }
 
-// Append the second word's tokens and text to the first's; the second becomes empty.
+// Append the second word's tokens and text to the first, and clear the second.
 void join(TokenWord& to, TokenWord& from, bool before) {
   to.text = before ? from.text + to.text : to.text + from.text;
   if (!from.text.empty()) {

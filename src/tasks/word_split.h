@@ -1,4 +1,4 @@
-// Words of a text as runs of its tokens, as transformers' WhisperTokenizer groups them for times of words
+// Division of a text's tokens into words, to find the times of words as transformers' WhisperTokenizer does
 // (_combine_tokens_into_words): at spaces and punctuation, or at every complete character in languages
 // without spaces.
 #pragma once
@@ -14,11 +14,11 @@
 namespace regard::tasks {
 
 struct TokenWord {
-  std::string text;                 // with the space before it
-  std::size_t first = 0, last = 0;  // its tokens, both included
+  std::string text;                 // includes the preceding space
+  std::size_t first = 0, last = 0;  // index of its first and of its last token
 };
 
-// `language`: a code ("en"); empty: a language with spaces.
+// `language` is a code such as "en"; empty means a language with spaces.
 std::vector<TokenWord> split_words(const text::Tokenizer& tokenizer, std::span<const std::int32_t> tokens,
                                    const std::string& language);
 
