@@ -29,7 +29,7 @@ struct AttentionOptions {
   CausalAlignment alignment = CausalAlignment::end;
   std::int64_t window = 0;  // if above 0, only keys less than `window` positions from the query are visible;
                             // must not be negative
-  float scale = 0.0f;  // default (0): 1 / √head_dim; must be finite
+  float scale = 0.0f;       // default (0): 1 / √head_dim; must be finite
   // 0 disables it. Above 0, scores become cap · tanh(score / cap), before bias and mask.
   float softcap = 0.0f;
   // Optional mask and bias, with shape [batch or 1, heads or 1, queries, keys], contiguous. If both are

@@ -11,9 +11,9 @@ namespace regard::evaluate {
 struct ClassificationOptions {
   std::optional<tasks::Scores> scores;  // softmax: one label; sigmoid: several labels; plain: a number.
                                         // Default: as the folder specifies
-  double threshold = 0.5;        // several labels: minimum probability of a predicted label
-  bool cut = false;              // truncate texts that are too long for the model
-  std::int64_t most_tokens = 0;  // maximum tokens of a text; 0 means the model's maximum
+  double threshold = 0.5;               // several labels: minimum probability of a predicted label
+  bool cut = false;                     // truncate texts that are too long for the model
+  std::int64_t most_tokens = 0;         // maximum tokens of a text; 0 means the model's maximum
 };
 
 // Data: a table with the columns text and label, or text, text_pair and label. A label is the name or the

@@ -1,4 +1,4 @@
-// Added tokens: matched in the text before the model runs, with Hugging Face's flags.
+// Added tokens, with Hugging Face's flags. They are matched in the text before the model runs.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace regard::text {
 struct AddedToken {
   std::int32_t id = 0;
   std::string content;
-  bool single_word = false;  // match only where no word character is adjacent
+  bool single_word = false;  // match only if no word character is adjacent
   bool lstrip = false;       // include white space before the match
   bool rstrip = false;       // include white space after the match
   bool normalized = true;    // match the normalised token in the normalised text
-  bool special = false;      // omitted by decode(skip_special = true)
+  bool special = false;      // decode(skip_special = true) omits it
 };
 
 class AddedTokens {
@@ -42,7 +42,8 @@ class AddedTokens {
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Spelling of a token in lists and when decoded; normalised if the token is. Null: not an added token.
+  // Return the spelling of a token in lists and when decoded, normalised if the token is. Null if the id is
+  // not an added token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 
@@ -51,7 +52,7 @@ class AddedTokens {
   std::vector<std::string> spellings_;
   std::unordered_map<std::int32_t, std::size_t> by_id_;
   std::map<std::string, std::size_t, std::less<>> by_content_;
-  ByteTrie plain_, normalized_;  // values are indices into tokens_
+  ByteTrie plain_, normalized_;  // tries with indices into tokens_ as values
 };
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);

@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Number of bytes of the code point that starts with this byte, in valid UTF-8.
+// Return the number of bytes of the code point that starts with this byte, in valid UTF-8.
 std::size_t length_of(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
@@ -74,7 +74,7 @@ void AlignedText::normalize(unicode::Form form) {
     unicode::normalize(form, all, changes);
     return transform(changes);
   }
-  // In blocks, to bound the extra memory.
+  // Process blocks, to bound the extra memory.
   constexpr std::size_t kStretch = 4096;
   text_.clear();
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
@@ -124,7 +124,7 @@ void AlignedText::replace(std::span<const Match> matches, std::string_view conte
       spans.insert(spans.end(), content.size(),
                    match.end == 0 ? Span{origin_, origin_} : spans_[match.end - 1]);
   }
-  // Content belongs to the last code point of its match, as in transformers' tokenizers.
+  // The content is aligned with the last code point of its match, as in transformers' tokenizers.
   const Match& first = matches.front();
   if (!tracked_ && first.matched && first.end > (content.empty() ? 0 : length_of(text_.front()))) origin_ = 1;
   text_ = std::move(text);

@@ -1,6 +1,6 @@
-// A text under rewriting (normalised, prefixed, mapped to letters) that records for each of its bytes the
-// input bytes it comes from. The rules are those of Hugging Face's NormalizedString, so offsets equal the
-// reference's in all cases.
+// A text that is rewritten (normalised, prefixed, mapped to letters) and records the input bytes of each of
+// its bytes. The rules are those of Hugging Face's NormalizedString, so offsets equal the reference's in all
+// cases.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// A range of a text, and whether it matched the pattern that split it.
+// A range of a text, and a flag that is set if it matched the pattern that split the text.
 struct Match {
   std::uint32_t begin = 0, end = 0;
   bool matched = false;
@@ -29,8 +29,8 @@ struct Match {
 class AlignedText {
  public:
   AlignedText() = default;
-  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start of
-  // the range in the input; untracked, only whether it is 0 matters.
+  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start
+  // of the range in the input; if offsets are not tracked, it only matters whether it is 0.
   AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 
@@ -46,7 +46,7 @@ class AlignedText {
   void normalize(unicode::Form form);
   void lowercase();
   void strip(bool left, bool right);
-  // Replace each matched range by `content`; `matches` covers the text.
+  // Replace each matched range by `content`. The ranges of `matches` cover the text.
   void replace(std::span<const Match> matches, std::string_view content);
   // Replace the text; byte i of the new text comes from [places[i], places[i + 1]) of the old one (used only
   // if tracked).

@@ -21,7 +21,7 @@ bool is_hangul_syllable(char32_t c) {
   return c >= 0xAC00 && c < 0xD7A4;
 }
 
-// Canonical decomposition (Unicode 3.12).
+// Append the canonical decomposition (Unicode 3.12).
 void append_jamo(std::string& out, char32_t syllable) {
   constexpr char32_t kVowels = 21, kFinals = 28;
   const char32_t place = syllable - 0xAC00;
@@ -102,7 +102,7 @@ class BertNormalizer final : public Normalizer {
     apply(aligned);
     text = aligned.code_points();
     if (text.empty()) return kGone;
-    // A mark that is kept may have to be reordered with its neighbours.
+    // A mark that is kept may have to be reordered among its neighbours.
     return text.size() > 1 || unicode::has(text[0], unicode::kDecomposes)
                ? std::uint32_t{kDepends}
                : static_cast<std::uint32_t>(text[0]);

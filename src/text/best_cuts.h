@@ -10,8 +10,9 @@
 
 namespace regard::text {
 
-// pieces_at(begin, reach) calls reach(end, score, id) for every piece that starts at `begin` and returns the
-// next position. Result: the pieces of each segmentation, best first; ties in order of discovery.
+// pieces_at(begin, reach) calls reach(end, score, id) for every piece that starts at `begin`, and returns
+// the next position. The result holds the pieces of each segmentation, best first. Segmentations with equal
+// scores are in order of discovery.
 template <class Score, class PiecesAt>
 std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const PiecesAt& pieces_at) {
   struct Way {
@@ -29,7 +30,7 @@ std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const Piece
         const Way way{score + here[rank].score, static_cast<std::uint32_t>(begin),
                       static_cast<std::uint32_t>(rank), id};
         if (there.size() == most && !(way.score > there.back().score))
-          break;  // the remaining candidates score lower still
+          break;  // all remaining candidates have lower scores
         const auto place = std::upper_bound(there.begin(), there.end(), way,
                                             [](const Way& a, const Way& b) { return a.score > b.score; });
         if (there.size() == most) {

@@ -24,7 +24,8 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
   joined_ids_.reserve(merges.size());
   in_memo_ = merges.size() < PairMemo::kMostRanks && vocabulary_.end_id() <= PairMemo::kMostIds;
   std::string joined;
-  std::int32_t joined_id = -2;  // trainers number merged tokens in merge order
+  // trainers number merged tokens in merge order, so ids are usually consecutive
+  std::int32_t joined_id = -2;
   constexpr std::size_t kTogether = 32;
   std::array<std::string_view, 2 * kTogether> sides;
   std::array<std::int32_t, 2 * kTogether> side_ids;
@@ -131,7 +132,7 @@ void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const 
   }
 }
 
-// Append the bytes of the symbol as <0x..> tokens; false if one of them is missing.
+// Append the bytes of the symbol as <0x..> tokens. Returns false if one of them is missing.
 bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vector<Token>& symbols) const {
   const auto id_of_byte = [this](char byte) { return fallback_ids_[static_cast<std::uint8_t>(byte)]; };
   if (std::any_of(symbol.begin(), symbol.end(), [&](char byte) { return id_of_byte(byte) < 0; }))

@@ -18,7 +18,7 @@
 namespace regard::text {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;  // token for symbols outside the vocabulary; nullopt: omit them
+  std::optional<std::string> unknown;  // token for symbols outside the vocabulary; nullopt omits such symbols
   std::string continuing_prefix;       // prefix of every symbol except a word's first
   std::string end_of_word_suffix;      // suffix of a word's last symbol
   bool fuse_unknown = false;           // adjacent unknown symbols become one token
@@ -70,7 +70,7 @@ class Bpe final : public Model {
   // Throws bad_file with `file` if a merge or the unknown token refers to a token outside the vocabulary.
   Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
 
-  // True if the letter of every byte is a token.
+  // Return true if the letter of every byte is a token.
   bool can_take_bytes() const override { return can_take_bytes_; }
   void take_bytes() override;
 
@@ -82,7 +82,7 @@ class Bpe final : public Model {
   std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
-  // Without merges (a character tokenizer) each character is tokenized by itself.
+  // Without merges (a character tokenizer), each character is tokenized separately.
   bool divides_anywhere() const override { return characters_alone_; }
 
  private:
@@ -96,13 +96,13 @@ class Bpe final : public Model {
   std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // in rank order
   std::array<std::int32_t, 256> byte_ids_{};                       // token of each byte's letter
   std::uint64_t owner_ = PairMemo::new_owner();
-  std::vector<std::int32_t> joined_ids_;          // merged token, by rank
+  std::vector<std::int32_t> joined_ids_;          // merged token of each rank
   std::vector<std::int32_t> byte_ranks_;          // rank of a pair of bytes, index 256 · first + second
   std::array<std::int32_t, 256> fallback_ids_{};  // token <0x..> of each byte
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;
   bool characters_alone_ = false;
-  bool in_memo_ = false;  // ids and ranks fit PairMemo's limits
+  bool in_memo_ = false;  // true if ids and ranks fit PairMemo's limits
 };
 
 std::unique_ptr<Bpe> read_bpe(const ModelSource& source);

@@ -96,7 +96,7 @@ void BpeTrainer::merge_in(std::uint32_t w, const BpeMerge& merge, std::size_t ma
   const auto fits = [&](std::int32_t other) {
     return lengths_[static_cast<std::size_t>(other)] + length < max_length;
   };
-  std::uint32_t kept = 0;  // symbols[0, kept) are final
+  std::uint32_t kept = 0;  // symbols[0, kept) will not change
   for (std::uint32_t i = 0; i < word.size; ++i) {
     if (symbols[i] != merge.left || i + 1 == word.size || symbols[i + 1] != merge.right) {
       symbols[kept++] = symbols[i];
@@ -133,7 +133,7 @@ void BpeTrainer::write_lists(Side& side) {
   side.gainers.clear();
 }
 
-// The pair (id, id) gained occurrences on both sides: make one candidate with the words of both.
+// The pair (id, id) gained occurrences on both sides. Make one candidate with the words of both sides.
 void BpeTrainer::join_lists_of(std::int32_t id) {
   Neighbour& left = left_.neighbours[static_cast<std::size_t>(id)];
   Neighbour& right = right_.neighbours[static_cast<std::size_t>(id)];
@@ -155,7 +155,7 @@ void BpeTrainer::finish_step(const BpeMerge& merge) {
   write_lists(left_);
   write_lists(right_);
   join_lists_of(merge.id);
-  // Update all counts before candidates are made: a pair may lose on one side and gain on the other.
+  // Update all counts before candidates are made, because a pair may lose on one side and gain on the other.
   for (const std::int32_t token : left_.touched) {
     const Neighbour& neighbour = left_.neighbours[static_cast<std::size_t>(token)];
     counts_.add(token, merge.left, -neighbour.lost);
@@ -181,7 +181,7 @@ void BpeTrainer::finish_step(const BpeMerge& merge) {
   }
 }
 
-// The token that results from the pair, or -1 if the merge is not allowed.
+// Return the token that results from the pair, or -1 if the merge is not allowed.
 std::int32_t BpeTrainer::joined(const Candidate& pair, const std::string& prefix) {
   const auto left = static_cast<std::size_t>(pair.left), right = static_cast<std::size_t>(pair.right);
   std::string_view tail = tokens_[right];
@@ -205,7 +205,7 @@ std::vector<BpeMerge> BpeTrainer::learn(const Limits& limits, const std::functio
     const Candidate top = queue_.back();
     queue_.pop_back();
     const std::int64_t count = counts_.of(top.left, top.right);
-    if (count != top.count) {  // stale: the count has changed since
+    if (count != top.count) {  // the candidate is stale: its count has changed since
       push(count, top.left, top.right, top.words);
       continue;
     }

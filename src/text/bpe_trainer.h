@@ -15,15 +15,16 @@ namespace regard::text {
 
 struct BpeMerge {
   std::int32_t left = 0, right = 0, id = 0;
-  std::int64_t count = 0;  // of the pair at the time of the merge
+  std::int64_t count = 0;  // count of the pair at the time of the merge
 };
 
 class BpeTrainer {
  public:
   struct Limits {
-    std::size_t vocabulary_size = 10000;  // total number of tokens
+    std::size_t vocabulary_size = 10000;  // total number of tokens in the vocabulary
     std::int64_t min_frequency = 2;       // minimum count of a merge
-    // A pair that contains a merged token is allowed only below this length in initial symbols (0: no limit).
+    // A pair that contains a merged token is allowed only if its length in initial symbols is below this. 0
+    // means no limit.
     std::size_t max_token_length = 0;
     std::string continuing_prefix;  // prefix removed from the right token of a merge ("##")
   };
@@ -35,11 +36,11 @@ class BpeTrainer {
   void reserve(std::size_t words, std::size_t symbols);
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
-  // Merge the pair with the highest count, ties by smallest (left id, right id). Pairs are counted with
-  // overlap ("aaa" has aa twice) and replaced from left to right. If two pairs spell the same token, a pair
-  // that was merged before can occur again: as in the reference, its count then continues from its old value,
-  // each reoccurrence is a new candidate, and it may be merged again. `step` is called periodically with the
-  // number of tokens; it may be empty. Consumes the words.
+  // Repeatedly merge the pair with the highest count; among equals, the one with the smallest (left id,
+  // right id). Pairs are counted with overlap ("aaa" has aa twice) and replaced from left to right. If two
+  // pairs spell the same token, a pair that was merged before can occur again: as in the reference, its
+  // count then continues from its old value, each reoccurrence is a new candidate, and it may be merged
+  // again. `step` is called periodically with the number of tokens; it may be empty. Consumes the words.
   std::vector<BpeMerge> learn(const Limits& limits, const std::function<void(std::size_t)>& step = {});
 
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
@@ -54,9 +55,9 @@ class BpeTrainer {
   struct Candidate {
     std::int64_t count;
     std::int32_t left, right;
-    std::uint64_t words;  // offset in word_lists_: a count, then word numbers
+    std::uint64_t words;  // offset in word_lists_, which holds a count and then the indices of the words
     friend bool operator<(const Candidate& a,
-                          const Candidate& b) noexcept {  // std::*_heap keeps the largest on top
+                          const Candidate& b) noexcept {  // std::*_heap functions keep the largest on top
       if (a.count != b.count) return a.count < b.count;
       if (a.left != b.left) return a.left > b.left;
       return a.right > b.right;
@@ -67,7 +68,7 @@ class BpeTrainer {
     std::int64_t lost = 0, gained = 0;
     std::uint32_t words = 0;  // number of words that gained the pair
     std::uint32_t last_word = kNone;
-    std::uint64_t list = 0;  // start of their list
+    std::uint64_t list = 0;  // start of the list of these words
     bool touched = false;
   };
   struct Side {
@@ -89,14 +90,14 @@ class BpeTrainer {
 
   std::vector<std::string> tokens_;
   std::vector<bool> opaque_;
-  std::vector<std::size_t> lengths_;  // of tokens, in initial symbols
+  std::vector<std::size_t> lengths_;  // length of each token, in initial symbols
   std::unordered_map<std::string, std::int32_t> ids_;
   std::vector<std::int32_t> symbols_;
   std::vector<Word> words_;
   std::vector<std::uint32_t> word_lists_;
   std::vector<Candidate> queue_;  // a heap
   PairCounts counts_;
-  Side left_, right_;  // of the current merge
+  Side left_, right_;  // neighbours changed by the current merge
 };
 
 }  // namespace regard::text

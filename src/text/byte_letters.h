@@ -12,13 +12,14 @@ namespace regard::text {
 class AlignedText;
 
 char32_t letter_of_byte(std::uint8_t byte) noexcept;
-// The byte whose letter this is, or -1.
+// Return the byte that this letter represents, or -1.
 int byte_of_letter(char32_t letter) noexcept;
 
 std::string letters_of_bytes(std::string_view bytes);
-// Replace each byte of the text by its letter; the letters of a character keep its place in the original.
+// Replace each byte of the text by its letter. All letters of a character keep the character's position in
+// the original.
 void to_byte_letters(AlignedText& text);
-// nullopt if some code point is not the letter of a byte.
+// Return the bytes; nullopt if some code point is not the letter of a byte.
 std::optional<std::string> bytes_of_letters(std::string_view letters);
 
 }  // namespace regard::text

@@ -14,8 +14,8 @@ struct Head {
   std::uint32_t string;
 };
 
-// Strings sorted by bytes; the bytes after the heads are copied to one contiguous buffer, because the trie is
-// built in this order and the strings are scattered in memory.
+// Strings sorted by bytes. The bytes after the heads are copied to one contiguous buffer, because the trie
+// is built in this order and the strings are scattered in memory.
 struct Sorted {
   struct Entry {
     std::uint64_t head;
@@ -24,7 +24,7 @@ struct Sorted {
   };
   std::vector<Entry> entries;
   std::string tails;
-  std::size_t bytes = 0;  // total of all strings
+  std::size_t bytes = 0;  // total bytes of all strings
 
   explicit Sorted(std::span<const TokenView> strings);
   std::uint8_t byte(std::size_t i, std::uint32_t place) const noexcept {
@@ -68,8 +68,8 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
     std::uint32_t first, last, depth;  // strings [first, last) share `depth` bytes
   };
   if (sorted.bytes == 0) return;
-  nodes_.reserve(sorted.bytes + 1024);  // untouched pages take no memory
-  nodes_.assign(512, {});               // no base is 0, so the root is no node's child
+  nodes_.reserve(sorted.bytes + 1024);  // pages that are never written take no memory
+  nodes_.assign(512, {});               // no base is 0, so the root is not a child of any node
   std::vector<Group> open = {{kRoot, 0, static_cast<std::uint32_t>(strings.size()), 0}};
   std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, index of the first string
   std::size_t search_from = 1;

@@ -17,8 +17,8 @@ class ByteTrie {
   static constexpr std::int32_t kRoot = 0, kNone = -1;
 
   ByteTrie() = default;
-  // Strings and their values (at least 0). Empty strings are skipped; of equal strings the last one's value
-  // is kept.
+  // `strings` have values of at least 0. Empty strings are skipped; of equal strings, the value of the last
+  // one is kept.
   explicit ByteTrie(std::span<const TokenView> strings);
 
   bool empty() const noexcept { return nodes_.empty(); }
@@ -28,15 +28,15 @@ class ByteTrie {
                       static_cast<std::uint8_t>(byte);
     return next < nodes_.size() && nodes_[next].check == node ? static_cast<std::int32_t>(next) : kNone;
   }
-  // The value of the string that ends at the node, or kNone.
+  // Return the value of the string that ends at the node, or kNone.
   std::int32_t value(std::int32_t node) const noexcept {
     return nodes_[static_cast<std::size_t>(node)].value;
   }
-  // The longest string that `text` starts with: size and value; size 0 if there is none.
+  // Return the size and value of the longest string that `text` starts with; size 0 if there is none.
   std::pair<std::size_t, std::int32_t> longest(std::string_view text) const noexcept;
 
  private:
-  // The child of node n for byte b is at index base(n) + b if its check equals n.
+  // The child of node n for byte b is at index base(n) + b, if its `check` equals n.
   struct Node {
     std::int32_t base = 0, check = kNone, value = kNone;
   };

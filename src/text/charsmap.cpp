@@ -26,20 +26,21 @@ std::uint32_t offset_of(std::uint32_t unit) {
 CharsMap::CharsMap(std::string_view blob, const std::string& file) {
   if (blob.empty()) return;
   std::uint32_t trie_size = 0;
-  if (blob.size() >= 4) std::memcpy(&trie_size, blob.data(), 4);  // little-endian, as all supported machines
+  // little-endian, like all supported machines
+  if (blob.size() >= 4) std::memcpy(&trie_size, blob.data(), 4);
   if (blob.size() < 4 || trie_size % 4 != 0 || trie_size == 0 || trie_size > blob.size() - 4)
     throw file_error(file, "the precompiled normalisation is damaged: wrong trie size")
         .found(std::to_string(blob.size()) + " bytes");
   units_.resize(trie_size / 4);
   std::memcpy(units_.data(), blob.data() + 4, trie_size);
   replacements_ = blob.substr(4 + trie_size);
-  replacements_.push_back('\0');  // terminates every reference into the block
+  replacements_.push_back('\0');  // final NUL, so that every reference into the block is terminated
 }
 
 bool CharsMap::reaches_over_spaces() const noexcept {
   for (std::size_t place = 1; place < units_.size(); ++place) {
     const std::uint32_t label = label_of(units_[place]);
-    if (label == 0 || label > 0xFF) continue;  // unused unit, or a value
+    if (label == 0 || label > 0xFF) continue;  // the unit is unused or holds a value
     const std::size_t by_space = place ^ offset_of(units_[place]) ^ ' ';
     if (by_space < units_.size() && label_of(units_[by_space]) == ' ') return true;
   }

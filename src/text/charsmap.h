@@ -18,12 +18,12 @@ class CharsMap {
   bool empty() const noexcept { return units_.empty(); }
 
   struct Rule {
-    std::size_t size = 0;  // bytes of the text that it replaces
+    std::size_t size = 0;  // number of bytes that the rule replaces
     std::string_view replacement;
   };
   // Return true if any rule's substring contains a space after its first byte.
   bool reaches_over_spaces() const noexcept;
-  // The shortest (or longest) prefix of `text` that has a rule.
+  // Return the rule of the shortest (or longest) prefix of `text` that has one.
   std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }
   std::optional<Rule> longest(std::string_view text) const noexcept { return find(text, true); }
 

@@ -18,7 +18,7 @@ struct ChatOptions {
 
 struct ChatTemplate {
   std::string text;  // in Jinja
-  std::string name;  // for error messages: the file, or the name of the common template
+  std::string name;  // name for error messages: the file, or the name of the common template
 };
 
 // Render `messages`, a list of {"role": …, "content": …}, as transformers' apply_chat_template does. The text
@@ -29,7 +29,7 @@ std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_
                         const Json& messages, const ChatOptions& options = {});
 
 // Find the template `name`: one of the folder's, or a common one (chatml, llama2, llama3, gemma, mistral,
-// zephyr, phi). Empty name: the folder's default. Throws usage listing the available names.
+// zephyr, phi). An empty name selects the folder's default. Throws usage listing the available names.
 ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view name);
 
 const std::vector<std::string>& common_chat_templates();  // their names

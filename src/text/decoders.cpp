@@ -16,7 +16,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(place, from.size(), to);
 }
 
-// Undo tokenization spaces as BERT's detokenizer does, in this order.
+// Remove spaces that tokenization added, with the rules of BERT's detokenizer, in this order.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{{" .", "."},
                                                                                      {" ?", "?"},
@@ -118,7 +118,7 @@ class ByteFallbackDecoder final : public Decoder {
   }
 
  private:
-  // "<0x41>" is 0x41; anything else is -1.
+  // Return the byte of a token such as "<0x41>" (0x41), or -1 for other tokens.
   static int byte_of(std::string_view token) {
     if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
     int value = 0;

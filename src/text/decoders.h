@@ -12,12 +12,13 @@ namespace regard::text {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Rewrite the list; its concatenation is the text. Strings contain ill-formed UTF-8 only if the vocabulary
-  // does.
+  // Rewrite the list. The concatenation of the result is the text. Strings contain ill-formed UTF-8 only if
+  // the vocabulary does.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 
-// From a component with its "type". Throws bad_file with the component's name if it is unknown.
+// Make the decoder of a component with its "type". Throws bad_file with the component's name if it is
+// unknown.
 std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file);
 
 // Replace each maximal ill-formed sequence by U+FFFD.

@@ -10,9 +10,9 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // bytes of text per task
+constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // bytes of text in one task
 constexpr std::size_t kTasksATime =
-    32;  // tasks per thread and round: their ids stay in its cache until they are copied
+    32;  // tasks per thread and round; few, so that their ids stay in its cache until they are copied
 
 // A range of texts, and the positions of their ids in the thread's buffer and in the result.
 struct Task {
@@ -33,8 +33,8 @@ std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
 }
 
 // Run tasks on all threads in rounds: each thread appends to its own buffer, then all copy their ids to the
-// final position. encode(first, end, work) appends to work.ids and stores in rows.offsets where each text
-// ends there.
+// final position. encode(first, end, work) appends to work.ids, and stores the end of each text within them
+// in rows.offsets.
 template <class Encode>
 void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPool& pool, IdRows& rows,
                   const Encode& encode) {

@@ -1,4 +1,4 @@
-// Encoding of a text that is given as words, as Hugging Face's is_split_into_words.
+// Encoding of a text that is given as words, like Hugging Face's is_split_into_words.
 #pragma once
 
 #include <span>
@@ -8,8 +8,9 @@
 
 namespace regard::text {
 
-// Encode each word alone, without special tokens, and concatenate: `words` of the result is the index of each
-// token's word, and offsets are relative to it. Special tokens in a word are ordinary text.
+// Encode each word separately, without special tokens, and concatenate the results. `words` of the result
+// holds the index of each token's word; offsets are relative to that word. Special tokens in a word are
+// ordinary text.
 Encoding encode_words(const Tokenizer& tokenizer, std::span<const std::string> words);
 
 }  // namespace regard::text

@@ -1,5 +1,4 @@
-// Encoding: the ids of a text with offsets, masks and types; and how encodings are joined, truncated and
-// padded.
+// Encoding: the ids of a text with offsets, masks and types. Functions to join, truncate and pad encodings.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace regard::text {
 
-// [begin, end), in code points or bytes of the original text.
+// A range [begin, end), in code points or bytes of the original text.
 struct Offsets {
   std::uint32_t begin = 0, end = 0;
   friend bool operator==(const Offsets&, const Offsets&) = default;
@@ -22,15 +21,15 @@ struct Encoding {
   std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens
   std::vector<Offsets> byte_offsets;  // in bytes of the original text
   std::vector<std::int32_t> type_ids;
-  std::vector<std::uint8_t> special_mask;    // 1: added by the post-processor or as padding
+  std::vector<std::uint8_t> special_mask;    // 1 if added by the post-processor or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding
-  // Index of the pre-tokenizer's word that each token belongs to; −1 for added special tokens.
+  // Index of the word, from the pre-tokenizer, that each token belongs to; −1 for added special tokens.
   std::vector<std::int32_t> words;
   std::vector<Encoding> overflowing;  // the truncated rest, in parts that overlap by `stride` tokens
 
   std::size_t size() const noexcept { return ids.size(); }
   void push(std::int32_t id, std::string token, std::int32_t type, bool special);
-  // Tokens [begin, end) without the overflowing parts.
+  // Return tokens [begin, end), without the overflowing parts.
   Encoding slice(std::size_t begin, std::size_t end) const;
 };
 
@@ -55,8 +54,8 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Si
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
-  std::size_t fixed_length = 0;  // 0: pad to the longest of the batch
-  std::size_t multiple_of = 0;   // round the length up to a multiple; 0: no rounding
+  std::size_t fixed_length = 0;  // 0 pads to the longest of the batch
+  std::size_t multiple_of = 0;   // round the length up to a multiple of this; 0 disables rounding
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

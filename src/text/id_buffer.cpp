@@ -19,7 +19,7 @@ void IdBuffer::grow(std::size_t count) {
 
 void IdBuffer::expect(std::size_t count) {
   constexpr std::size_t kLarge = std::size_t{1} << 20;
-  constexpr std::size_t kMost = std::size_t{1} << 26;  // larger expectations grow on demand
+  constexpr std::size_t kMost = std::size_t{1} << 26;  // memory beyond this is allocated on demand
   count = std::min(count, kMost);
   if (count < kLarge || capacity_ - size_ >= count) return;
   const std::size_t capacity = size_ + count;

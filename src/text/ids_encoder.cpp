@@ -126,7 +126,7 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// Split points of scan_spaces() are valid for every scan and for every normalizer with a locality.
+// Splitting at the points of scan_spaces() is valid for every scan and for every normalizer with a locality.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;
@@ -157,8 +157,8 @@ void IdsEncoder::encode_plain(std::string_view text, bool match_special, Workspa
       scan_, [&](auto scan) { encode_parts<decltype(scan)::value>(text, work); }, [] {});
 }
 
-// Call use(part, offset, find) for all parts in order; find(ids) appends the cached ids of the part, if there
-// are any.
+// Call use(part, offset, find) for all parts in order. find(ids) appends the cached ids of the part, if
+// there are any.
 template <auto kScan, class Use>
 void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& use) const {
   using scanning::ScanText;
@@ -169,7 +169,8 @@ void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& us
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
     scanned = ScanText(work.padded.get(), text.size(), text.size() + scanning::kBlock);
   }
-  // Scan a group of parts, then look all up, then use all, so that prefetches complete between the steps.
+  // Scan a group of parts, then look up all of them, then use them, so that prefetches complete between the
+  // steps.
   constexpr std::size_t kTogether = 16;
   struct Part {
     std::size_t begin, size;
@@ -221,8 +222,8 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
   });
 }
 
-// Process parts in order. A cached part records up to which running sum its pieces are independent of what
-// precedes it.
+// Process parts in order. A cached part records the largest running sum up to which its pieces do not depend
+// on the preceding text.
 void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   float so_far = 0;
   for_parts<scanning::scan_spaces>(text, work, [&](std::string_view part, std::size_t, const auto& find) {
@@ -250,7 +251,7 @@ void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, 
     if (item >= 0) {
       sum += tables.scores[item];
       give(item);
-    } else if (RunningModel::is_unknown_scores(item)) {  // added one by one, to round as the reference does
+    } else if (RunningModel::is_unknown_scores(item)) {  // add one by one, to round like the reference
       for (std::int32_t left = RunningModel::unknown_scores(0) - item; left > 0; --left)
         sum += tables.unknown_score;
     } else {
@@ -267,7 +268,7 @@ std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) 
   return work.normalized;
 }
 
-// Fill work.items: the sum up to which they are valid, then the items.
+// Fill work.items: first the sum up to which the items are valid, then the items.
 void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();
@@ -293,7 +294,7 @@ void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& 
   Pieces pieces(text, false, at_start);
   if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
   const auto& list = pieces.list();
-  if (list.size() == 1 && list.front().token < 0) {  // cached as a part only
+  if (list.size() == 1 && list.front().token < 0) {  // only cached as a part
     pipeline_.model->tokenize_ids(pieces.text_of(list.front()), work.tokens, work.ids);
   } else {
     encode_words(pieces, work);

@@ -36,7 +36,7 @@ class IdsEncoder {
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
     std::string normalized;
-    IdBuffer items;  // pieces of a part, for a running model
+    IdBuffer items;  // items of a part, for a running model
   };
   class Lease {
    public:
@@ -60,7 +60,8 @@ class IdsEncoder {
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes, bool match_special) const;
 
  private:
-  enum class Parts { chunks, words };  // parts from the scanner: text to normalise and split, or words
+  // kind of the scanner's parts: chunks are normalised and split further, words are not
+  enum class Parts { chunks, words };
 
   bool needs_cutting(std::string_view text, bool match_special) const;
   void encode_whole(std::string_view text, bool match_special, Workspace& work) const;
@@ -84,11 +85,11 @@ class IdsEncoder {
   Pipeline pipeline_;
   WordScan scan_ = WordScan::none;
   Parts parts_ = Parts::chunks;
-  const RunningModel* running_ = nullptr;  // not null: parts are processed in order
+  const RunningModel* running_ = nullptr;  // if not null, parts are processed in order
   RunningModel::Tables running_tables_;
-  bool divides_ = false;                  // no pre-tokenizer, and the model allows a split at any character
-  bool only_special_ = true;              // all added tokens are special
-  std::array<bool, 256> begins_added_{};  // first bytes of added tokens
+  bool divides_ = false;  // true if there is no pre-tokenizer and the model allows a split at any character
+  bool only_special_ = true;              // true if all added tokens are special
+  std::array<bool, 256> begins_added_{};  // true for the first byte of an added token
   std::vector<unsigned char> first_bytes_;
   mutable std::array<std::atomic<Workspace*>, 32> idle_{};
 };

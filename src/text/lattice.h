@@ -1,5 +1,5 @@
-// The best segmentation of a text (Viterbi 1967), in windows: at a position that no piece crosses, the
-// segmentation up to it is final, and its memory is reused.
+// Search for the best segmentation of a text (Viterbi 1967), in windows. At a position that no piece
+// crosses, the segmentation up to it is final, and its memory is reused.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace regard::text {
 
-// Arrival: the best segmentation up to a position, with its score, `from` (the previous position relative to
-// the window; -1: not reached) and any data of the caller.
+// Arrival is the best segmentation up to a position. It has a score, `from` (the previous position relative
+// to the window, or -1 if the position is not reached) and any data of the caller.
 template <class Arrival>
 class Lattice {
  public:
   using Score = decltype(Arrival::score);
 
   // Process a text of `size` bytes from `start`. extend(begin, score) calls reach() for every piece that
-  // starts at `begin` and returns the next position; take(begin, end, arrival) receives the chosen pieces in
-  // order (`from` is undefined there).
+  // starts at `begin`, and returns the next position. take(begin, end, arrival) receives the chosen pieces
+  // in order; its `from` is undefined.
   template <class Extend, class Take>
   void solve(std::size_t size, Score start, const Extend& extend, const Take& take) {
     base_ = furthest_ = 0;

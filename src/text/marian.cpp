@@ -41,7 +41,8 @@ class MarianModel final : public Model, private RunningModel {
     if (token.id == unknown_) return std::string(word.substr(token.begin, token.end - token.begin));
     return token_of(token.id).value_or("");
   }
-  // Pieces that only the vocabulary has (special tokens, the other language's) decode to nothing.
+  // Pieces that only the vocabulary has (special tokens, those of the other language) decode to an empty
+  // text.
   std::optional<std::string> decode(std::span<const std::int32_t> ids) const override {
     std::vector<std::int32_t> pieces;
     for (const std::int32_t id : ids)
@@ -70,7 +71,7 @@ class MarianModel final : public Model, private RunningModel {
   std::unique_ptr<SentencePieceModel> pieces_;
   Vocabulary vocabulary_;
   std::int32_t unknown_;
-  std::vector<std::int32_t> piece_ids_, ids_;  // vocabulary id to piece id, and back
+  std::vector<std::int32_t> piece_ids_, ids_;  // maps from vocabulary id to piece id, and back
 };
 
 }  // namespace

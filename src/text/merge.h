@@ -1,4 +1,4 @@
-// Merge the symbols of one word: always the pair of lowest rank, leftmost first among equals.
+// Merge the symbols of one word. The pair of lowest rank is merged first; among equals, the leftmost.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace regard::text {
 
-// Result of merging two adjacent symbols; rank -1: no merge.
+// Result of merging two adjacent symbols. Rank -1 means no merge.
 struct Merge {
   std::int32_t rank = -1, id = -1;
 };
@@ -23,13 +23,13 @@ constexpr std::size_t kLongWord = 100;  // symbols
 // Linear scan per merge: fastest for words of usual length.
 template <class Find>
 void merge_short(const Find& find, std::vector<Token>& symbols, std::size_t first) {
-  Merge next[kLongWord];  // next[i]: merge of symbols i and i + 1
+  Merge next[kLongWord];  // next[i] is the merge of symbols i and i + 1
   Token* const word = symbols.data() + first;
   std::size_t count = symbols.size() - first;
   for (std::size_t i = 0; i + 1 < count; ++i) next[i] = find(word[i], word[i + 1]);
   while (count > 1) {
     std::size_t best = count;
-    auto best_rank = ~std::uint32_t{0};  // rank -1 as unsigned: no merge
+    auto best_rank = ~std::uint32_t{0};  // as an unsigned number, rank -1 (no merge) is the largest
     for (std::size_t i = 0; i + 1 < count; ++i) {
       const auto rank = static_cast<std::uint32_t>(next[i].rank);
       if (rank < best_rank) {
@@ -52,8 +52,8 @@ struct Candidate {
   std::int32_t rank;
   std::uint32_t place;
   std::int32_t id;
-  std::uint32_t right;  // index of the right symbol when found
-  std::uint32_t end;    // end of the right symbol when found
+  std::uint32_t right;  // index of the right symbol when the candidate was found
+  std::uint32_t end;    // end of the right symbol when the candidate was found
   // std::priority_queue keeps the largest on top.
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
@@ -85,7 +85,8 @@ void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first
   while (!queue.empty()) {
     const Candidate top = queue.top();
     queue.pop();
-    // Skip stale candidates: the left symbol is gone or has a new neighbour, or the right symbol has grown.
+    // Skip stale candidates: the left symbol no longer exists or has a new neighbour, or the right symbol
+    // has grown.
     if (gone[top.place] || following[top.place] != top.right || word[top.right].end != top.end) continue;
     word[top.place] = {top.id, word[top.place].begin, top.end};
     gone[top.right] = true;
@@ -102,8 +103,8 @@ void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first
 
 }  // namespace merging
 
-// Merge adjacent symbols of `symbols[first...]` in place; find(left, right) returns the merge of two. O(n log
-// n).
+// Merge adjacent symbols of `symbols[first...]` in place; find(left, right) returns the merge of two
+// symbols. O(n log n).
 template <class Find>
 void merge_symbols(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   if (symbols.size() - first < 2) return;

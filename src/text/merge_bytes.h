@@ -34,7 +34,7 @@ class PairMemo {
     return memo;
   }
 
-  // Rank of the merge, or -1. Ids and ranks are below kMostIds and kMostRanks.
+  // Return the rank of the merge, or -1. Ids and ranks are below kMostIds and kMostRanks.
   template <class Find>
   std::int32_t find(std::int32_t left, std::int32_t right, const Find& find_far) {
     const std::uint64_t pair = static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
@@ -57,8 +57,8 @@ constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
 
 constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 
-// Minimum of ranked[0, size), size at most kShortBytes. An entry has the rank in its high 26 bits and the
-// position below them, or is kNoRank, the largest value. Reads in blocks of eight.
+// Return the minimum of ranked[0, size), where size is at most kShortBytes. An entry has the rank in its
+// high 26 bits and the position below them, or is kNoRank, the largest value. Reads in blocks of eight.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
 #if defined(__SSE2__)
   const auto load = [&](std::size_t i) {
@@ -86,8 +86,8 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
                  const Find& find, const IdOf& id_of, IdBuffer& out) {
   constexpr unsigned kPlaceBits = 6;
   static_assert(kShortBytes == 1u << kPlaceBits && PairMemo::kMostRanks < kNoRank >> kPlaceBits);
-  // For the symbol that starts at byte i (a bit of `begins`): rank of its merge with the next symbol, shifted
-  // above i.
+  // For the symbol that starts at byte i (bit i of `begins` is set): the rank of its merge with the next
+  // symbol, combined with i.
   alignas(32) std::uint32_t ranked[kShortBytes];
   std::int32_t ids[kShortBytes];
   const std::size_t size = word.size();
@@ -103,7 +103,7 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
     set(i - 1, find_bytes(byte(i - 1), byte(i)));
   }
   for (std::size_t i = size - 1; i < (size + 7) / 8 * 8; ++i) ranked[i] = kNoRank;
-  // Start of the symbol after the one at i, or kShortBytes.
+  // Return the start of the symbol after the one at i, or kShortBytes.
   const auto next = [&](std::size_t i) {
     return static_cast<std::size_t>(std::countr_zero(begins & (~std::uint64_t{1} << i)));
   };

@@ -18,7 +18,7 @@
 
 namespace regard::text {
 
-// A token of a word: [begin, end) in bytes of the word.
+// A token of a word, with its range [begin, end) in bytes of the word.
 struct Token {
   std::int32_t id = 0;
   std::uint32_t begin = 0, end = 0;
@@ -35,9 +35,9 @@ class Model {
   virtual ~Model() = default;
   // Append the tokens of a non-empty word.
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
-  // Append only the ids. `scratch` is working memory with undefined content.
+  // Append only the ids. `scratch` is a buffer with undefined content.
   virtual void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const;
-  // At most `most` segmentations of a word, best first; only models with scores have more than one.
+  // Return at most `most` segmentations of a word, best first. Only models with scores have more than one.
   virtual std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const;
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
@@ -47,28 +47,30 @@ class Model {
   // switches to that. Tokens keep their spelling in letters.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
-  // Spelling of a token in lists: its own, unless the model lists the text that it represents.
+  // Return the spelling of a token in lists: the token's own, unless the model lists the text that it
+  // represents.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");
   }
   // Return true if the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
-  // Not null: Cutting::at_spaces is valid only if the parts are processed in order.
+  // If not null, Cutting::at_spaces is valid only if the parts are processed in order.
   virtual const RunningModel* running() const { return nullptr; }
-  // Positions where a text without a pre-tokenizer may be split without changing its tokens.
+  // Return the positions where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }
-  // Whether each character is tokenized by itself. Such a text may be split anywhere; its words are not worth
-  // caching.
+  // Return true if each character is tokenized separately. Such a text may be split anywhere; its words are
+  // not worth caching.
   virtual bool divides_anywhere() const { return false; }
-  // Text of ids, for models with their own decoding rules; nullopt: use the tokenizer's decoder.
+  // Return the text of ids, for models with their own decoding rules. Nullopt means that the tokenizer's
+  // decoder is used.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
   // Return the "model" of a tokenizer.json.
   virtual Json to_json() const = 0;
   virtual const char* type() const = 0;
 };
 
-// From tokenizer.json's "model". Throws bad_file with the model's name if it is unknown.
+// Make a model from the "model" of a tokenizer.json. Throws bad_file with the model's name if it is unknown.
 std::unique_ptr<Model> read_model(const ModelSource& source);
 
 // Read "vocab": an object of tokens and ids.

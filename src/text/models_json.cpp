@@ -1,4 +1,4 @@
-// Reads tokenizer.json's "model": its type, and the vocabulary that most types have.
+// Reads the "model" of a tokenizer.json: its type, and the vocabulary of most types.
 #include <fmt/format.h>
 
 #include "text/bpe.h"
@@ -36,7 +36,7 @@ Vocabulary read_vocabulary(const Json& json, const std::string& file) {
 }
 
 Json write_vocabulary(const Vocabulary& vocabulary) {
-  // Filled as a sequence: looking up each key would take quadratic time.
+  // Fill the object as a sequence, because looking up each key would take quadratic time.
   Json::object_t object;
   for (std::int32_t id = 0; id < vocabulary.end_id(); ++id)
     if (const auto token = vocabulary.token(id))

@@ -8,7 +8,7 @@ namespace regard::text {
 
 class PairCounts {
  public:
-  // 0 for a pair that was never added.
+  // Return the count of a pair; 0 for a pair that was never added.
   std::int64_t of(std::int32_t left, std::int32_t right) const noexcept;
   // Add `change` and return the new count.
   std::int64_t add(std::int32_t left, std::int32_t right, std::int64_t change);

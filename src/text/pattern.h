@@ -15,7 +15,7 @@ namespace regard::text {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Append ranges that together cover `text`, in order; none for an empty text. `text` is valid UTF-8.
+  // Append ranges that together cover `text`, in order; no range for an empty text. `text` is valid UTF-8.
   virtual void find(std::string_view text, std::vector<Match>& matches) const = 0;
 };
 
@@ -23,9 +23,9 @@ std::unique_ptr<Pattern> literal_pattern(std::string text);
 // Well-known expressions use a hand-written scanner, all others PCRE2 with JIT. Throws bad_file with `file`
 // if the expression cannot be compiled. Matching throws bad_file if it exceeds PCRE2's limits.
 std::unique_ptr<Pattern> regex_pattern(const std::string& expression, const std::string& file);
-// Always PCRE2 (for tests against the scanners).
+// Make a pattern that always uses PCRE2. For tests against the scanners.
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression, const std::string& file);
-// {"String": "…"} or {"Regex": "…"}, or a bare string (a literal) as older files have it.
+// Read {"String": "…"} or {"Regex": "…"}, or a plain string (a literal), as in older files.
 std::unique_ptr<Pattern> read_pattern(const Json& json, const std::string& file);
 
 // Treatment of the matches when a text is split.
@@ -60,7 +60,7 @@ void cut_at(const std::vector<Match>& matches, SplitBehavior behavior, Add add) 
         add(matches[i].begin, matches[next - 1].end);
       }
       return;
-    case SplitBehavior::merged_with_next:  // the mirror image, processed from the end
+    case SplitBehavior::merged_with_next:  // mirror image of the previous case, processed from the end
       std::vector<Match> groups;
       for (std::size_t i = count, next = 0; i > 0; i = next) {
         for (next = i - 1; next > 0 && matches[next - 1].matched && !matches[next].matched;) --next;

@@ -1,5 +1,5 @@
-// Regular expressions of tokenizer files: translated from Oniguruma's dialect, compiled by PCRE2 with JIT,
-// matched under limits.
+// Regular expressions of tokenizer files. They are translated from Oniguruma's dialect, compiled by PCRE2
+// with JIT, and matched under limits.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -40,7 +40,7 @@ struct Newer {
   unicode::Category category = unicode::Category::unassigned;
 };
 
-// Code points that are in our Unicode tables but not in PCRE2's, in order.
+// Return the code points that are in our Unicode tables but not in PCRE2's, in order.
 std::vector<Newer> find_newer() {
   std::u32string assigned;
   for (char32_t c = 0x80; c < 0xF0000; ++c) {
@@ -80,7 +80,7 @@ bool belongs(unicode::Category category, std::string_view property) {
   return !property.empty() && place > 0 && place < kNames.size() && kNames[place].starts_with(property);
 }
 
-// Members of a class that are missing from PCRE2's tables, for use inside brackets.
+// Return the members of a class that are missing from PCRE2's tables, for use inside brackets.
 std::string newer_members(std::initializer_list<std::string_view> properties) {
   static const std::vector<Newer> newer = find_newer();
   std::string members;
@@ -97,9 +97,9 @@ std::string newer_members(std::initializer_list<std::string_view> properties) {
 }
 
 struct Class {
-  std::string members;  // empty: not a class
+  std::string members;  // empty if it is not a class
   bool negated = false;
-  std::size_t size = 2;  // length of its name in the expression
+  std::size_t size = 2;  // length of the name of the class in the expression
 };
 
 // Return the class named by an escape sequence.
@@ -131,7 +131,7 @@ Class class_at(std::string_view escape, bool in_brackets) {
   }
 }
 
-// Replace classes by the reference's definition. A negated class inside brackets stays PCRE2's.
+// Replace classes by the reference's definition. A negated class inside brackets keeps PCRE2's definition.
 std::string translate(std::string_view expression) {
   std::string result;
   int depth = 0;  // of brackets
@@ -179,7 +179,7 @@ class Pcre2Pattern final : public Pattern {
       throw file_error(file, "a pattern cannot be compiled: " + message_of(error))
           .found(expression)
           .remedy("The error is near character " + std::to_string(place) + ".");
-    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // optional: without JIT matching is only slower
+    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // optional: matching without JIT is only slower
   }
 
   void find(std::string_view text, std::vector<Match>& matches) const override {

@@ -1,5 +1,5 @@
-// A text between input and model: one buffer split into pieces. A piece is text or an added token. As long as
-// nothing was rewritten, the buffer is the input itself and offsets are computed on demand.
+// A text on its way from input to model: one buffer that is split into pieces. A piece is text or an added
+// token. Until the text is rewritten, the buffer is the input itself, and offsets are computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // in bytes of the buffer
-  std::uint32_t origin = 0;  // start in the input; untracked: 0 at the start of the input, otherwise nonzero
-  std::int32_t token = -1;   // an added token's id, or -1
+  // start in the input; if offsets are not tracked, 0 at the start of the input and nonzero elsewhere
+  std::uint32_t origin = 0;
+  std::int32_t token = -1;  // an added token's id, or -1
 };
 
 class Pieces {
  public:
   // Start with one piece: all of `input`, which must outlive this object. Each maximal ill-formed UTF-8
-  // sequence is read as one U+FFFD with the offsets of its bytes. `at_start`: whether `input` is the start of
-  // the caller's text.
+  // sequence is read as one U+FFFD with the offsets of its bytes. `at_start` is true if `input` is the start
+  // of the caller's text.
   Pieces(std::string_view input, bool tracked, bool at_start = true);
 
   std::string_view text() const noexcept { return text_; }
@@ -31,14 +32,14 @@ class Pieces {
   }
   const std::vector<Piece>& list() const noexcept { return list_; }
   bool tracked() const noexcept { return tracked_; }
-  // Input bytes of [begin, end) of the buffer; begin < end.
+  // Return the range of input bytes of [begin, end) in the buffer; begin < end.
   Span span_of(std::uint32_t begin, std::uint32_t end) const noexcept;
 
   // Replace each text piece by the pieces that cut(text, add) reports with add(begin, end, token = -1),
   // offsets relative to the piece; empty pieces are dropped.
   template <class Cut>
   void split(Cut cut);
-  // Rewrite by change(AlignedText&) each text piece for which unchanged(text) is false.
+  // Call change(AlignedText&) to rewrite each text piece for which unchanged(text) is false.
   template <class Unchanged, class Change>
   void rewrite(Unchanged unchanged, Change change);
   template <class Normalizer>

@@ -25,7 +25,7 @@ void trim(Encoding& encoding, bool prefix_space) {
   const auto is_space = [space_letter](char32_t c) {
     return c == space_letter || unicode::is_white_space(c);
   };
-  // Size in bytes of a space in the original text: the letter of byte 0x20 is one byte there.
+  // Return the size in bytes of a space in the original text. The letter of byte 0x20 counts as one byte.
   const auto bytes_of = [space_letter](char32_t c) {
     std::string text;
     utf8::append(text, c == space_letter ? U' ' : c);
@@ -38,7 +38,8 @@ void trim(Encoding& encoding, bool prefix_space) {
     while (trailing < token.size() && is_space(token[token.size() - 1 - trailing])) ++trailing;
     Offsets &places = encoding.offsets[i], &bytes = encoding.byte_offsets[i];
     if (leading > 0) {
-      if ((i == 0 || places.begin == 0) && prefix_space) --leading;  // the prefix space is not in the text
+      // the prefix space is not part of the text
+      if ((i == 0 || places.begin == 0) && prefix_space) --leading;
       std::uint32_t size = 0;
       for (std::size_t k = 0; k < leading; ++k) size += bytes_of(token[k]);
       places.begin = std::min(places.begin + static_cast<std::uint32_t>(leading), places.end);
@@ -136,7 +137,7 @@ class ByteLevelProcessing final : public PostProcessor {
   bool trim_, prefix_space_;
 };
 
-// A sequence of texts and special tokens, one for single texts and one for pairs.
+// A template of texts and special tokens: one sequence for single texts, and one for pairs.
 class TemplateProcessing final : public PostProcessor {
  public:
   TemplateProcessing(const Json& json, const std::string& file) {

@@ -68,11 +68,11 @@ std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behav
 
 class PatternSplit final : public PreTokenizer {
  public:
-  // `scan`: the scanner equivalent to the pattern, or none.
+  // `scan` is the scanner equivalent to the pattern, or none.
   PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert, WordScan scan)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), scan_(scan) {}
-  // Patterns with a scanner match the whole text, so the words are the matches, either isolated or inverted
-  // with the gaps removed.
+  // A pattern with a scanner matches the whole text. So the words are its matches, whether they are isolated
+  // or inverted with the gaps removed.
   Cutting cutting() const override {
     const bool every =
         behavior_ == SplitBehavior::isolated || (behavior_ == SplitBehavior::removed && invert_);

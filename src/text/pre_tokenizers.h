@@ -10,8 +10,8 @@
 
 namespace regard::text {
 
-// Where a text may be split so that the words of the parts are the words of the text: as for Locality, or
-// `scanner`, if the words are the matches of scan().
+// Positions where a text may be split so that the words of the parts are the words of the text. The values
+// are those of Locality, or `scanner` if the words are the matches of scan().
 enum class Cutting { none, at_spaces, at_signs, scanner };
 
 class PreTokenizer {
@@ -19,20 +19,21 @@ class PreTokenizer {
   virtual ~PreTokenizer() = default;
   virtual void apply(Pieces& pieces) const = 0;
   virtual Cutting cutting() const { return Cutting::none; }
-  virtual WordScan scan() const { return WordScan::none; }  // if cutting() is scanner
-  // Return true if a normalised text is split before a run of spaces that starts with `mark` (see
+  virtual WordScan scan() const { return WordScan::none; }  // valid if cutting() is `scanner`
+  // Return true if a normalised text is split before a sequence of spaces that starts with `mark` (see
   // Normalizer::space_mark()).
   virtual bool cuts_at(std::string_view mark) const { return mark == " "; }
 };
 
 struct PreTokenizerParts {
-  std::unique_ptr<PreTokenizer> pre_tokenizer;  // null: the whole text is one word
-  // Whether a final step that maps bytes to letters was omitted. If so, the model must take bytes.
+  std::unique_ptr<PreTokenizer> pre_tokenizer;  // if null, the whole text is one word
+  // True if a final step that maps bytes to letters was omitted. The model must then accept bytes.
   bool letters_left_out = false;
 };
 
-// From a component with its "type", or null. Throws bad_file with the component's name if it is unknown. If
-// `bytes` is set, a ByteLevel step at the end does not map bytes to letters (letters_left_out).
+// Make the pre-tokenizer of a component with its "type"; null for a null component. Throws bad_file with the
+// component's name if it is unknown. If `bytes` is set, a ByteLevel step at the end does not map bytes to
+// letters (letters_left_out).
 PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, bool bytes);
 
 }  // namespace regard::text

@@ -16,7 +16,7 @@ class Precompiled final : public Normalizer {
   // A space starts a grapheme at every position where scan_spaces splits.
   Locality locality() const override { return Locality::at_spaces; }
 
-  // Only clusters of several code points in less than six bytes can have a rule of their own; if the text has
+  // Only clusters of several code points in less than six bytes can have their own rule. If the text has
   // none, clusters need not be determined.
   bool rewrite(std::string_view text, std::string& out) const override {
     std::size_t shortest = 4;

@@ -20,10 +20,10 @@ struct ProtobufField {
 
 class ProtobufReader {
  public:
-  // `base`: offset of the message in the file, for error messages.
+  // `base` is the offset of the message in the file, for error messages.
   ProtobufReader(std::string_view message, std::string file, std::size_t base = 0)
       : message_(message), file_(std::move(file)), base_(base) {}
-  // Read the next field; false at the end. Throws bad_file with file and byte for malformed data.
+  // Read the next field. Returns false at the end. Throws bad_file with file and byte for malformed data.
   bool next(ProtobufField& field);
 
  private:

@@ -1,6 +1,6 @@
 // Reads a tokenizer.json with simdjson. Large files are mostly vocabulary and merges, which go from the
-// parser directly into the model. Everything unusual is left to parse_json and its readers, so that one place
-// decides what is accepted and reports errors.
+// parser directly into the model. Anything unusual is passed to parse_json and its readers, so that only one
+// place accepts input and reports errors.
 #include "text/tokenizer_files.h"
 
 #if REGARD_HAVE_SIMDJSON
@@ -123,7 +123,7 @@ class TapeModelSource final : public ModelSource {
   }
   const std::string& file() const override { return file_; }
 
-  // Whether the vocabulary has repeated keys: fewer tokens than keys.
+  // Return true if the vocabulary has repeated keys, that is fewer tokens than keys.
   bool had_repeated_keys(std::size_t tokens) const { return keys_ && *keys_ != tokens; }
 
  private:

@@ -40,7 +40,7 @@ class Suffixes {
     return order;
   }
 
-  // Length of the common prefix of two suffixes, including the end-of-word character.
+  // Return the length of the common prefix of two suffixes, including the end-of-word character.
   std::uint32_t shared(std::uint32_t a, std::uint32_t b) const {
     std::uint32_t depth = 0;
     while (depth < most_ && text_[a + depth] == text_[b + depth])
@@ -49,7 +49,8 @@ class Suffixes {
   }
 
  private:
-  // Three-way radix quicksort (Bentley and Sedgewick 1997) of suffixes that agree in `depth` characters.
+  // Sort suffixes that agree in `depth` characters, by three-way radix quicksort (Bentley and Sedgewick
+  // 1997).
   void sort(std::uint32_t* first, std::uint32_t* last, std::uint32_t depth) const {
     while (last - first > 1 && depth < most_) {
       const auto at = [&](const std::uint32_t* suffix) { return text_[*suffix + depth]; };
@@ -68,7 +69,7 @@ class Suffixes {
       }
       sort(first, less, depth);
       sort(more, last, depth);
-      if (pivot == 0) return;  // suffixes that ended are equal
+      if (pivot == 0) return;  // suffixes that have ended are equal
       first = less;
       last = more;
       ++depth;
@@ -85,7 +86,7 @@ std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, st
                                            ThreadPool* pool) {
   const Suffixes suffixes(text, max_length + 1);
   const std::vector<std::uint32_t> order = suffixes.sorted(pool);
-  // The inner nodes of the suffix tree are the maximal runs of suffixes that share a prefix (Abouelhoda,
+  // The inner nodes of the suffix tree are the maximal ranges of suffixes that share a prefix (Abouelhoda,
   // Kurtz and Ohlebusch 2004).
   struct Open {
     std::uint32_t first, depth;

@@ -12,13 +12,13 @@ namespace regard::text {
 struct Substring {
   std::uint32_t begin = 0;   // position of one occurrence in the text
   std::uint32_t length = 0;  // at least 2
-  std::uint32_t count = 0;   // number of occurrences, at least 2
-  std::uint32_t rank = 0;    // rank in the suffix array; (rank, length) is the lexicographic order
+  std::uint32_t count = 0;   // length, at least 2
+  std::uint32_t rank = 0;    // rank in the suffix array; (rank, length) gives the lexicographic order
 };
 
-// `text`: words as code points, each followed by 0. Of substrings with the same occurrences only the longest
-// is returned, including the end-of-word character: "ing" is omitted if it occurs only at word ends, as in
-// the reference. Maximum length: `max_length`. `pool` may be null.
+// `text` holds words as code points, each followed by 0. Of substrings with the same occurrences only the
+// longest is returned, where the end-of-word character counts: "ing" is omitted if it occurs only at word
+// ends, as in the reference. Substrings have at most `max_length` characters. `pool` may be null.
 std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, std::uint32_t max_length,
                                            ThreadPool* pool);
 

@@ -14,8 +14,8 @@ namespace regard::text {
 class RunningModel {
  public:
   virtual ~RunningModel() = default;
-  // Items of one part of a text: an id (at least 0) with its score; silent(id), an id without a score; or
-  // unknown_scores(n), n times the unknown score, without an id.
+  // An item of a part of a text is one of: an id (at least 0) with its score; silent(id), which is an id
+  // without a score; or unknown_scores(n), which is n times the unknown score without an id.
   static constexpr std::int32_t silent(std::int32_t id) { return -1 - id; }
   static constexpr std::int32_t unknown_scores(std::int32_t count) { return -count - (1 << 30); }
   static constexpr bool is_unknown_scores(std::int32_t item) { return item < -(1 << 30); }
@@ -24,17 +24,17 @@ class RunningModel {
   // `settled`, if given, is called periodically and may consume and clear the items.
   using Settled = std::function<void()>;
   virtual float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const = 0;
-  // Data of items by id, valid as long as the model.
+  // Data of items by id. Valid during the lifetime of the model.
   struct Tables {
     const float* scores = nullptr;
-    const std::int32_t* outside = nullptr;  // output id of each item; null: identity
+    const std::int32_t* outside = nullptr;  // output id of each item; null if ids are unchanged
     float unknown_score = 0;
   };
   virtual Tables tables() const = 0;
-  virtual float largest_score() const = 0;  // largest absolute value
+  virtual float largest_score() const = 0;  // largest absolute value of a score
 
-  // Largest `so_far` for which a segmentation computed from 0 remains the best in a part of `bytes` bytes:
-  // each addition rounds by at most half a unit in the last place.
+  // Return the largest `so_far` for which a segmentation computed from 0 is still the best in a part of
+  // `bytes` bytes. Each addition rounds by at most half a unit in the last place.
   float safe_up_to(float margin, std::size_t bytes) const {
     const auto size = static_cast<float>(bytes);
     return margin * 0x1p23F / (2 * size + 4) - size * largest_score();

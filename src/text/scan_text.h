@@ -1,5 +1,5 @@
-// Text access for the scanners: the kind of each code point and the end of runs of one kind. The end of a run
-// of ASCII letters is found with vector comparisons.
+// Text access for the scanners: the kind of each code point, and the end of a sequence of one kind. The end
+// of a sequence of ASCII letters is found with vector comparisons.
 #pragma once
 
 #include <algorithm>
@@ -54,9 +54,9 @@ inline Symbol decode_valid(const ScanText& text, std::size_t place) noexcept {
   return {(lead & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu), 4};
 }
 
-constexpr std::size_t kBlock = 32;  // bytes compared at once
+constexpr std::size_t kBlock = 32;  // number of bytes compared at once
 
-// Bit i: whether byte i of the block is an ASCII letter.
+// Return a mask: bit i is set if byte i of the block is an ASCII letter.
 inline std::uint32_t letters_of(const char* block) noexcept {
 #if defined(__SSE2__)
   const auto letters = [&](std::size_t first) {
@@ -76,8 +76,8 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 #endif
 }
 
-// Number of ASCII letters from `place`, if the byte after them ends the run; otherwise 0: use the general
-// path.
+// Return the number of ASCII letters from `place` if the byte after them ends the sequence. Return 0 if the
+// general path is needed.
 [[gnu::always_inline]] inline std::size_t plain_letters(const ScanText& text, std::size_t place) noexcept {
   if (place + kBlock > text.readable) return 0;
   const auto run = static_cast<std::size_t>(std::countr_one(letters_of(text.data + place)));
@@ -87,7 +87,7 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 
 using unicode::Category;
 
-// `marks`: combining marks count as letters.
+// With `marks`, combining marks count as letters.
 template <bool marks>
 Kind kind_of(char32_t c) noexcept {
   const Category category = unicode::category(c);

@@ -7,16 +7,16 @@
 
 namespace regard::text {
 
-// Return the end of the match that starts at `begin` < text.size(); these patterns match at every position.
-// `text` is valid UTF-8.
+// A scanner returns the end of the match that starts at `begin` < text.size(). These patterns match at every
+// position. `text` is valid UTF-8.
 using Scanner = std::size_t (*)(std::string_view text, std::size_t begin);
 
 extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlama3Pattern, kQwen2Pattern;
-// regard's own: GPT-2's pattern with combining marks as letters, so that Indic words are not split.
+// regard's own pattern: GPT-2's with combining marks as letters, so that Indic words are not split.
 extern const std::string_view kWordsPattern;
 
-// tiktoken's versions of the last two: case-insensitive s also matches the long s (U+017F), spelt out here,
-// and cl100k keeps spaces at the end of the text together.
+// tiktoken's versions of the last two patterns: case-insensitive s also matches the long s (U+017F), which
+// is spelt out here, and cl100k keeps spaces at the end of the text together.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
 // The scanners. `bert` and `spaces` find positions where a text can be split without changing its tokens.

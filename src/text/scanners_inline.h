@@ -15,7 +15,7 @@ namespace regard::text::scanning {
 
 using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // as Scanner
 
-// Length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
+// Return the length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
 inline std::size_t contraction(const ScanText& text, std::size_t place, bool any_case, bool long_s) noexcept {
   if (place + 1 >= text.size() || text[place] != '\'') return 0;
   const auto lower = [&](std::size_t i) {
@@ -29,9 +29,9 @@ inline std::size_t contraction(const ScanText& text, std::size_t place, bool any
 }
 
 struct Spaces {
-  std::size_t end = 0;          // end of the run
-  std::size_t last = 0;         // start of its last code point
-  std::size_t newline_end = 0;  // position after its last line end; 0 if there is none
+  std::size_t end = 0;          // end of the spaces
+  std::size_t last = 0;         // start of the last code point
+  std::size_t newline_end = 0;  // position after the last line end; 0 if there is none
 };
 
 inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
@@ -46,8 +46,8 @@ inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
   return run;
 }
 
-// \s+(?!\S)|\s+ : the whole run at the end of the text; otherwise all but its last character, which belongs
-// to the next word.
+// Match \s+(?!\S)|\s+ : all spaces at the end of the text; otherwise all but the last, which belongs to the
+// next word.
 inline std::size_t end_of_spaces(const ScanText& text, const Spaces& run, std::size_t begin) noexcept {
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
@@ -72,9 +72,9 @@ std::size_t scan_gpt2(const ScanText& text, std::size_t begin) {
 
 struct Options {
   int digits = 3;              // maximum digits per piece
-  bool long_s = false;         // case-insensitive s also matches U+017F
-  bool spaces_at_end = false;  // \s++$ precedes the rule about line ends
-  bool slashes = false;        // [\r\n/]* after punctuation
+  bool long_s = false;         // if true, case-insensitive s also matches U+017F
+  bool spaces_at_end = false;  // if true, \s++$ precedes the rule about line ends
+  bool slashes = false;        // if true, [\r\n/]* may follow punctuation
 };
 
 inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int most) noexcept {
@@ -86,7 +86,7 @@ inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int mo
   return place;
 }
 
-// Return the alternatives after words in cl100k and its descendants: numbers, punctuation with line ends,
+// Match the alternatives after words in cl100k and its descendants: numbers, punctuation with line ends,
 // spaces.
 template <Options options>
 std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {
@@ -105,7 +105,8 @@ std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first
   return run.newline_end != 0 ? run.newline_end : end_of_spaces(text, run, begin);
 }
 
-// 1 if the byte may precede a word's letters in cl100k; 0 for the apostrophe, which may start a contraction.
+// Return 1 if the byte may precede a word's letters in cl100k. Return 0 for the apostrophe, which may start
+// a contraction.
 inline std::size_t leads(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 && byte != '\'' && (kAsciiKinds[byte] == Kind::space || kAsciiKinds[byte] == Kind::other)
@@ -128,8 +129,8 @@ std::size_t scan_cl100k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// o200k's words: [A]*[B]+ or [A]+[B]*, where A is upper and title case, B lower case, and caseless letters
-// are in both.
+// o200k's words are [A]*[B]+ or [A]+[B]*, where A is upper and title case, B is lower case, and caseless
+// letters are in both.
 struct Cased {
   bool upper = false, lower = false;
 };
@@ -181,7 +182,7 @@ inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
   return word;
 }
 
-// The end of a word of ASCII letters if the word ends there, otherwise 0.
+// Return the end of a word of ASCII letters if the word ends there, otherwise 0.
 inline std::size_t plain_cased_word(const ScanText& text, std::size_t place) noexcept {
   const std::size_t run = plain_letters(text, place);
   if (run == 0) return 0;
@@ -204,7 +205,8 @@ std::size_t scan_o200k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// Split points of BERT's normalizer and pre-tokenizer: around each ASCII sign, and before white space.
+// Return true at split points of BERT's normalizer and pre-tokenizer: around each ASCII sign, and before
+// white space.
 inline bool is_bert_boundary(unsigned char byte) noexcept {
   return byte < 0x80 && kAsciiKinds[byte] != Kind::letter && kAsciiKinds[byte] != Kind::number &&
          (byte > ' ' || byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r') && byte != 0x7F;
@@ -230,7 +232,7 @@ inline bool is_solid(char32_t c) noexcept {
          !unicode::is_prepended(c);
 }
 
-// Return the start of the next run of spaces that follows a solid character, or the end of the text.
+// Return the start of the next spaces that follow a solid character, or the end of the text.
 inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
   std::size_t place = begin;
   while (place < text.size()) {

@@ -65,7 +65,7 @@ void SentencePieceModel::set_scores() {
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
-    // sentencepiece's score of a user-defined piece, meant to make the search always choose it.
+    // sentencepiece's score of a user-defined piece. It makes the search choose such pieces.
     const float score =
         piece.type == PieceType::user_defined
             ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)

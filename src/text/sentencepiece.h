@@ -14,7 +14,7 @@
 
 namespace regard::text {
 
-// Stands for a space in pieces: U+2581.
+// The symbol for a space in pieces: U+2581.
 constexpr std::string_view kSpaceSymbol = "\u2581";
 
 enum class PieceType { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
@@ -74,7 +74,7 @@ class SentencePieceModel final : public Model, private RunningModel {
   bool has_type(std::int32_t id, PieceType type) const {
     return id >= 0 && id < end_id() && pieces_[static_cast<std::size_t>(id)].type == type;
   }
-  std::int32_t find(std::string_view piece) const;  // unknown_id_ if it is not a piece
+  std::int32_t find(std::string_view piece) const;  // returns unknown_id_ if it is not a piece
   void rank_pieces();
   void set_scores();
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
@@ -88,7 +88,8 @@ class SentencePieceModel final : public Model, private RunningModel {
   void walk_best(std::string_view word, float so_far, const Take& take) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
   // Each function appends the pieces of the word, with their ranges.
-  void cut_whole(std::string_view word, std::vector<Token>& cuts) const;  // selects by options_.kind
+  // calls one of the others, according to options_.kind
+  void cut_whole(std::string_view word, std::vector<Token>& cuts) const;
   void name_unknown(std::string_view word, const std::vector<Token>& cuts, std::vector<Token>& tokens) const;
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
   void cut_bpe(std::string_view word, std::vector<Token>& cuts) const;
@@ -98,18 +99,20 @@ class SentencePieceModel final : public Model, private RunningModel {
 
   std::vector<SentencePiece> pieces_;
   SentencePieceOptions options_;
-  Vocabulary searched_, reserved_;  // normal, user-defined and unused pieces; all others
+  Vocabulary searched_, reserved_;  // normal, user-defined and unused pieces; all other pieces
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];
   std::int32_t unknown_id_ = -1;
-  std::vector<float> scores_;  // by id, for the unigram search; NaN: a piece that the search does not use
+  // score of each id for the unigram search; NaN for pieces that the search does not use
+  std::vector<float> scores_;
   float unknown_score_ = 0, largest_score_ = 0;
-  bool apart_ = false;                   // "▁" is a piece, and no piece contains it after its start
-  std::vector<std::int32_t> bpe_ranks_;  // by id: 0 for the highest score; equal scores have equal ranks
-  float least_ = 0, most_ = 0;           // minimum and maximum score of normal pieces
+  bool apart_ = false;  // true if "▁" is a piece and no piece contains it after its start
+  // rank of each id: 0 for the highest score; equal scores have equal ranks
+  std::vector<std::int32_t> bpe_ranks_;
+  float least_ = 0, most_ = 0;  // minimum and maximum score of normal pieces
 };
 
-// Components of regard's own: Hugging Face's tokenizer.json cannot express sentencepiece's processing.
+// regard's own components, because Hugging Face's tokenizer.json cannot express sentencepiece's processing.
 Json sentencepiece_normalizer_json(const SentencePieceFile& file);
 std::unique_ptr<Normalizer> sentencepiece_normalizer(const Json& json, const std::string& file);
 std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, const std::string& file);

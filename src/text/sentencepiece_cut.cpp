@@ -22,7 +22,7 @@ Token token(std::int32_t id, std::size_t begin, std::size_t end) {
 // The best segmentation up to a position. Scores are summed in f32, as in the reference.
 struct SentencePieceModel::Arrival {
   float score = 0;
-  std::int32_t from = -1;  // previous position relative to the window; -1: not reached
+  std::int32_t from = -1;  // previous position relative to the window; -1 if not reached
   std::int32_t id = 0;
   float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };
@@ -135,7 +135,7 @@ float SentencePieceModel::cut(std::string_view part, float so_far, IdBuffer& ite
 }
 
 void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts) const {
-  // The id of a symbol is kFrozen if it may not be merged. Merges are ordered by decreasing score.
+  // The id of a symbol is kFrozen if it must not be merged. Merges are ordered by decreasing score.
   constexpr std::int32_t kFrozen = -2, kFree = -1;
   std::vector<Token> symbols;
   symbols.reserve(utf8::count(word));
@@ -146,7 +146,8 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
     place += size;
   }
   using Halves = std::pair<std::string_view, std::string_view>;
-  std::unordered_map<std::string_view, Halves> unused;  // unused piece to the halves it was merged from
+  // from an unused piece to the two pieces that it was merged from
+  std::unordered_map<std::string_view, Halves> unused;
   const auto text_of_token = [&](const Token& symbol) {
     return word.substr(symbol.begin, symbol.end - symbol.begin);
   };

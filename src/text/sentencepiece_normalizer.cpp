@@ -23,8 +23,8 @@ class SentencePieceNormalizer final : public Normalizer {
     std::vector<TokenView> strings;
     for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
-    // If true, the parts of a text may be normalised separately: each part starts with the same space symbol
-    // as at this place in the normalised whole text.
+    // True if the parts of a text may be normalised separately. Each part then starts with the space symbol
+    // that is at this position in the normalised whole text.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&
              std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {
@@ -54,7 +54,7 @@ class SentencePieceNormalizer final : public Normalizer {
  private:
   struct Output {
     std::string text;
-    std::vector<std::size_t> places;  // input offset of each byte, and of the end
+    std::vector<std::size_t> places;  // input offset of each byte, and offset of the end
     void add(std::string_view bytes, std::size_t place) {
       text.append(bytes);
       places.insert(places.end(), bytes.size(), place);
@@ -68,7 +68,7 @@ class SentencePieceNormalizer final : public Normalizer {
     }
   };
 
-  // Like Output, without the offsets.
+  // Output without offsets.
   struct PlainOutput {
     std::string& text;
     void add(std::string_view bytes, std::size_t) { text.append(bytes); }

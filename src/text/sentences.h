@@ -7,7 +7,7 @@
 namespace regard::text {
 
 struct Sentence {
-  std::string_view text;   // without the white space around it
+  std::string_view text;   // the sentence, without surrounding white space
   std::string_view space;  // the white space that follows it in the text
 };
 

@@ -155,7 +155,7 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Every split of a token into two tokens is a merge, in rank order, as in Hugging Face's conversion.
+// Write every split of a token into two tokens as a merge, in rank order, as in Hugging Face's conversion.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;

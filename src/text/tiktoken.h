@@ -1,5 +1,5 @@
-// tiktoken's files: one line "BASE64 RANK" per token. Patterns and special tokens are part of tiktoken's code
-// and are selected here by the file's name.
+// tiktoken's files, with one line "BASE64 RANK" per token. Patterns and special tokens are part of
+// tiktoken's code; here the file's name selects them.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace regard::text {
 
-// Byte-pair encoding in which a token's id is its rank: the adjacent pair whose merged token has the lowest
-// id is merged first. A word that is a token becomes that token.
+// Byte-pair encoding in which the id of a token is its rank: the adjacent pair that merges to the token with
+// the lowest id is merged first. A word that is a token becomes that token.
 class RankedBpe final : public Model {
  public:
   // Throws bad_file with `file` if some single byte is not a token.
@@ -39,7 +39,7 @@ class RankedBpe final : public Model {
 };
 
 struct TiktokenFile {
-  Json pipeline;  // tokenizer.json without "model"
+  Json pipeline;  // the tokenizer.json without "model"
   std::unique_ptr<Model> model;
 };
 

@@ -107,7 +107,7 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
       Span span{piece.origin, piece.origin};
       if (begin < end) {
         span = pieces.span_of(piece.begin + begin, piece.begin + end);
-      } else if (begin < most) {  // empty token: place it at the start of the next one
+      } else if (begin < most) {  // an empty token is placed at the start of the next one
         span.begin = span.end = pieces.span_of(piece.begin + begin, piece.begin + begin + 1).begin;
       }
       add(token.id, parts_->model->spelling(token, word), span);
@@ -275,14 +275,15 @@ std::string StreamDecoder::finish() {
 }
 
 std::string StreamDecoder::advance(bool at_end) {
-  constexpr std::size_t kHeldBack = 32;  // in tokens; no code point needs more
+  constexpr std::size_t kHeldBack = 32;  // maximum number of tokens held back; no code point needs more
   constexpr std::string_view kReplacement = "\uFFFD";
   std::string text = tokenizer_->decode(ids_, skip_special_);
   const bool waiting = !at_end && text.ends_with(kReplacement) && ids_.size() - shown_ids_ < kHeldBack;
   if (waiting || text.size() <= shown_.size()) return {};
   std::size_t begin = shown_.size();
   while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) ++begin;
-  // The next token's text may depend on the last ones (first piece of a word, a space): keep them as context.
+  // The text of the next token may depend on the last ones (first piece of a word, a space). Keep them as
+  // context.
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(shown_ids_));
   shown_ids_ = ids_.size();
   shown_ = tokenizer_->decode(ids_, skip_special_);

@@ -23,12 +23,12 @@ struct TokenizerFile;
 
 struct EncodeOptions {
   bool add_special = true;    // add the post-processor's special tokens ([CLS], </s>, …)
-  bool match_special = true;  // "<s>" in the text is the special token; false: ordinary text
-  bool as_file = true;        // truncate and pad as set in the file; false: do neither
+  bool match_special = true;  // "<s>" in the text is the special token; if false, ordinary text
+  bool as_file = true;        // truncate and pad as set in the file; if false, do neither
   std::optional<Truncation> truncation = std::nullopt;  // replaces the file's setting
 };
 
-// Concatenated ids of texts: those of text i are [offsets[i], offsets[i + 1]).
+// Concatenated ids of texts. Those of text i are [offsets[i], offsets[i + 1]).
 struct IdRows {
   IdBuffer buffer;
   std::vector<std::size_t> offsets;  // [texts + 1]
@@ -50,9 +50,10 @@ class Tokenizer {
   // side. Throws io, or bad_file, which names an unknown component.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
-  // From the text of a tokenizer.json; error messages use `name` as the file. Throws bad_file.
+  // Make a tokenizer from the text of a tokenizer.json; error messages use `name` as the file. Throws
+  // bad_file.
   static std::shared_ptr<const Tokenizer> from_text(std::string text, const std::string& name);
-  // From a parsed tokenizer.json; error messages use `name` as the file. Throws bad_file.
+  // Make a tokenizer from a parsed tokenizer.json; error messages use `name` as the file. Throws bad_file.
   static std::shared_ptr<const Tokenizer> from_json(const Json& json, const std::string& name);
   ~Tokenizer();
 
@@ -65,7 +66,7 @@ class Tokenizer {
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& options = {}) const;
-  // Results are in the order of `texts`; padding applies to the whole batch. `pool` may be null.
+  // Return results in the order of `texts`. Padding applies to the whole batch. `pool` may be null.
   std::vector<Encoding> encode_batch(std::span<const TextPair> texts, const EncodeOptions& options = {},
                                      ThreadPool* pool = nullptr) const;
   // Return encode().ids without truncation and padding; much faster than encode().
@@ -87,14 +88,14 @@ class Tokenizer {
   std::vector<ScoredIds> encode_nbest(std::string_view text, std::size_t most,
                                       bool match_special = true) const;
 
-  // encode_ids() of many texts, in order. `pool` may be null. Overwrites `rows` and reuses its memory; after
-  // an exception its content is undefined.
+  // Encode many texts with encode_ids(), in order. `pool` may be null. Overwrites `rows` and reuses its
+  // memory; after an exception its content is undefined.
   void encode_rows(std::span<const std::string_view> texts, IdRows& rows, const EncodeOptions& options = {},
                    ThreadPool* pool = nullptr) const;
   IdRows encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options = {},
                      ThreadPool* pool = nullptr) const;
 
-  // Ids without a token are skipped. The result is valid UTF-8.
+  // Return the text of ids, as valid UTF-8. Ids without a token are skipped.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;
@@ -102,7 +103,7 @@ class Tokenizer {
   bool is_special(std::int32_t id) const;
   // Return the largest id + 1: the number of rows of an embedding.
   std::int64_t vocabulary_size() const noexcept;
-  // Number of tokens; less than vocabulary_size() if ids have gaps.
+  // Return the number of tokens. It is less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;
 
   // Return the tokenizer.json without the vocabulary: components, added tokens, truncation and padding.
@@ -138,9 +139,10 @@ class StreamDecoder {
  private:
   std::string advance(bool at_end);
   std::shared_ptr<const Tokenizer> tokenizer_;
-  std::vector<std::int32_t> ids_;  // window: context of the next token's text, then ids that are held back
-  std::size_t shown_ids_ = 0;      // number of context ids in ids_
-  std::string shown_;              // text of the context ids
+  // a window of ids: the context of the next token's text, then ids that are held back
+  std::vector<std::int32_t> ids_;
+  std::size_t shown_ids_ = 0;  // number of context ids in ids_
+  std::string shown_;          // text of the context ids
   bool skip_special_;
 };
 

@@ -12,12 +12,13 @@
 namespace regard::text {
 
 struct TokenizerConfig {
-  // Default chat template, in Jinja, not rendered. A chat_template.jinja in the folder takes precedence.
+  // Default chat template, as Jinja source. A chat_template.jinja in the folder takes precedence.
   std::optional<std::string> chat_template;
   std::string template_file;  // file of the chat templates
   std::map<std::string, std::string>
-      named_templates;  // if the file has several; "default" is also in chat_template
-  // Text of each: "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token".
+      named_templates;  // set if the file has several templates; "default" is also in chat_template
+  // Text of each special token, by name: "bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+  // "cls_token", "mask_token".
   std::map<std::string, std::string> special_tokens;
   std::vector<std::string> additional_special_tokens;
 
@@ -25,8 +26,9 @@ struct TokenizerConfig {
   std::map<std::string, std::int32_t> special_ids(const Tokenizer& tokenizer) const;
 };
 
-// `path`: a model folder, or a tokenizer file in one. Reads special_tokens_map.json and
-// tokenizer_config.json; missing files are skipped. Throws bad_file if a file is malformed.
+// Read the configuration of a model folder; `path` is the folder or a tokenizer file in it. Reads
+// special_tokens_map.json and tokenizer_config.json; missing files are skipped. Throws bad_file if a file is
+// malformed.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& path);
 
 }  // namespace regard::text

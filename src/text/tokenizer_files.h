@@ -14,15 +14,15 @@
 namespace regard::text {
 
 struct TokenizerFile {
-  std::string name;              // for error messages
-  Json pipeline;                 // tokenizer.json without "model"
-  std::unique_ptr<Model> model;  // null: the pipeline is a whole tokenizer.json
+  std::string name;              // name in error messages
+  Json pipeline;                 // the tokenizer.json without "model"
+  std::unique_ptr<Model> model;  // null if the pipeline is a whole tokenizer.json
 };
 
 // Parse the text of a tokenizer.json; `file` is for error messages.
 TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
-// Fast path of read_tokenizer_json(): nullopt unless the text is well-formed and the model is one of Hugging
-// Face's in its usual form. The text is padded during the call and restored.
+// Fast path of read_tokenizer_json(). Returns nullopt unless the text is well-formed and the model is one of
+// Hugging Face's in its usual form. The text is padded during the call and then restored.
 std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
 // Return true if this build has the fast path (simdjson).
 bool has_quick_tokenizer_json() noexcept;

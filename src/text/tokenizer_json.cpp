@@ -93,7 +93,7 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(Json json, std::uni
       &parts->added, parts->normalizer.get(), parts->pre_tokenizer.get(), parts->model.get()});
   parts->description = std::move(json);
   if (parts->post_processor) {
-    // Post-process a marker id that cannot occur, to find what is added before and after a text.
+    // Post-process a marker id that cannot occur, to find the ids that are added before and after a text.
     constexpr std::int32_t kMark = -1;
     std::vector<Encoding> row(1);
     row[0].push(kMark, "", 0, false);

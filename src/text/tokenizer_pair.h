@@ -1,4 +1,4 @@
-// Source and target tokenizers of a folder, which may have one vocabulary for both or one for each.
+// Source and target tokenizers of a folder, with one vocabulary for both or one for each.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,9 @@
 namespace regard::text {
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
-// With two vocabularies, tokenizer.json is the target's in run folders, and the source's in folders for
-// transformers (AutoTokenizer encodes the input with tokenizer.json). The other one is in one of these files.
+// With two vocabularies, tokenizer.json is the target tokenizer in run folders, and the source tokenizer in
+// folders for transformers, because AutoTokenizer encodes the input with tokenizer.json. The other tokenizer
+// is in one of these files.
 constexpr const char* kSourceTokenizerFile = "source_tokenizer.json";
 constexpr const char* kTargetTokenizerFile = "target_tokenizer.json";
 

@@ -1,4 +1,4 @@
-// The components of a Tokenizer, and how they are read from tokenizer.json. Private to the tokenizer.
+// The components of a Tokenizer, and their construction from a tokenizer.json. Private to the tokenizer.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ struct Tokenizer::Parts {
   // Build from a tokenizer.json without "model", and a model.
   static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
-  // Append the ids of a text to work.ids, with special tokens around it if options ask for them. The
+  // Append the ids of a text to work.ids, with special tokens around them if the options request it. The
   // post-processor adds the same tokens to every single text.
   void encode_ids(std::string_view text, const EncodeOptions& options, IdsEncoder::Workspace& work) const {
     const bool framed = post_processor != nullptr && options.add_special;

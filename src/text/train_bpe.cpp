@@ -27,7 +27,7 @@ void add_fallback_tokens(BpeTrainer& trainer) {
 }
 
 void add_byte_words(BpeTrainer& trainer, const std::vector<WordCount>& words) {
-  // Letters in code-point order, as in Hugging Face's library.
+  // The letters in code-point order, as in Hugging Face's library.
   std::vector<char32_t> letters(256);
   for (std::size_t byte = 0; byte < 256; ++byte)
     letters[byte] = letter_of_byte(static_cast<std::uint8_t>(byte));
@@ -54,7 +54,7 @@ void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& word
         symbols.push_back(id->second);
         continue;
       }
-      trainer.add_word(symbols, word.count);  // characters encoded as bytes split the word
+      trainer.add_word(symbols, word.count);  // characters encoded as bytes divide the word
       symbols.clear();
     }
     trainer.add_word(symbols, word.count);
@@ -113,7 +113,7 @@ std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
   Json json = pipeline_json(options.special_tokens, options.end_token,
                             normalizer_json(options.normalize, options.lower_case, false), nullptr,
                             decoder_json(false, false));
-  // Count words instead of whole lines: fewer distinct strings.
+  // Count words instead of whole lines, because there are fewer distinct words.
   Json cutting = json;
   cutting["pre_tokenizer"] = word_rule_json(WordRule::words, false);
   const std::vector<WordCount> words = count_words_of(lines, cutting, false, pool);

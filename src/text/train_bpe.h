@@ -21,8 +21,8 @@ namespace regard::text {
 
 // The initial symbols.
 enum class Alphabet {
-  bytes,       // the 256 bytes: no unknown symbols
-  characters,  // the characters of the corpus; all others as bytes
+  bytes,       // the 256 bytes; there are no unknown symbols
+  characters,  // the characters of the corpus; all others are encoded as bytes
 };
 
 struct BpeTrainingOptions {
@@ -32,10 +32,10 @@ struct BpeTrainingOptions {
   Alphabet alphabet = Alphabet::bytes;
   AlphabetLimits characters;  // other characters are encoded as bytes; ignored for Alphabet::bytes
   WordRule words = WordRule::words;
-  bool normalize = true;      // to normalisation form C
+  bool normalize = true;      // normalise to form C
   bool lower_case = false;    // convert to lower case; decode returns lower case
-  bool prefix_space = false;  // put a space before a text, so that its first word is encoded as any other
-  bool end_token = false;     // encode with add_special appends </s>, as translation models need
+  bool prefix_space = false;  // put a space before a text, so that its first word is encoded like any other
+  bool end_token = false;     // encode() with add_special appends </s>, which translation models need
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::function<void(std::size_t tokens)> progress;  // may be empty
 };
@@ -47,7 +47,7 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
 
 struct CharacterTrainingOptions {
   AlphabetLimits characters;
-  bool byte_fallback = true;  // encode other characters as bytes (256 more tokens); false: <unk>
+  bool byte_fallback = true;  // encode other characters as bytes (256 more tokens); if false, as <unk>
   bool normalize = true;
   bool lower_case = false;
   bool end_token = false;

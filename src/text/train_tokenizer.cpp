@@ -136,7 +136,7 @@ const std::vector<std::string>& trainable_types() {
 }
 
 const std::vector<std::string>& word_rule_names() {
-  // In the order of WordRule.
+  // Names in the order of WordRule.
   static const std::vector<std::string> names = {"words", "gpt2", "spaces", "signs", "bert", "metaspace"};
   return names;
 }

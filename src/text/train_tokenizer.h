@@ -1,5 +1,5 @@
-// One interface to all tokenizer trainers, for the command line and run files: type by name, defaults per
-// type.
+// One interface to all tokenizer trainers, used by the command line and by run files. Types have names, and
+// each type has its own defaults.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,25 @@
 
 namespace regard::text {
 
-// "byte-bpe", "bpe", "wordpiece", "unigram", "word", "char".
+// Return "byte-bpe", "bpe", "wordpiece", "unigram", "word" and "char".
 const std::vector<std::string>& trainable_types();
-// "words", "gpt2", "spaces", "signs", "bert", "metaspace".
+// Return "words", "gpt2", "spaces", "signs", "bert" and "metaspace".
 const std::vector<std::string>& word_rule_names();
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";
-  std::size_t vocabulary_size = 10000;  // including special tokens and alphabet; ignored for char
+  std::size_t vocabulary_size = 10000;  // includes special tokens and alphabet; ignored for char
   std::optional<std::int64_t>
-      min_frequency;                 // of a merge, or word. Default: 2; 1 for word; ignored for unigram
-  std::size_t max_piece_length = 0;  // in characters (byte-bpe: bytes); 0: 16 for unigram, otherwise no limit
-  AlphabetLimits alphabet;           // ignored for byte-bpe and word
+      min_frequency;  // minimum count of a merge or a word. Default: 2; 1 for word. Ignored for unigram
+  // in characters (byte-bpe: in bytes). Default (0): 16 for unigram, otherwise no limit
+  std::size_t max_piece_length = 0;
+  AlphabetLimits alphabet;               // ignored for byte-bpe and word
   std::string continuing_prefix = "##";  // wordpiece
   std::string words;      // word rule. Default (""): bert for wordpiece, signs for word, otherwise words
-  bool normalize = true;  // to normalisation form C; wordpiece: BERT's cleaning
+  bool normalize = true;  // normalise to form C; wordpiece: apply BERT's cleaning
   bool lower_case = false;
   bool strip_accents = false;  // wordpiece
-  bool prefix_space = false;   // byte-bpe, bpe, unigram
+  bool prefix_space = false;   // used by byte-bpe, bpe, unigram
   bool end_token = false;
   bool byte_fallback = true;  // char, unigram: encode unknown characters as bytes instead of <unk>
   std::vector<std::string> special_tokens = kSpecialTokens;

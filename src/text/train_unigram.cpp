@@ -64,7 +64,7 @@ std::shared_ptr<const Tokenizer> train_unigram(const LineSource& lines, const Un
   std::vector<WordCount> words = count_words_of(lines, json, false, pool);
   AlphabetLimits limits = options.alphabet;
   if (options.byte_fallback) {
-    // Characters of the byte tokens' names, so that a text that contains such a name can be segmented.
+    // Add the characters of the byte tokens' names, so that a text with such a name can be segmented.
     limits.always += "<0123456789ABCDEFx>";
     for (const std::string& token : special) limits.always += token;
   }

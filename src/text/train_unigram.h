@@ -22,9 +22,9 @@ struct UnigramTrainingOptions {
   std::size_t seed_pieces = 1000000;
   double shrinking = 0.75;
   int sub_iterations = 2;
-  WordRule words = WordRule::words;  // metaspace: pieces as sentencepiece writes them
-  bool byte_fallback = true;         // encode other characters as bytes; false: as `unknown`
-  bool normalize = true;             // to normalisation form C
+  WordRule words = WordRule::words;  // metaspace writes pieces as in sentencepiece
+  bool byte_fallback = true;         // encode other characters as bytes; if false, as `unknown`
+  bool normalize = true;             // normalise to form C
   bool lower_case = false;
   bool prefix_space = false;  // put a space before a text; always on for metaspace
   bool end_token = false;     // encode appends </s>

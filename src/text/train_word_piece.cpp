@@ -16,7 +16,7 @@ namespace {
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
   std::map<char32_t, std::pair<std::int32_t, std::int32_t>>
-      ids;  // of a letter at the start of a word, and inside words
+      ids;  // ids of a letter at the start of a word, and inside words
   for (const char32_t c : alphabet_of(words, options.alphabet))
     ids[c] = {trainer.add_token(text_of(c), false), -1};
   std::set<char32_t> inner;

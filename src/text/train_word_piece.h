@@ -19,15 +19,15 @@ namespace regard::text {
 struct WordPieceTrainingOptions {
   std::size_t vocabulary_size = 30000;  // including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  AlphabetLimits alphabet;              // words with other characters are unknown
+  AlphabetLimits alphabet;              // words with other characters become unknown
   std::string continuing_prefix = "##";
-  std::size_t max_word_length = 100;  // in characters; longer words are unknown
+  std::size_t max_word_length = 100;  // in characters; longer words become unknown
   WordRule words = WordRule::bert;
   // BERT's cleaning: remove control characters, map white space to spaces, surround Chinese characters by
   // spaces.
   bool clean_text = true;
   bool lower_case = false;
-  bool strip_accents = false;  // as BERT's uncased models; damages scripts that write vowels as marks
+  bool strip_accents = false;  // as in BERT's uncased models; damages scripts that write vowels as marks
   bool end_token = false;      // encode appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";                     // added to the special tokens if missing

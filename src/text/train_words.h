@@ -15,9 +15,9 @@ namespace regard::text {
 
 struct WordTrainingOptions {
   std::size_t vocabulary_size = 30000;  // including special tokens
-  std::int64_t min_frequency = 1;       // rarer words are <unk>
+  std::int64_t min_frequency = 1;       // rarer words become <unk>
   WordRule words = WordRule::signs;     // decode joins words with one space
-  bool normalize = true;                // to normalisation form C
+  bool normalize = true;                // normalise to form C
   bool lower_case = false;
   bool end_token = false;  // encode appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;

@@ -10,7 +10,7 @@
 namespace regard::text {
 namespace {
 
-// "$A </s>", and "$A </s> $B </s>" for a pair.
+// Return the template "$A </s>", and "$A </s> $B </s>" for a pair.
 Json end_token_json(const std::vector<std::string>& special) {
   const auto end = std::find(special.begin(), special.end(), "</s>");
   if (end == special.end()) throw usage_error("an end token is requested, but </s> is not a special token");

@@ -1,4 +1,5 @@
-// Shared by all trainers: the parts of a tokenizer.json around the model, and counting words with them.
+// Functions shared by all trainers: they make the parts of a tokenizer.json around the model, and count
+// words with them.
 #pragma once
 
 #include <string>
@@ -15,26 +16,27 @@ inline const std::vector<std::string> kSpecialTokens = {"<pad>", "<unk>", "<s>",
 // File name for error messages.
 extern const std::string kTrainedSource;
 
-// Word boundaries. No learnt piece crosses one.
+// Rules for word boundaries. No learnt piece crosses one.
 enum class WordRule {
-  words,   // runs of letters with marks, of numbers, of other signs, each with one preceding space; for all
-           // scripts
-  gpt2,    // GPT-2's pattern, which separates Indic vowel signs from their letters
-  spaces,  // boundaries at white space, which is dropped
-  signs,   // as spaces, and between letters or digits and other signs (\w+|[^\w\s]+)
-  bert,    // as spaces, and at each punctuation sign
+  // sequences of letters with marks, of numbers, or of other signs, each with one preceding space; for all
+  // scripts
+  words,
+  gpt2,       // GPT-2's pattern, which separates Indic vowel signs from their letters
+  spaces,     // boundaries at white space, which is dropped
+  signs,      // as `spaces`, and between letters or digits and other signs (\w+|[^\w\s]+)
+  bert,       // as `spaces`, and at each punctuation sign
   metaspace,  // at spaces; a space becomes "▁" at the start of the following word, as in sentencepiece
 };
 
-// null for no part, the part itself for one, otherwise a Sequence with the parts under `key`.
+// Return null for no part, the part itself for one, and a Sequence with the parts under `key` for several.
 Json sequence_json(const char* key, std::vector<Json> parts);
-// Normalizer: normalisation form C, lower case, and a space at the start, as selected.
+// Return a normalizer with the selected steps: normalisation form C, lower case, and a space at the start.
 Json normalizer_json(bool normalize, bool lower_case, bool prefix_space);
-// Pre-tokenizer of a word rule; `bytes`: for byte-level models.
+// Return the pre-tokenizer of a word rule. `bytes`: for byte-level models.
 Json word_rule_json(WordRule words, bool bytes);
 
-// Decoder of character models: join the pieces, decode byte tokens if `bytes`, and remove the space that
-// normalizer_json() or the rule metaspace added.
+// Return the decoder of character models: join the pieces, decode byte tokens if `bytes` is set, and remove
+// the space that normalizer_json() or the rule metaspace added.
 Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace);
 
 // Return a tokenizer.json without "model", keys in their usual order. `end_token`: encode appends "</s>" to
@@ -46,7 +48,7 @@ Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json
 std::vector<WordCount> count_words_of(const LineSource& lines, const Json& pipeline, bool bytes,
                                       ThreadPool* pool);
 
-// `special`, with `unknown` prepended if missing.
+// Return `special`, with `unknown` prepended if it is missing.
 std::vector<std::string> with_unknown(std::vector<std::string> special, const std::string& unknown);
 // Throws usage if special tokens and alphabet alone exceed the vocabulary size.
 void require_room(std::size_t vocabulary_size, std::size_t needed);

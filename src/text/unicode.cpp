@@ -13,7 +13,7 @@ namespace {
 
 using detail::kCodePoints;
 
-// In the order of utf8proc_category_t.
+// Values are in the order of utf8proc_category_t.
 constexpr Category kCategories[] = {Category::unassigned,
                                     Category::letter_upper,
                                     Category::letter_lower,
@@ -129,7 +129,7 @@ int combining_class(char32_t c) noexcept {
   return value != 0 && in_ranges(kClassZero, c) ? 0 : value;
 }
 
-// The canonical composite of two code points, if there is one.
+// Return the canonical composite of two code points, if there is one.
 std::optional<char32_t> composite(char32_t first, char32_t second) noexcept {
   std::array<utf8proc_int32_t, 3> pair = {static_cast<utf8proc_int32_t>(first),
                                           static_cast<utf8proc_int32_t>(second), 0};
@@ -287,7 +287,8 @@ bool surely_normal(Form form, std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(),
                        [limit](char c) { return static_cast<unsigned char>(c) < limit; });
   };
-  // Nothing below U+0080 decomposes; in NFC nothing below U+0300 (first byte 0xCC) decomposes or composes.
+  // Code points below U+0080 do not decompose. In NFC, those below U+0300 (first byte 0xCC) neither
+  // decompose nor compose.
   if (form != Form::nfc) return below(0x80);
   if (below(0xCC)) return true;
   int last_class = 0;

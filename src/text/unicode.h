@@ -97,13 +97,13 @@ inline bool is_punctuation(char32_t c) noexcept {
   const Category k = category(c);
   return k >= Category::punctuation_connector && k <= Category::punctuation_other;
 }
-// White_Space (PropList.txt): `\s` in tokenizer patterns.
+// White space (White_Space in PropList.txt): `\s` in tokenizer patterns.
 constexpr bool is_white_space(char32_t c) noexcept {
   return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
          c == 0x3000;
 }
-// `\w` (UTS 18): Alphabetic, marks, decimal numbers, connector punctuation, and
+// Word characters (UTS 18): `\w`. They are Alphabetic, marks, decimal numbers, connector punctuation, and
 // join controls.
 inline bool is_word(char32_t c) noexcept {
   return has(c, kIsWord);
@@ -129,14 +129,14 @@ inline bool is_numeric(char32_t c) noexcept {
   return has(c, kIsNumeric);
 }  // isolated by the pre-tokenizer Digits
 
-// Lower case (SpecialCasing's unconditional part: U+0130 maps to two code points). Return the number of code
-// points in `lower`.
+// Convert to lower case with SpecialCasing's unconditional part (U+0130 maps to two code points). Return the
+// number of code points in `lower`.
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. change 0: replaces the next one of the old text; 1: inserted; -n:
-// replaces the next one, and n more of the old text are removed.
+// A code point of a rewritten text. `change` is 0 if it replaces the next code point of the old text, 1 if
+// it is inserted, and -n if it replaces the next one and n more of the old text are removed.
 struct Change {
   char32_t value = 0;
   int change = 0;
@@ -144,10 +144,10 @@ struct Change {
 
 // Append the normalisation form of `text` to `out`.
 void normalize(Form form, std::u32string_view text, std::vector<Change>& out);
-// Return true if no normalisation form composes `c` with preceding characters or reorders it: a text may be
-// split before it.
+// Return true if no normalisation form composes `c` with preceding characters or reorders it. A text may be
+// split before such a character.
 bool begins_anew(char32_t c) noexcept;
-// True only if the text is certainly in the form already; false means unknown.
+// Return true only if the text is certainly in the form already. False means unknown.
 bool surely_normal(Form form, std::string_view text) noexcept;
 
 }  // namespace regard::text::unicode

@@ -13,7 +13,8 @@ extern const std::vector<std::uint32_t> kScriptStarts;
 // Return the number of a code point's script; 0 for the space and for code points without a script, which
 // are common to all scripts. Han, Hiragana and Katakana have the same number.
 inline std::uint32_t script_of(char32_t c) noexcept {
-  std::size_t low = 0, high = kScriptStarts.size() / 2;  // the run is in [low, high)
+  // the code point is in a run with index in [low, high)
+  std::size_t low = 0, high = kScriptStarts.size() / 2;
   while (high - low > 1) {
     const std::size_t middle = (low + high) / 2;
     (kScriptStarts[2 * middle] <= c ? low : high) = middle;

@@ -15,7 +15,7 @@ namespace {
 // The best segmentation up to a position: previous position and last piece.
 struct Arrival {
   double score = 0;
-  std::int32_t from = -1;  // -1: not reached yet
+  std::int32_t from = -1;  // -1 if not reached yet
   std::int32_t id = 0;
 };
 
@@ -50,7 +50,7 @@ std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const R
   const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
                                ? 1
                                : static_cast<std::size_t>(utf8::decode(word, begin).size);
-  bool single = false;  // whether the first code point alone is a piece
+  bool single = false;  // true if the first code point alone is a piece
   std::int32_t node = ByteTrie::kRoot;
   for (std::size_t end = begin; end < word.size();) {
     node = trie_.child(node, word[end++]);

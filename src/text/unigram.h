@@ -11,7 +11,7 @@
 
 namespace regard::text {
 
-// An unknown character scores this far below the lowest piece, as in sentencepiece.
+// The score of an unknown character is this far below that of the lowest piece, as in sentencepiece.
 constexpr double kUnknownPenalty = 10.0;
 
 struct ScoredPiece {
@@ -21,7 +21,7 @@ struct ScoredPiece {
 
 class Unigram final : public Model {
  public:
-  // Pieces by id. Throws bad_file with `file` if `unknown` is not an id.
+  // `pieces` are ordered by id. Throws bad_file with `file` if `unknown` is not an id.
   Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
           const std::string& file);
 
@@ -32,7 +32,7 @@ class Unigram final : public Model {
   std::optional<std::string> token_of(std::int32_t id) const override;
   std::int32_t end_id() const override { return static_cast<std::int32_t>(scores_.size()); }
   std::size_t size() const override { return scores_.size(); }
-  // Unknown tokens are listed as the text that they cover.
+  // An unknown token is listed as the text that it covers.
   std::string spelling(const Token& token, std::string_view word) const override;
   Json to_json() const override;
   const char* type() const override { return "Unigram"; }
@@ -40,7 +40,7 @@ class Unigram final : public Model {
  private:
   template <class Reach>
   std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;
-  // Pass tokens to push: adjacent unknowns merged or encoded as bytes, all others unchanged.
+  // Pass tokens to `push`. Adjacent unknown tokens are merged or encoded as bytes; all others are unchanged.
   template <class Push>
   class Namer;
   // Call push(id, begin, end) for the tokens in order.

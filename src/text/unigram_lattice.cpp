@@ -9,7 +9,7 @@
 namespace regard::text {
 namespace {
 
-// Probabilities in linear space: fast, and accurate unless they underflow.
+// Arithmetic with probabilities in linear space: fast, and accurate unless they underflow.
 struct Plain {
   static constexpr double kZero = 0.0, kOne = 1.0;
   static double plus(double a, double b) { return a + b; }
@@ -18,7 +18,7 @@ struct Plain {
   static double log(double a) { return std::log(a); }
 };
 
-// Probabilities in log space, for long words.
+// Arithmetic with probabilities in log space, for long words.
 struct Logarithms {
   static constexpr double kZero = kMinusInfinity, kOne = 0.0;
   static double plus(double a, double b) {
@@ -76,8 +76,8 @@ void UnigramLattice::find_nodes(std::string_view word, std::vector<Node>& nodes)
   }
 }
 
-// Forward–backward over all segmentations (Baum et al. 1970). scratch.weights holds each node's weight on
-// entry and its marginal probability on return.
+// Run the forward–backward algorithm over all segmentations (Baum et al. 1970). scratch.weights holds each
+// node's weight on entry and its marginal probability on return.
 template <class Numbers>
 double UnigramLattice::sum_over_cuts(std::size_t size, Scratch& scratch) const {
   std::vector<double>&forward = scratch.forward, &backward = scratch.backward, &weights = scratch.weights;
@@ -113,7 +113,7 @@ double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const 
       weights.push_back(node.id < 0 ? unknown_probability_
                                     : probabilities_[static_cast<std::size_t>(node.id)]);
     const double likelihood = sum_over_cuts<Plain>(word.size(), scratch);
-    if (likelihood > -600) return likelihood;  // terms that underflowed are below double precision
+    if (likelihood > -600) return likelihood;  // terms that underflowed are too small for double precision
   }
   weights.clear();
   for (const Node& node : scratch.nodes) weights.push_back(score_of(node.id));
@@ -135,7 +135,7 @@ double UnigramLattice::best(std::string_view word, Scratch& scratch, std::int32_
   }
   scratch.path.clear();
   for (std::size_t end = word.size(); end > 0;) {
-    if (scratch.arrival[end] < 0) {  // every segmentation needs the excluded piece
+    if (scratch.arrival[end] < 0) {  // every segmentation contains the excluded piece
       scratch.path.clear();
       return kMinusInfinity;
     }

@@ -18,13 +18,13 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 class UnigramLattice {
  public:
-  static constexpr std::int32_t kUnknown = -1;  // a character that is not a piece
+  static constexpr std::int32_t kUnknown = -1;  // id of a character that is not a piece
 
   struct Node {
     std::uint32_t begin = 0, end = 0;  // in bytes of the word
     std::int32_t id = kUnknown;
   };
-  // Working memory, reused so that no allocation is needed per word.
+  // Buffers that are reused, so that no allocation is needed per word.
   struct Scratch {
     std::vector<Node> nodes;
     std::vector<double> weights, forward, backward;
@@ -33,9 +33,9 @@ class UnigramLattice {
   };
 
   UnigramLattice() = default;
-  // `pieces` by id; copied.
+  // `pieces` are ordered by id and are copied.
   explicit UnigramLattice(std::span<const ScoredPiece> pieces);
-  // Replace the scores of the same pieces; minus infinity removes a piece.
+  // Replace the scores of the pieces. Minus infinity removes a piece.
   void set_scores(std::span<const ScoredPiece> pieces);
 
   double lowest_score() const noexcept { return lowest_; }
@@ -43,8 +43,8 @@ class UnigramLattice {
   // Fill scratch.nodes and, in the same order, scratch.weights: the probability that a segmentation uses the
   // node. Return the log-likelihood of the word.
   double marginals(std::string_view word, Scratch& scratch) const;
-  // Fill scratch.path with the best segmentation and return its score; ties prefer longer last pieces.
-  // `without`: a piece to exclude.
+  // Fill scratch.path with the best segmentation and return its score. Among equal scores, a longer last
+  // piece is preferred. `without` is a piece to exclude.
   double best(std::string_view word, Scratch& scratch, std::int32_t without = kNone) const;
 
  private:

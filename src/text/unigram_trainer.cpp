@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1024;  // words per task
 
-// Digamma function for x > 0, by its asymptotic series above 7.
+// Return the digamma function for x > 0. Above 7, its asymptotic series is used.
 double digamma(double x) {
   double result = 0;
   for (; x < 7; ++x) result -= 1 / x;
@@ -54,7 +54,7 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   const auto weight = [](const Substring& s) { return std::uint64_t{s.count} * s.length; };
   std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
     if (weight(a) != weight(b)) return weight(a) > weight(b);
-    return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;  // ties: the later in byte order
+    return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;  // among equals, the later in byte order
   });
   for (const Substring& s : found) {
     if (pieces_.size() >= limits.seeds) break;
@@ -66,9 +66,9 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   for (ScoredPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
 }
 
-// Sum over all words the values that body(word, scratch, add) reports with add(index, value). Values are at
-// least 0 and their sum per index is at most `largest`. Terms are rounded to fixed point, so the result does
-// not depend on their order and thus on the number of threads.
+// Sum the values that body(word, scratch, add) reports with add(index, value), over all words. Values are at
+// least 0, and their sum per index is at most `largest`. Terms are rounded to fixed point, so the result
+// does not depend on their order and thus on the number of threads.
 template <class Body>
 std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body body) const {
   const double scale = std::exp2(std::floor(61 - std::log2(largest + 2)));
@@ -99,7 +99,7 @@ std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body 
 
 std::vector<double> UnigramTrainer::expect() {
   constexpr double kSteepest =
-      64;  // bound on nats per character, sizes the fixed-point sum of the likelihood
+      64;  // upper bound of nats per character; sizes the fixed-point sum of the likelihood
   const std::size_t size = pieces_.size();
   std::vector<double> expected =
       sums(size + 1, bytes_ * kSteepest,
@@ -117,8 +117,8 @@ std::vector<double> UnigramTrainer::expect() {
   return expected;
 }
 
-// New scores from expected counts by the sparse variational update (Liang et al. 2007); pieces with a very
-// small expected count are dropped.
+// Compute new scores from expected counts by the sparse variational update (Liang et al. 2007). Pieces with
+// a very small expected count are dropped.
 void UnigramTrainer::maximise(const std::vector<double>& expected) {
   constexpr double kLeast = 0.5;
   double sum = 0;
@@ -129,7 +129,7 @@ void UnigramTrainer::maximise(const std::vector<double>& expected) {
   lattice_.set_scores(pieces_);
 }
 
-// Count of each piece in the best segmentations; last element: unknown characters.
+// Return the count of each piece in the best segmentations. The last element counts unknown characters.
 std::vector<double> UnigramTrainer::best_counts() const {
   const std::size_t size = pieces_.size();
   return sums(size + 1, bytes_,
@@ -153,7 +153,7 @@ void UnigramTrainer::prune(std::size_t keep) {
     const double score = lattice_.best(pieces_[id].piece, scratch, static_cast<std::int32_t>(id));
     const bool is_letter = scratch.path.empty();
     const bool is_best = is_letter || pieces_[id].score >= score;
-    if (counts[id] == 0 && !is_letter) continue;  // in no best segmentation
+    if (counts[id] == 0 && !is_letter) continue;  // not in any best segmentation
     if (!is_best || is_letter) {
       kept.push_back(pieces_[id]);
       continue;
@@ -178,7 +178,7 @@ void UnigramTrainer::prune(std::size_t keep) {
 
 std::vector<ScoredPiece> UnigramTrainer::finished(std::size_t size,
                                                   const std::vector<char32_t>& required) const {
-  constexpr double kStep = 0.0001;  // score step between required characters that are not pieces
+  constexpr double kStep = 0.0001;  // difference of scores of required characters that are not pieces
   std::unordered_map<std::string, double> scores;
   for (const ScoredPiece& piece : pieces_) scores.emplace(piece.piece, piece.score);
   std::vector<ScoredPiece> result;
@@ -217,7 +217,7 @@ std::vector<ScoredPiece> UnigramTrainer::learn(const Limits& limits, const std::
     const auto shrunk = static_cast<std::size_t>(static_cast<double>(pieces_.size() + 1) * limits.shrinking);
     const std::size_t before = pieces_.size();
     prune(std::max(goal, shrunk) - 1);
-    if (pieces_.size() == before) break;  // no removable piece is left
+    if (pieces_.size() == before) break;  // there is no removable piece left
   }
   return finished(limits.pieces, required);
 }

@@ -1,5 +1,5 @@
 // Unigram model training (Kudo 2018): start with many seed pieces, then alternate expectation maximisation
-// and removing the pieces whose loss reduces the likelihood least, as in sentencepiece and Hugging Face's
+// with the removal of pieces that contribute least to the likelihood, as in sentencepiece and Hugging Face's
 // trainer.
 #pragma once
 
@@ -18,23 +18,23 @@ namespace regard::text {
 class UnigramTrainer {
  public:
   struct Limits {
-    std::size_t pieces = 8000;       // final number, including characters
-    std::size_t special_tokens = 0;  // counted in the stopping rule, as in Hugging Face's trainer
+    std::size_t pieces = 8000;       // final number of pieces, including characters
+    std::size_t special_tokens = 0;  // included in the stopping rule, as in Hugging Face's trainer
     std::size_t seeds = 1000000;
-    std::uint32_t max_length = 16;  // of a piece, in characters
-    double shrinking = 0.75;        // share of the pieces kept per round
-    int sub_iterations = 2;         // expectation-maximisation steps per round
+    std::uint32_t max_length = 16;  // maximum length of a piece in characters
+    double shrinking = 0.75;        // share of the pieces kept in each round
+    int sub_iterations = 2;         // number of expectation-maximisation steps per round
   };
   // `words` must outlive the trainer, be sorted (for a reproducible result) and be valid UTF-8 without
   // U+0000. `pool` may be null. Bit-identical for any number of threads.
   UnigramTrainer(const std::vector<WordCount>& words, ThreadPool* pool);
 
   // Return pieces by decreasing score, including all of `required`. There may be fewer than requested.
-  // `progress` is called with the share that is done; it may be empty.
+  // `progress` is called with the completed share; it may be empty.
   std::vector<ScoredPiece> learn(const Limits& limits, const std::vector<char32_t>& required,
                                  const std::function<void(double)>& progress = {});
 
-  // Minus the mean log-likelihood of a word at the last expectation step.
+  // Return the negative mean log-likelihood of a word at the last expectation step.
   double objective() const noexcept { return objective_; }
 
  private:

@@ -23,10 +23,10 @@ class Vocabulary {
   static constexpr std::int32_t kMaxId = 1 << 26;  // gaps cost memory, so ids are limited
 
   void reserve(std::size_t tokens);
-  // A repeated token keeps its last id, as in the reference. With a repeated id, both tokens can be looked up
-  // and the last one is written. Throws usage for an id outside [0, kMaxId].
+  // If a token is repeated, its last id is used, as in the reference. If an id is repeated, both tokens can
+  // be looked up, and the last one is written. Throws usage for an id outside [0, kMaxId].
   void add(std::string_view token, std::int32_t id);
-  // Same as add() for each token in order, but faster.
+  // Add each token in order, like add(), but faster.
   void add_all(std::span<const TokenView> tokens);
 
   std::optional<std::int32_t> find(std::string_view token) const noexcept {
@@ -44,9 +44,9 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
-  // find_id() of all tokens, faster through prefetching. ids.size() is tokens.size().
+  // Call find_id() for all tokens, faster through prefetching. ids.size() is tokens.size().
   void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
-  // find_id(), faster if the result is likely to be `guess`.
+  // Like find_id(), but faster if the result is likely to be `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
     if (guess >= 0 && guess < end_id()) {
       const std::uint32_t entry = by_id_[static_cast<std::size_t>(guess)];
@@ -59,7 +59,7 @@ class Vocabulary {
   void for_each(Use use) const {
     for (const Entry& entry : entries_) use(text_of(entry), entry.id);
   }
-  // nullopt for a gap or an id beyond the end.
+  // Return the token of an id; nullopt for a gap or an id beyond the end.
   std::optional<std::string_view> token(std::int32_t id) const noexcept;
   std::size_t size() const noexcept { return entries_.size(); }  // number of distinct tokens
   std::int32_t end_id() const noexcept { return static_cast<std::int32_t>(by_id_.size()); }  // 1 + largest id

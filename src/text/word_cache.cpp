@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Zeroed memory, in large pages if large, because accesses are random.
+// Return zeroed memory, in large pages if it is large, because accesses are random.
 void* zeroed(std::size_t bytes) {
   return std::memset(allocate_pages(bytes), 0, bytes);
 }
@@ -81,7 +81,7 @@ void WordCache::grow() {
 
 // Clear the cache if the store is full.
 void WordCache::make_room(std::size_t bytes) {
-  if (!store_) {  // untouched pages take no memory
+  if (!store_) {  // pages that are never written take no memory
     constexpr std::size_t kReadBeyond = 192;
     store_.reset(static_cast<char*>(allocate_pages(kStoreBytes + kReadBeyond)));
   }

@@ -24,7 +24,7 @@ class WordCache {
 
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
-  // Capacity: about 2 * most_sets short words. most_sets is a power of two, at least 2^13.
+  // The capacity is about 2 * most_sets short words. most_sets is a power of two, at least 2^13.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
   // A word of at most kShort bytes, zero-padded, with its size in the last byte.
@@ -39,7 +39,7 @@ class WordCache {
     return key;
   }
 
-  // Same, if kShort + 1 bytes starting at `word` may be read.
+  // Make the same key faster. kShort + 1 bytes starting at `word` must be readable.
   static Key key_at(const char* word, std::size_t size) noexcept {
     Key key;
     std::memcpy(&key, word, sizeof key);
@@ -63,8 +63,8 @@ class WordCache {
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
   void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Location of a word's ids, preceded by its bytes if it is longer than kShort; null: not cached. Valid
-  // until changes() returns another number. The data is being prefetched.
+  // Location of a word's ids, preceded by its bytes if it is longer than kShort. Null if the word is not
+  // cached. Valid until changes() returns another number. The data is being prefetched.
   struct Kept {
     const char* at = nullptr;
     std::uint32_t count = 0;
@@ -86,7 +86,7 @@ class WordCache {
   }
   std::uint64_t changes() const noexcept { return changes_; }
 
-  // Append the ids of the word and return true; false if it is not cached.
+  // Append the ids of the word and return true. Returns false if the word is not cached.
   static bool take(const Kept& kept, std::string_view word, IdBuffer& ids) {
     if (kept.at == nullptr) return false;
     if (kept.count <= kInline && word.size() <= kShort) {
@@ -119,11 +119,11 @@ class WordCache {
 
   // With more than kInline ids, ids[0] is their offset in the store.
   struct alignas(32) Slot {
-    Key key;  // size 0: free slot
+    Key key;  // size 0 marks a free slot
     std::int32_t ids[kInline] = {};
     std::uint32_t count = 0;
   };
-  // Long word: offset in the store of its bytes, followed by its ids.
+  // A slot for a long word: offset in the store of its bytes, which are followed by its ids.
   struct LongSlot {
     std::uint64_t hash = 0;
     std::uint32_t begin = 0;
@@ -158,10 +158,11 @@ class WordCache {
   std::size_t most_sets_;
   std::unique_ptr<Slot[], Free> slots_;  // sets of two slots
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
-  std::size_t kept_ = 0;                 // entries since the last growth
+  std::size_t kept_ = 0;                 // number of entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
-  std::unique_ptr<char[], Free> store_;  // reads in blocks may extend beyond the filled part
-  std::size_t stored_ = 0;               // bytes used
+  // its end is padded, because reads in blocks may extend beyond the filled part
+  std::unique_ptr<char[], Free> store_;
+  std::size_t stored_ = 0;  // bytes used
   std::uint64_t changes_ = 0;
 };
 

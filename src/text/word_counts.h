@@ -18,7 +18,7 @@ namespace regard::text {
 // Store the next line and return true, or return false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
-// Lines skipped because they are not UTF-8.
+// Number of lines skipped because they are not UTF-8.
 struct SkippedLines {
   std::int64_t count = 0;
   std::string file;  // file of the first skipped line
@@ -38,8 +38,9 @@ struct WordCount {
   std::int64_t count = 0;
 };
 
-// Count on the pool's threads (null: this thread). Sorted by bytes, so the result does not depend on threads.
-// `normalizer` and `pre_tokenizer` may be null. Memory grows only with the number of distinct words.
+// Count words on the pool's threads; null means this thread. The result is sorted by bytes, so it does not
+// depend on the number of threads. `normalizer` and `pre_tokenizer` may be null. Memory grows only with the
+// number of distinct words.
 std::vector<WordCount> count_words(const LineSource& lines, const Normalizer* normalizer,
                                    const PreTokenizer* pre_tokenizer, ThreadPool* pool);
 

@@ -1,4 +1,4 @@
-// WordPiece (greedy longest match from the left; Schuster and Nakajima 2012, as in BERT) and WordLevel.
+// WordPiece, the greedy longest match from the left (Schuster and Nakajima 2012, as in BERT), and WordLevel.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class WordPiece final : public Model {
   struct Options {
     std::string unknown = "[UNK]";
     std::string continuing_prefix = "##";
-    std::size_t max_characters = 100;  // longer words are unknown
+    std::size_t max_characters = 100;  // longer words become unknown
   };
   WordPiece(Vocabulary vocabulary, Options options);
 

@@ -19,7 +19,7 @@ class ExpressionParser {
   using Node = std::unique_ptr<Expression>;
   using Kind = Expression::Kind;
   static constexpr int kDeepest = 100;           // nesting limit of expressions and blocks
-  static constexpr int kLongest = 500;           // operators in a row
+  static constexpr int kLongest = 500;           // maximum number of operators in a row
   static constexpr std::size_t kArguments = 64;  // maximum arguments of a call
 
   ExpressionParser(std::vector<Token> tokens, std::string name)

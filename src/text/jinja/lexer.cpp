@@ -216,7 +216,8 @@ class Lexer {
     advance(i + 1);
   }
 
-  // Append the character of the escape whose letter is at `i`; return the index of its last character.
+  // Append the character of the escape sequence with the letter at `i`. Return the index of its last
+  // character.
   std::size_t take_escape(std::size_t i, std::string& text) const {
     static constexpr std::string_view kLetters = "ntrabfv0\\'\"\n", kMeanings{"\n\t\r\a\b\f\v\0\\'\"", 11};
     const std::size_t known = kLetters.find(source_[i]);

@@ -1,5 +1,5 @@
-// Splits a template into tokens, with white-space control as transformers configures it: trim_blocks and
-// lstrip_blocks.
+// Splits a template into tokens. White space is controlled by trim_blocks and lstrip_blocks, as in
+// transformers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Token {
   std::int64_t line = 1;
 };
 
-// The last token is of kind `end`. Throws bad_file with the line: unterminated tag, unknown character.
+// The last token is of kind `end`. Throws bad_file with the line for an unterminated tag or an unknown
+// character.
 std::vector<Token> tokenize(std::string_view source, const std::string& name);
 
 }  // namespace regard::text::jinja

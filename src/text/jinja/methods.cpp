@@ -50,7 +50,7 @@ std::string titled(const std::string& text, bool each_word) {
   return out;
 }
 
-// Position of the last occurrence of `part` in text[begin, end).
+// Return the position of the last occurrence of `part` in text[begin, end).
 std::size_t last_in(const std::string& text, std::size_t begin, std::size_t end, const std::string& part) {
   if (end - begin < part.size()) return std::string::npos;
   const std::size_t at = text.rfind(part, end - part.size());
@@ -77,7 +77,7 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty()) throw Error(ErrorKind::bad_file, "chat template: empty separator");
   charge_search(text.size(), between.size());
-  // Remaining range to split: [begin, end).
+  // Range that remains to be split: [begin, end).
   std::size_t begin = 0, end = text.size();
   while (left-- != 0) {
     const std::size_t at = from_right ? last_in(text, begin, end, between) : text.find(between, begin);
@@ -210,7 +210,7 @@ std::u32string letters_of(const std::string& text) {
   return utf8::code_points(text);
 }
 
-// Convert an index, negative from the end, to a position; −1: out of range.
+// Convert an index, negative from the end, to a position; −1 if it is out of range.
 std::int64_t index_in(std::int64_t index, std::int64_t size) {
   if (index < 0) index += size;
   return index >= 0 && index < size ? index : -1;
@@ -265,7 +265,7 @@ Value slice_of(const Value& subject, const Value& from, const Value& to, const V
   const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
-  // Clamp the step: anything beyond the list's length has the same effect.
+  // Clamp the step: any value beyond the list's length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
   if (by == 0) throw Error(ErrorKind::bad_file, "chat template: slice step is zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {

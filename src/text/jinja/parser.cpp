@@ -19,7 +19,8 @@ class Parser : private ExpressionParser {
   }
 
  private:
-  // Parse up to a block that starts with one of `ends`; its opening is consumed, its name is not.
+  // Parse up to a block that starts with one of `ends`. The opening of that block is consumed, its name is
+  // not.
   Body parse_body(std::initializer_list<std::string_view> ends) {
     const Level level(*this);
     Body body;
@@ -61,7 +62,7 @@ class Parser : private ExpressionParser {
       take();
       return statement;
     }
-    take();  // the block's opening
+    take();  // the opening of the block
     const std::string word = need_name();
     if (word == "if") return parse_if();
     if (word == "for") return parse_for();
@@ -104,7 +105,7 @@ class Parser : private ExpressionParser {
     auto statement = make_statement(Statement::Kind::loop);
     statement->names = parse_names();
     need_word("in");
-    statement->value = parse_or();  // parse_or: a following "if" belongs to the loop
+    statement->value = parse_or();  // parse_or(), because a following "if" belongs to the loop
     if (accept_word("if")) statement->condition = parse_expression();
     if (is_word("recursive")) fail("chat template: recursive loops are not supported", "recursive");
     end_block();

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Limits beyond any conversation's needs; a template is untrusted code.
+// Limits that no conversation reaches. They are needed because a template is untrusted code.
 constexpr std::size_t kStep = 64;                             // cost of one evaluation
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
@@ -310,7 +310,7 @@ class Renderer {
                 {"nextitem", i + 1 < items.size() ? items[i + 1] : Value()}};
   }
 
-  // Return a macro sees the template's top-level variables and its arguments.
+  // A macro sees the template's top-level variables and its arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
     if (++calls_ > kCalls) throw Error(ErrorKind::bad_file, "chat template: macro recursion too deep");
     if (given.positional.size() > macro.names.size())

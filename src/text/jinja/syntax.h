@@ -17,10 +17,10 @@ struct Expression {
     literal,      // value
     name,         // text
     list,         // parts
-    dict,         // parts: key, value, key, value
+    dict,         // parts are key, value, key, value, …
     member,       // parts[0].text
     item,         // parts[0][parts[1]]
-    slice,        // parts[0][parts[1]:parts[2]:parts[3]], null if omitted
+    slice,        // parts[0][parts[1]:parts[2]:parts[3]]; omitted parts are null
     call,         // parts[0](parts[1…], named)
     filter,       // parts[0] | text(parts[1…], named)
     test,         // parts[0] is text(parts[1…])
@@ -46,10 +46,10 @@ struct Statement {
   enum class Kind {
     text,         // text
     output,       // value
-    assign,       // names, or text.names[0] for a namespace's member, = value
+    assign,       // names = value; or text.names[0] = value, for a member of a namespace
     assign_body,  // names[0] = the output of body
-    condition,    // if value: body, else otherwise
-    loop,         // for names in value [if condition]: body, otherwise if there was no item
+    condition,    // if value: body; else: otherwise
+    loop,         // for names in value [if condition]: body; else (no items): otherwise
     skip,         // continue
     leave,        // break
     macro,        // text(names…, defaults): body
@@ -64,7 +64,7 @@ struct Statement {
   Body body, otherwise;
 };
 
-// Throws bad_file with the line: syntax errors and unsupported features.
+// Throws bad_file with the line for syntax errors and unsupported features.
 Body parse(std::string_view source, const std::string& name);
 
 }  // namespace regard::text::jinja

@@ -12,13 +12,13 @@
 namespace regard::text::jinja {
 namespace {
 
-constexpr std::size_t kOfText = 128;  // cost of a string besides its characters
+constexpr std::size_t kOfText = 128;  // cost of a string in addition to its characters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
   throw Error(ErrorKind::bad_file, "chat template: " + what).found(value.type());
 }
 
-// Format as Python does: shortest digits that parse to the same value, and 1.0 instead of 1.
+// Format as Python does: with the shortest digits that parse to the same value, and 1.0 instead of 1.
 std::string real_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
@@ -46,7 +46,7 @@ std::string quoted(const std::string& text) {
   return out + mark;
 }
 
-// As Python's repr() shows it.
+// Return the value as Python's repr() formats it.
 std::string representation(const Value& value) {
   charge(sizeof(Value));
   if (value.text() != nullptr) return quoted(*value.text());

@@ -49,7 +49,7 @@ class Value {
   Value(double number) : held_(number) {}
   Value(std::string text);
   Value(const char* text) : Value(std::string(text)) {}
-  Value(List list);  // throws bad_file beyond the nesting limit or for a namespace; the next one too
+  Value(List list);  // throws bad_file beyond the nesting limit or for a namespace, like the next one
   Value(Dict dict);
   Value(Function function) : held_(std::make_shared<const Function>(std::move(function))) {}
   Value(Namespace space) : held_(std::make_shared<Namespace>(std::move(space))) {}
@@ -71,9 +71,9 @@ class Value {
   bool number() const { return integral() || as<double>() != nullptr; }
 
   bool truth() const;
-  std::int64_t integer() const;  // throws bad_file unless integral()
-  double real() const;           // throws bad_file unless number()
-  std::string shown() const;     // as Python's str(); empty for an undefined value
+  std::int64_t integer() const;  // throws bad_file unless integral() is true
+  double real() const;           // throws bad_file unless number() is true
+  std::string shown() const;     // formats as Python's str(); empty for an undefined value
   std::string type() const;      // for messages
   // Return the member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
@@ -94,7 +94,7 @@ class Value {
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<const Function>,
                std::shared_ptr<Namespace>>
       held_;
-  int depth_ = 0;  // maximum depth of contained values
+  int depth_ = 0;  // maximum depth of the contained values
 };
 
 // Return the value of a key; null if there is none.
@@ -102,14 +102,15 @@ const Value* find_in(const Dict& dict, std::string_view key);
 // Add the key or replace its value.
 void set(Dict& dict, const std::string& key, Value value);
 
-// Python's ordering of numbers and strings; throws bad_file for other types.
+// Return true if `a` is ordered before `b`, by Python's order of numbers and strings. Throws bad_file for
+// other types.
 bool less(const Value& a, const Value& b);
-bool contains(const Value& whole, const Value& part);  // `part in whole`
+bool contains(const Value& whole, const Value& part);  // true for `part in whole`
 
-// As Python's json.dumps(value, ensure_ascii=False, indent=indent) writes it; indent < 0: on one line.
+// Format as Python's json.dumps(value, ensure_ascii=False, indent=indent). indent < 0 writes one line.
 std::string to_json_text(const Value& value, std::int64_t indent);
 
-// Strip white space, or the characters in `letters`, as Python's str.strip().
+// Strip white space, or the characters in `letters`, like Python's str.strip().
 std::string strip(std::string_view text, bool left, bool right, const std::string* letters = nullptr);
 
 }  // namespace regard::text::jinja

@@ -24,7 +24,7 @@ void charge(std::size_t bytes);
 // Charge bytes · count, without overflow.
 void charge_product(std::size_t bytes, std::size_t count);
 
-// Charge the search of `part` bytes in `whole` bytes.
+// Charge the search for `part` bytes in `whole` bytes.
 void charge_search(std::size_t whole, std::size_t part);
 
 }  // namespace regard::text::jinja
