@@ -1,5 +1,5 @@
 // InputClassification: base of the tasks that predict one label of a picture or a sound. A task reads its
-// rows and turns them into tensors; labels, loss and validation are here.
+// rows and converts them to tensors; this class handles labels, loss and validation.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class InputClassification : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
-  // A folder's classifier with these labels in another order keeps its order.
+  // If a folder's classifier has these labels in another order, its order is used.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
@@ -35,29 +35,29 @@ class InputClassification : public EncoderTask {
   virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;  // augmented
   virtual Tensor validation_input(std::size_t example) const = 0;
   virtual std::string validation_name(std::size_t example) const = 0;  // in samples
-  virtual std::int64_t positions(const Tensor& input) const = 0;       // of the model for this input
+  virtual std::int64_t positions(const Tensor& input) const = 0;  // positions of the model for this input
 
-  // Set the labels to those of the run file, else to those of the training data; at least two.
+  // Set the labels: those of the run file, or else those of the training data; at least two.
   void choose(const std::set<std::string>& in_data);
-  // The id of a row's label. Throws bad_file with the row's place.
+  // Return the id of a row's label. Throws bad_file with the row's place.
   std::int32_t label_id(const std::string& label, const Place& place) const;
-  // Throws bad_file if no example is left; computes the weights of the labels.
+  // Compute the weights of the labels. Throws bad_file if no example is left.
   void finish_loading();
 
   LabelSet labels_;
-  std::vector<std::int32_t> train_labels_, valid_labels_;  // of the examples; set by load()
+  std::vector<std::int32_t> train_labels_, valid_labels_;  // label of each example; set by load()
 
  private:
   struct Predictions {
     std::vector<std::int32_t> labels;
-    std::vector<float> probabilities;  // of the label
+    std::vector<float> probabilities;  // probability of the correct label
     double loss = 0, weight = 0;
   };
 
   void append_labeled(Batch& batch, const Tensor& input, std::int32_t label, std::uint64_t index) const;
   Predictions predict(Network& model, const PassResources& resources) const;
 
-  std::vector<float> weights_;  // of the labels; empty: 1 each
+  std::vector<float> weights_;  // weights of the labels; empty if all are 1
 };
 
 }  // namespace regard::train

@@ -9,8 +9,8 @@
 
 namespace regard::train {
 
-// Cross-entropy of the batch's labels; logits [labels of the batch, labels]. `weights`: of each label; empty:
-// 1 each. Labels of kIgnoredLabel do not count.
+// Return the cross-entropy of the batch's labels. logits [labels of the batch, labels]; `weights` holds the
+// weight of each label and is empty if all are 1. Labels equal to kIgnoredLabel are ignored.
 Var label_loss(Tape& tape, Var logits, const Batch& batch, std::span<const float> weights,
                const LossOptions& options);
 
