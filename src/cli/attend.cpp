@@ -134,13 +134,12 @@ void attend(const AttendOptions& options, Globals& globals) {
 void add_attend(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("attend", "Show a model's attention weights");
   verb->footer(
-      "Layers and heads are numbered from 0. The terminal and --svg show the most telling head, unless "
-      "--layer,\n"
-      "--head or --all is given. --json and --html contain every head that --kind, --layer and --head "
-      "select;\n"
-      "without them, all heads. Their weights have 8 bits; if all weights of a long text would be too "
-      "large,\n"
-      "the most telling heads have them and the others a thumbnail. --full writes all weights in f32.\n"
+      "Layers and heads are numbered from 0. The terminal and --svg show the head with the highest score,\n"
+      "unless --layer, --head or --all is given. --json and --html contain every head that --kind, --layer "
+      "and\n"
+      "--head select; without these options, all heads. Weights have 8 bits; for a long text, only the "
+      "heads\n"
+      "with the highest scores include them, and the others a thumbnail. --full writes all weights in f32.\n"
       "For a model of images, TEXT is an image file, and --svg shows which patches of the picture each head\n"
       "attends to, and attention rollout; for a captioning model, which patches each generated word attends "
       "to.");
@@ -179,12 +178,11 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_flag("--full", options->full, "Write all numbers of --json and --html in f32");
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
-  verb->add_option("--compare", options->compare, "Second text, which the page of --html shows beside TEXT")
+  verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")
       ->check(valid_text());
-  verb->add_option(
-          "--what-if", options->what_if,
-          "Number of heads, the most telling first, for which the page of --html has the results with the "
-          "head switched off; texts of at most 96 tokens. Default: 10")
+  verb->add_option("--what-if", options->what_if,
+                   "Number of heads that the page of --html ablates one at a time, those with the highest "
+                   "scores first; texts of at most 96 tokens. Default: 10")
       ->check(CLI::Range(0, 1000));
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

@@ -6,10 +6,9 @@
 namespace regard::cli {
 
 void add_skip_bad(CLI::App& verb, bool& skip) {
-  verb.add_flag(
-      "--skip-bad", skip,
-      "Write an empty result for a line that cannot be read (not UTF-8, too long, …), and report their\n"
-      "number. Default: stop with an error that names the line");
+  verb.add_flag("--skip-bad", skip,
+                "Write an empty result for each line that cannot be read (not UTF-8, too long, …), and "
+                "report the number of such lines. Default: stop with an error that names the line");
 }
 
 void BadLines::check(const LineReader& reader) {

@@ -125,9 +125,9 @@ void add_caption(CLI::App& app, Globals& globals) {
       "as preprocessor_config.json in the folder says; - is an image on standard input.");
   auto request = std::make_shared<CaptionRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
-  verb->add_option("IMAGE", request->files, "Image files; -: standard input")->required();
+  verb->add_option("IMAGE", request->files, "Image files; - is standard input")->required();
   verb->add_option("--output,-o", request->output,
-                   "Write the results to this file, which appears when they are complete");
+                   "Write the results to this file; it is created or replaced when they are complete");
   add_search_flags(*verb, request->search);
   add_text_flags(*verb, request->text);
   add_adapter(*verb, request->adapter);

@@ -295,7 +295,7 @@ void add_classify(CLI::App& app, Globals& globals) {
   add_task_options(*verb, request->task);
   verb->add_option("IMAGES", request->files, "More image or sound files");
   verb->add_flag("--pair", request->pair, "Each line holds two texts, separated by a tab");
-  verb->add_option("--top", request->top, "Number of labels to print, best first; 0: all")
+  verb->add_option("--top", request->top, "Number of labels to print, best first; 0 prints all")
       ->capture_default_str();
   verb->add_option("--threshold", request->threshold,
                    "Print all labels with at least this score instead of the best ones");
@@ -303,12 +303,12 @@ void add_classify(CLI::App& app, Globals& globals) {
       "--labels", request->labels,
       "File with label names, one per line, instead of the folder's. CLIP, SigLIP: labels separated "
       "by commas, or such a file");
-  verb->add_option(
-      "--pattern", request->pattern,
-      "CLIP, SigLIP: the text of a label, with {} for the label. Default: \"This is a photo of {}.\"");
-  verb->add_option(
-          "--scores", request->scores,
-          "softmax (one label per input), sigmoid (independent labels) or none. Default: by problem_type")
+  verb->add_option("--pattern", request->pattern,
+                   "CLIP, SigLIP: the text to compare with, where {} stands for the label. Default: \"This "
+                   "is a photo of {}.\"");
+  verb->add_option("--scores", request->scores,
+                   "softmax (one label per input), sigmoid (independent labels) or none. Default: determined "
+                   "by problem_type")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   add_server_options(*verb, request->server);
   add_quantize(*verb, globals);

@@ -123,13 +123,12 @@ void context_verb(const ContextOptions& options, Globals& globals) {
 void add_context(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("context", "Compare the vectors of one word in several sentences");
   verb->footer(
-      "Each sentence contains WORD as a whole word; its first occurrence counts. A line of --input is a "
-      "sentence,\n"
-      "or a sense, a tab and a sentence. The vector of a word with several tokens is their mean. Layers: "
-      "static\n"
-      "is the embedding alone, input adds positions, output follows the last norm. The silhouette is near 1 "
-      "if\n"
-      "the senses lie apart and near 0 or below if they do not. Encoder-decoders: the encoder.");
+      "Each sentence must contain WORD as a whole word; its first occurrence is used. A line of --input is "
+      "a\n"
+      "sentence, or a sense, a tab and a sentence. The vector of a word with several tokens is their mean.\n"
+      "Layers: static is the embedding alone, input adds positions, output follows the last norm. The\n"
+      "silhouette is near 1 if the senses are well separated, and near 0 or below otherwise. An\n"
+      "encoder-decoder runs only its encoder.");
   auto options = std::make_shared<ContextOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("WORD", options->word, "Word to compare")->required()->check(valid_text());

@@ -250,7 +250,7 @@ class LineDecoder : public infer::Listener {
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("MODEL", options.model, "Run folder, checkpoint folder or Hugging Face folder")->required();
-  verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; -: standard input")
+  verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   verb.add_option("--output,-o", options.output,
                   "Write the results to this file; it is created or replaced when they are complete");
@@ -262,7 +262,7 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_flag("--log-probabilities", options.log_probabilities,
                 "Add the log-probability of each token; needs --json");
   verb.add_flag("--truncate", options.truncate,
-                "Truncate inputs to the model's maximum number of positions. Default: an error");
+                "Truncate inputs to the model's maximum number of positions. Default: report an error");
 }
 
 infer::LoadedModel open_for(const DecodingOptions& options, const std::string& task, Globals& globals) {

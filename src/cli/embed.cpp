@@ -221,7 +221,7 @@ class EmbedVerb {
 }  // namespace
 
 void add_embed(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("embed", "Vectors of texts and images, and their similarities");
+  CLI::App* verb = app.add_subcommand("embed", "Compute vectors of texts and images, and their similarities");
   verb->footer(
       "Prints one vector per input line. If the folder has sentence-transformers' files (modules.json,\n"
       "1_Pooling), the vectors are those of sentence-transformers; otherwise the mean of the last hidden\n"
@@ -231,7 +231,7 @@ void add_embed(CLI::App& app, Globals& globals) {
       "image files, and --query then finds pictures by words.");
   auto request = std::make_shared<EmbedRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face, sentence-transformers or run folder")->required();
-  verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; -: standard input")
+  verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   verb->add_flag("--images", request->images, "Input lines are names of image files (CLIP, SigLIP)");
   verb->add_option("--pooling", request->pooling,

@@ -211,21 +211,21 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
       "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; pictures: a folder of folders of "
       "images, IDX files, or a table of paths and labels or texts");
-  verb.add_option("--task", options.task, "Task. Default: by the model's head")->check(CLI::IsMember(kTasks));
+  verb.add_option("--task", options.task, "Task. Default: determined by the model's head")
+      ->check(CLI::IsMember(kTasks));
   verb.add_option(
           "--columns", options.data.columns,
           "Columns by number from 1 or by name, in the order of docs/evaluation.md, such as text,label. "
           "Default: the first ones")
       ->delimiter(',');
-  verb.add_option(
-          "--highest", options.data.highest,
-          "Pictures: the rows of the table are grey pixels and a label, and this is the value of white")
+  verb.add_option("--highest", options.data.highest,
+                  "Pictures: value of white in a table whose rows are grey pixels and a label")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");
   verb.add_option("-o,--output", options.output,
                   "Write the rows to this file: .jsonl and .tsv with inputs, expected results and outputs; "
-                  "otherwise the outputs alone");
+                  "other files get only the outputs");
 }
 
 void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
@@ -239,7 +239,7 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                   "Maximum length of a window or a text, in tokens. Default: the model's positions")
       ->check(not_negative());
   verb.add_flag("--truncate", options.cut,
-                "Classification: truncate texts that are too long. Default: an error");
+                "Classification: truncate texts that are too long. Default: report an error");
   verb.add_option(
           "--scores", options.scores,
           "Classification: softmax (one label), sigmoid (several), none (regression). Default: the folder's")
@@ -252,14 +252,15 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
 
 void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option("--bootstrap", options.bootstrap,
-                  "95 % confidence intervals from this many samples; 0: none")
+                  "Compute 95 % confidence intervals from this many samples; 0 disables them")
       ->check(not_negative())
       ->capture_default_str();
   verb.add_option("--compare", options.compared, "Evaluate and compare the models A and B")
       ->expected(2)
       ->allow_extra_args(false)
       ->type_name("A B");
-  verb.add_option("--test", options.test, "--compare: paired bootstrap, or approximate randomization")
+  verb.add_option("--test", options.test,
+                  "--compare: significance test, paired bootstrap or approximate randomization")
       ->check(CLI::IsMember({"bootstrap", "randomization"}))
       ->capture_default_str();
   verb.add_option("--samples", options.samples,

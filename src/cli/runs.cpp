@@ -108,8 +108,8 @@ void prune(const PruneOptions& options, const Globals& globals) {
 void add_runs(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("runs", "List training runs: state, step, best metric, size");
   verb->footer(
-      "States: running (a process writes to the folder), finished, stopped (train --resume goes on), empty\n"
-      "(no checkpoint yet), damaged.");
+      "States: running (a process writes to the folder), finished, stopped (train --resume continues it),\n"
+      "empty (no checkpoint yet), damaged.");
   add_globals(*verb, globals);
   auto folder = std::make_shared<std::string>("runs");
   verb->add_option("FOLDER", *folder, "Folder to search for runs, with its subfolders")

@@ -127,7 +127,7 @@ void add_limits(CLI::App& verb, ServeRequest& request) {
                   "Maximum number of requests in progress, and of sequences decoded together by a model")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  verb.add_option("--queue", request.queue, "Maximum number of waiting requests; more are refused with 429")
+  verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")
       ->check(CLI::Range(0, 65536))
       ->capture_default_str();
   verb.add_option("--connections", request.connections, "Maximum number of open connections")
@@ -143,7 +143,8 @@ void add_limits(CLI::App& verb, ServeRequest& request) {
   verb.add_option("--timeout", request.timeout, "Maximum time of a request in seconds, waiting included")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
-  verb.add_option("--drain", request.drain, "Time for requests in progress when the server stops, in seconds")
+  verb.add_option("--drain", request.drain,
+                  "Time to complete requests in progress when the server stops, in seconds")
       ->check(CLI::Range(0, 86400))
       ->capture_default_str();
 }
@@ -162,21 +163,23 @@ void add_serve(CLI::App& app, Globals& globals) {
   auto request = std::make_shared<ServeRequest>();
   serve::ServeOptions& options = request->options;
   verb->add_option("MODEL", request->folders,
-                   "Run folders or Hugging Face folders; the name is the folder's");
-  verb->add_option("--name", request->names, "A folder with another name: NAME=FOLDER. May be repeated");
+                   "Run folders or Hugging Face folders; the name of a model is that of its folder");
+  verb->add_option("--name", request->names,
+                   "Serve a folder under another name: NAME=FOLDER. May be repeated");
   verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
-  verb->add_option("--port", request->port, "Port; 0: any free one")
+  verb->add_option("--port", request->port, "Port; 0 selects any free port")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
                    "File of API keys, one per line; required unless --host is a loopback address");
-  verb->add_option("--allow-host", options.allowed_hosts,
-                   "Name accepted in the Host field, beside addresses and localhost. May be repeated");
+  verb->add_option(
+      "--allow-host", options.allowed_hosts,
+      "Name accepted in the Host field, in addition to addresses and localhost. May be repeated");
   verb->add_option("--cors", options.origins,
                    "Origin whose web pages may use the server (https://example.org), or *. May be repeated");
   verb->add_option("--access-log", options.access_log,
-                   "File for one JSON object per request, without texts; - is standard error, '' none")
+                   "File for one JSON object per request, without texts; - is standard error, '' disables it")
       ->capture_default_str();
   verb->add_option("--detect", request->detect,
                    "Folder of a classifier of languages, for /detect and source auto");

@@ -47,9 +47,11 @@ void study(const inspect::StudyRequest& request, const StudyOutput& output, Glob
 void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_option("--text", request.text, "Study this text instead of a file")->check(valid_text());
   verb.add_option("--target", request.target,
-                  "Target of --text: what an encoder-decoder writes, or the label. Default: generated")
+                  "Target of --text: the translation of an encoder-decoder, or the label. Default: generated "
+                  "by the model")
       ->check(valid_text());
-  verb.add_option("--other", request.other, "patch, path: the text into which values of --text are put")
+  verb.add_option("--other", request.other,
+                  "patch, path: the text whose pass receives values from the pass over --text")
       ->check(valid_text());
   verb.add_option("--other-target", request.other_target, "Target of --other. Default: that of --text")
       ->check(valid_text());
@@ -70,9 +72,9 @@ void add_study(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("study", "Measure what a model's heads and layers do");
   verb->footer(
       "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). Views:\n"
-      "  heads      the loss without each head, and what the head attends to\n"
+      "  heads      the loss without each head, and the head's attention pattern\n"
       "  sets       heads switched off together, chosen greedily\n"
-      "  flip       the heads without which --instead becomes likelier than --answer\n"
+      "  flip       heads to ablate so that --instead becomes likelier than --answer\n"
       "  kinds      known kinds of heads: previous token, first token, separators, …\n"
       "  induction  attention on repeated random tokens (decoders)\n"
       "  lens       the next token read from the residual after each layer\n"
@@ -84,29 +86,30 @@ void add_study(CLI::App& app, Globals& globals) {
   auto request = std::make_shared<inspect::StudyRequest>();
   auto output = std::make_shared<StudyOutput>();
   verb->add_option("MODEL", request->model, "Run folder or Hugging Face folder")->required();
-  verb->add_option("DATA", request->data, "File of texts; -: standard input");
+  verb->add_option("DATA", request->data, "File of texts; - is standard input");
   verb->add_option("--view", request->view, "What to measure")
       ->check(CLI::IsMember(inspect::study_views()))
       ->capture_default_str();
   add_view_options(*verb, *request);
-  verb->add_option("--examples", request->examples, "Use at most this many lines of DATA; 0: all")
+  verb->add_option("--examples", request->examples, "Use at most this many lines of DATA; 0 uses all")
       ->check(not_negative());
-  verb->add_option("--off", request->off, "heads, sets: heads that are off throughout, as in --ablate");
-  verb->add_option("--most", request->most, "sets, flip: largest number of heads")
+  verb->add_option("--off", request->off,
+                   "heads, sets: heads to ablate in all passes, in the syntax of --ablate");
+  verb->add_option("--most", request->most, "sets, flip: maximum number of heads")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--state", request->state,
-                   "heads: keep finished heads in this file; a later run with it continues");
-  verb->add_option("--steps", request->steps, "tokens: steps of the integral")
+                   "heads: file of finished heads, from which a later study continues");
+  verb->add_option("--steps", request->steps, "tokens: number of steps of the integral")
       ->check(positive())
       ->capture_default_str();
-  verb->add_option("--length", request->length, "induction: random tokens before the repetition")
+  verb->add_option("--length", request->length, "induction: number of random tokens before the repetition")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--sequences", request->sequences, "induction: number of sequences")
       ->check(positive())
       ->capture_default_str();
-  verb->add_option("--rows", output->rows, "Rows to print; 0: all")->capture_default_str();
+  verb->add_option("--rows", output->rows, "Number of rows to print; 0 prints all")->capture_default_str();
   verb->add_option("--csv", output->csv, "Write the table to this file as CSV");
   verb->add_option("--svg", output->svg, "Write the table to this file as an SVG image");
   add_quantize(*verb, globals);

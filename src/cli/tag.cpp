@@ -113,7 +113,8 @@ void add_tag(CLI::App& app, Globals& globals) {
   auto request = std::make_shared<TagRequest>();
   add_task_options(*verb, request->task, false);
   verb->add_option("--aggregation", request->aggregation,
-                   "Results: tokens (none) or entities; first, average and max also give each word one label")
+                   "Unit of the results: tokens (none) or entities; first, average and max also give each "
+                   "word one label")
       ->check(CLI::IsMember({"none", "simple", "first", "average", "max"}))
       ->capture_default_str();
   verb->add_option("--stride", request->stride,

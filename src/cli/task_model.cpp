@@ -16,11 +16,11 @@ namespace regard::cli {
 
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
   verb.add_option("MODEL", request.model, "Hugging Face folder or run folder")->required();
-  verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; -: standard input")
+  verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   if (cuts)
     verb.add_flag("--truncate", request.cut,
-                  "Truncate texts that are too long for the model. Default: an error");
+                  "Truncate texts that are too long for the model. Default: report an error");
   verb.add_option("--max-tokens", request.most_tokens,
                   cuts
                       ? "Maximum length of a text, in tokens. Default: the model's"

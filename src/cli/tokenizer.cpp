@@ -256,7 +256,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   encoding->add_flag("--no-special", options->no_special, "Do not add special tokens");
   encoding->add_flag("--plain-text", options->plain_text,
                      "Treat special tokens that occur in the text as plain text");
-  encoding->add_option("FILE", options->input, "Input file; -: standard input")->capture_default_str();
+  encoding->add_option("FILE", options->input, "Input file; - is standard input")->capture_default_str();
   add_skip_bad(*encoding, options->skip_bad);
   encoding->callback([&globals, options] { encode(globals, *options); });
 
@@ -264,7 +264,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   add_globals(*decoding, globals);
   add_tokenizer_option(*decoding, *options);
   decoding->add_flag("--keep-special", options->keep_special, "Keep special tokens in the text");
-  decoding->add_option("FILE", options->input, "File of ids; -: standard input")->capture_default_str();
+  decoding->add_option("FILE", options->input, "File of ids; - is standard input")->capture_default_str();
   decoding->callback([&globals, options] { decode(globals, *options); });
 
   CLI::App* info = verb->add_subcommand("info", "Describe a tokenizer");

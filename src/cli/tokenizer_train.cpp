@@ -84,7 +84,7 @@ void add_limits(CLI::App& train, text::TokenizerTraining& how) {
       ->check(not_negative());
   train
       .add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,
-                  "Keep only this many of the most frequent characters; 0: all")
+                  "Keep only this many of the most frequent characters; 0 keeps all")
       ->check(not_negative());
   train.add_option("--initial-alphabet", how.alphabet.always,
                    "Characters to add to the alphabet even if the text lacks them");

@@ -129,14 +129,15 @@ void transcribe(const TranscribeRequest& request, Globals& globals) {
 void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
   tasks::WhisperOptions& whisper = request.options.whisper;
   verb.add_option("--language", whisper.language,
-                  "Code of the language, such as en. Default: found from the first 30 seconds");
+                  "Code of the language, such as en. Default: detected from the first 30 seconds");
   verb.add_option("--task", request.task, "transcribe, or translate to English")
       ->check(CLI::IsMember({"transcribe", "translate"}))
       ->capture_default_str();
-  verb.add_option("--prompt", whisper.prompt, "Text before the sound: names and spelling for the model")
+  verb.add_option("--prompt", whisper.prompt,
+                  "Text that precedes the sound, such as names and their spelling")
       ->check(valid_text());
   verb.add_flag("--no-timestamps", request.no_timestamps,
-                "One segment per 30 seconds, without tokens of time");
+                "Write one segment per 30 seconds, without timestamps");
   verb.add_flag("--no-previous-text", request.no_previous,
                 "Do not use the text so far as a prompt for the next 30 seconds");
   verb.add_option("--temperatures", request.temperatures,
@@ -168,7 +169,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
       "--no-speech are for Whisper.");
   auto request = std::make_shared<TranscribeRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
-  verb->add_option("FILES", request->files, "Sound files; -: standard input")->required();
+  verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
   verb->add_option("--format", request->format, "text, srt, vtt, tsv or json (one object per file)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}))
       ->capture_default_str();
@@ -176,13 +177,12 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt");
   add_whisper_options(*verb, *request);
   verb->add_option("--beam", request->options.whisper.beam,
-                   "Width of the beam search at temperature 0, or of CTC's")
+                   "Beam width at temperature 0, or of the CTC beam search")
       ->check(positive())
       ->capture_default_str();
-  verb->add_flag(
-      "--word-times", request->options.whisper.word_times,
-      "Times of words: a list in json, one row or subtitle per word in tsv and srt, times within the "
-      "text in vtt");
+  verb->add_flag("--word-times", request->options.whisper.word_times,
+                 "Write the times of words: a list in json, one row or subtitle per word in tsv and srt, "
+                 "times within the text in vtt");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { transcribe(*request, globals); });

@@ -95,7 +95,7 @@ void add_translate(CLI::App& app, Globals& globals) {
                    "Key of task_specific_params in config.json (T5): use its prefix and parameters");
   verb->add_option("--prefix", options->prefix, "Text to prepend to every source. Default: the task's")
       ->check(valid_text());
-  verb->add_option("--to", options->to, "Target language; for Marian models with several");
+  verb->add_option("--to", options->to, "Target language, for Marian models with several targets");
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

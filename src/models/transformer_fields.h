@@ -50,10 +50,10 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit(number("heads", "Number of attention heads; must divide hidden_size unless head_size is set.", 1,
                kMany),
         c.heads);
-  visit(
-      number("kv_heads", "Number of key/value heads (grouped-query attention); 0: same as heads.", 0, kMany),
-      c.kv_heads);
-  visit(number("head_size", "Size of a head; 0: hidden_size / heads.", 0, 1 << 16), c.head_size);
+  visit(number("kv_heads", "Number of key/value heads (grouped-query attention); 0 means as many as heads.",
+               0, kMany),
+        c.kv_heads);
+  visit(number("head_size", "Size of a head; 0 means hidden_size / heads.", 0, 1 << 16), c.head_size);
   visit(number("feed_forward_size", "Inner size of the feed-forward layer.", 1, kMany), c.feed_forward_size);
   visit(word("activation", "Activation of the feed-forward layer.", activation_names()), c.activation);
   visit(flag("gated", "Use a gated feed-forward layer with three matrices (Shazeer 2020)."), c.gated);
@@ -66,8 +66,8 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit(word("positions", "Position encoding.", {"sinusoidal", "learned", "rotary", "none"}), c.positions);
   visit(Key{.name = "max_positions",
             .unit = "tokens",
-            .meaning = "Maximum sequence length; 0: no limit (learned positions: data.max_length or "
-                       "training.context).",
+            .meaning = "Maximum sequence length. 0 means no limit, or for learned positions data.max_length "
+                       "or training.context.",
             .low = 0,
             .high = 1 << 30},
         c.max_positions);
@@ -80,10 +80,11 @@ void visit_fields(Config& c, Visitor&& visit) {
         c.scale_embeddings);
   visit(flag("bias", "Use biases in linear layers and layer norms."), c.bias);
   visit(number("dropout", "Dropout rate of embeddings and sublayer outputs.", 0, 0.999), c.dropout);
-  visit(number("attention_dropout", "Dropout rate of attention weights; -1: same as dropout.", -1, 0.999),
-        c.attention_dropout);
-  visit(number("activation_dropout", "Dropout rate inside the feed-forward layer; -1: same as dropout.", -1,
+  visit(number("attention_dropout", "Dropout rate of attention weights; -1 means the value of dropout.", -1,
                0.999),
+        c.attention_dropout);
+  visit(number("activation_dropout",
+               "Dropout rate inside the feed-forward layer; -1 means the value of dropout.", -1, 0.999),
         c.activation_dropout);
   visit(
       word("initialisation", "Weight initialisation; auto: gpt2 for language models, xavier for translation.",

@@ -36,24 +36,24 @@ void add_lora_fields(std::vector<Field>& list, LoraKeys& keys) {
   };
   Field& rank = add("rank", &keys.rank,
                     "Train low-rank updates (LoRA) of this rank instead of the model's weights. Checkpoints "
-                    "are PEFT folders too. 0: train the model.");
+                    "are PEFT folders too. 0 trains the model itself.");
   rank.low = 0, rank.high = 1 << 20;
-  Field& alpha = add("alpha", &keys.alpha, "An update is multiplied by alpha / rank. 0: alpha = rank.");
+  Field& alpha = add("alpha", &keys.alpha, "An update is multiplied by alpha / rank. 0 means alpha = rank.");
   alpha.low = 0, alpha.high = 1e6;
   add("targets", &keys.targets,
       "Linear layers with an update: the ends of their names, such as \"q_proj\". \"all-linear\": all "
       "except the output layer.");
-  add("rslora", &keys.rslora, "Multiply by alpha / sqrt(rank) instead.");
+  add("rslora", &keys.rslora, "Multiply updates by alpha / sqrt(rank) instead of alpha / rank.");
   add("rank_pattern", &keys.rank_pattern,
       "Other ranks, as \"PATTERN=RANK\": a regular expression for the end of a layer's name.");
   add("alpha_pattern", &keys.alpha_pattern, "Other values of alpha, as \"PATTERN=ALPHA\".");
   add("layers", &keys.layers, "Numbers of the layers with updates, from 0. Default: all.");
   add("layers_pattern", &keys.layers_pattern,
-      "With `layers`: names of the lists of layers that the numbers are of, such as \"h\". Default: any.");
+      "With `layers`: names of the lists that hold the numbered layers, such as \"h\". Default: any.");
   add("bias", &keys.bias, "Biases that are trained too: none, all, or those of the adapted layers.")
       .choices = {"none", "all", "lora_only"};
   add("modules_to_save", &keys.modules_to_save,
-      "Modules that are trained whole and saved with the adapter, such as \"classifier\".");
+      "Modules that are trained completely and saved with the adapter, such as \"classifier\".");
 }
 
 LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model) {

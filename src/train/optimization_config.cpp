@@ -94,7 +94,7 @@ void add_optimizer(Fields& fields, OptimizationConfig& c) {
                 "weight_decay. adam, sgd, rmsprop, adagrad: weight_decay * weight is added to the gradient.");
   fields.choice("decay", c.decay, {"matrices", "all"},
                 "Weights that decay: matrices (embeddings included; no biases, no norms), or all.");
-  fields.number("momentum", c.momentum, 0, kBelowOne, "sgd, rmsprop: momentum. 0: none.");
+  fields.number("momentum", c.momentum, 0, kBelowOne, "sgd, rmsprop: momentum. 0 disables it.");
   fields.add("nesterov", &c.nesterov, "sgd: Nesterov's momentum.");
   fields.number("smoothing", c.smoothing, 0, kBelowOne,
                 "rmsprop: decay of the moving average of the squared gradient.");
@@ -107,16 +107,17 @@ void add_special(Fields& fields, OptimizationConfig& c) {
              "adafactor: multiply the learning rate by the root mean square of the weight, at least 0.001.");
   fields.add("relative_step", &c.adafactor.relative_step,
              "adafactor: use the learning rate min(0.01, 1 / sqrt(step)) instead of the schedule.");
-  fields.number("first_moment", c.adafactor.first_moment, 0, kBelowOne,
-                "adafactor: decay of a moving average of the updates. 0: none, which saves its memory.");
+  fields.number(
+      "first_moment", c.adafactor.first_moment, 0, kBelowOne,
+      "adafactor: decay of a moving average of the updates. 0 disables it, which saves its memory.");
   fields.number("decay_exponent", c.adafactor.decay_exponent, 1e-6, 10,
                 "adafactor: the second moment's decay at step t is 1 - t^-decay_exponent.");
   fields.number("clip_threshold", c.adafactor.clip_threshold, 1e-6, 1e6,
                 "adafactor: maximum root mean square of an update, before the learning rate is applied.");
   fields
       .number("muon_learning_rate", c.muon_learning_rate, 0, 1e6,
-              "muon: peak learning rate of the matrices; learning_rate is that of all other weights. 0: "
-              "the same.")
+              "muon: peak learning rate of the matrices; learning_rate is that of all other weights. 0 uses "
+              "learning_rate.")
       .may_change = true;
   fields.number("muon_momentum", c.muon_momentum, 0, kBelowOne, "muon: Nesterov's momentum of the matrices.");
   fields.choice("muon_scale", c.muon_scale, {"original", "match-adamw"},
@@ -135,7 +136,8 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
       .may_change = true;
   fields
       .steps("warmup_steps", c.warmup_steps,
-             "The learning rate rises linearly from 0 to learning_rate. Default: no warm-up.")
+             "Number of steps in which the learning rate rises linearly from 0 to learning_rate. Default: no "
+             "warm-up.")
       .may_change = true;
   fields.number("cosine_cycles", c.cosine_cycles, 0, 1e6,
                 "cosine: number of periods; 0.5 is one fall from learning_rate to min_learning_rate.");
@@ -155,27 +157,28 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
 
 void add_stability(Fields& fields, OptimizationConfig& c) {
   fields.number("clip_norm", c.clip_norm, 0, 1e9,
-                "Greatest norm of the gradient of all weights together. 0: no clipping.");
-  fields.choice("clip_norm_type", c.clip_norm_type, {"2", "1", "inf"},
-                "That norm: Euclidean, sum of absolute values, or greatest absolute value.");
+                "Maximum norm of the gradient of all weights together. 0 disables clipping.");
+  fields.choice(
+      "clip_norm_type", c.clip_norm_type, {"2", "1", "inf"},
+      "Norm for clip_norm: Euclidean (2), sum of absolute values (1), or largest absolute value (inf).");
   Field& skipped = fields.add("max_skipped_steps", &c.max_skipped_steps,
                               "A step with a loss or gradient that is not finite is skipped and counted; "
-                              "more of them in a row end the run. 0: the first one ends it.");
+                              "more of them in a row end the run. 0 means that the first one ends it.");
   skipped.unit = "steps", skipped.low = 0, skipped.high = 1e9, skipped.may_change = true;
   fields.number("label_smoothing", c.label_smoothing, 0, 0.999,
                 "Part of a label's probability that is shared among all classes (PyTorch's definition).");
   fields.number("r_drop", c.r_drop, 0, 1e6,
                 "R-Drop (Liang et al. 2021): weight of the symmetric divergence between two passes with "
-                "different dropout; 0: one pass.");
+                "different dropout; 0 uses a single pass.");
   fields.number("ema_decay", c.ema_decay, 0, kBelowOne,
                 "Keep a moving average of the weights: average = ema_decay * average + (1 - ema_decay) * "
-                "weight after every step. Validations and checkpoints use it. 0: none.");
+                "weight after every step. Validations and checkpoints use it. 0 disables it.");
   fields.add("ema_warmup", &c.ema_warmup,
-             "Decay of that average at update t: min(ema_decay, (1 + t) / (10 + t)).");
+             "Warm-up of ema_decay: use min(ema_decay, (1 + t) / (10 + t)) at update t.");
   fields.number("layer_decay", c.layer_decay, 1e-6, 1,
-                "Layer-wise learning-rate decay: each layer below the last one learns at layer_decay times "
-                "the learning rate of the layer above it, the embeddings as one layer below the first. "
-                "Default: 1, the same for all.");
+                "Layer-wise learning-rate decay: the learning rate of each layer is layer_decay times that "
+                "of the layer above it. The embeddings count as a layer below the first. Default: 1, the "
+                "same rate for all layers.");
   fields.add("freeze", &c.freeze,
              "Names of weights that are not trained, with * for any characters and ? for one, such as "
              "\"encoder.*\".");

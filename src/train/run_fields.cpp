@@ -33,7 +33,7 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
                   .key = "normalize_whitespace",
                   .target = &c.normalize_whitespace,
                   .meaning = "Translation: remove a byte order mark and outer white space, and replace each "
-                             "run of white space by one space, in training and inference."});
+                             "sequence of white space by one space, in training and inference."});
 }
 
 void add_data(std::vector<Field>& list, DataConfig& c) {
@@ -53,7 +53,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "format",
                   .target = &c.format,
-                  .meaning = "Format of the files; auto: by file name.",
+                  .meaning = "Format of the files; auto determines it from the file name.",
                   .choices = {"auto", "lines", "tsv", "csv", "jsonl", "text"}});
   list.push_back({.section = "data",
                   .key = "columns",
@@ -105,13 +105,13 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "min_frequency",
                   .target = &c.min_frequency,
-                  .meaning = "Minimum frequency of a merge (or word); 0: 2 (word: 1).",
+                  .meaning = "Minimum frequency of a merge (or word). 0 means 2, or 1 for the type word.",
                   .low = 0});
   list.push_back({.section = "tokenizer",
                   .key = "limit_alphabet",
                   .target = &c.limit_alphabet,
                   .unit = "characters",
-                  .meaning = "Keep only this many of the most frequent characters; 0: all.",
+                  .meaning = "Keep only this many of the most frequent characters; 0 keeps all.",
                   .low = 0});
   list.push_back({.section = "tokenizer",
                   .key = "character_coverage",
@@ -119,12 +119,14 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .meaning = "Keep the most frequent characters that cover this fraction of the text.",
                   .low = 1e-6,
                   .high = 1.0});
-  list.push_back({.section = "tokenizer",
-                  .key = "max_piece_length",
-                  .target = &c.max_piece_length,
-                  .unit = "characters",
-                  .meaning = "Maximum length of a token (byte-bpe: in bytes); 0: no limit (unigram: 16).",
-                  .low = 0});
+  list.push_back(
+      {.section = "tokenizer",
+       .key = "max_piece_length",
+       .target = &c.max_piece_length,
+       .unit = "characters",
+       .meaning =
+           "Maximum length of a token (byte-bpe: in bytes). 0 means 16 for unigram, otherwise no limit.",
+       .low = 0});
   std::vector<std::string> rules = text::word_rule_names();
   rules.insert(rules.begin(), "auto");
   list.push_back(
@@ -184,25 +186,25 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                              "pass: less memory, about a third more time, the same weights to the last bit.",
                   .may_change = true});
   count("max_steps", c.max_steps, "steps",
-        "Maximum number of steps; 0: no limit. The run ends at the first limit reached.", 0);
+        "Maximum number of steps; 0 means no limit. The run ends at the first limit reached.", 0);
   list.back().may_change = true;
   list.push_back({.section = "training",
                   .key = "max_epochs",
                   .target = &c.max_epochs,
                   .unit = "passes over the data",
-                  .meaning = "Maximum number of epochs; 0: no limit.",
+                  .meaning = "Maximum number of epochs; 0 means no limit.",
                   .low = 0,
                   .may_change = true});
   list.push_back({.section = "training",
                   .key = "max_minutes",
                   .target = &c.max_minutes,
                   .unit = "minutes",
-                  .meaning = "Maximum training time, including the time before a resume; 0: no limit.",
+                  .meaning = "Maximum training time, including the time before a resume; 0 means no limit.",
                   .low = 0,
                   .may_change = true});
   count("average_last", c.average_last, "validations",
-        "Number of last validated checkpoints whose weights are averaged, validated and saved at the end; 0: "
-        "none.",
+        "Number of last validated checkpoints whose weights are averaged, validated and saved at the end; 0 "
+        "disables this.",
         0);
   list.back().may_change = true;
 }
@@ -236,9 +238,10 @@ std::vector<Field> run_fields(RunConfig& config) {
       {.section = "model",
        .key = "vectors",
        .target = &config.model.vectors,
-       .meaning = "Word vectors of size hidden_size to initialise the embedding (with two vocabularies, the "
-                  "source's); tokens without a vector stay random. Any format that `regard vectors` reads. "
-                  "Best with `tokenizer.type = \"word\"`. Relative to the run file."});
+       .meaning =
+           "Word vectors of size hidden_size to initialise the embedding (with two vocabularies, the "
+           "source's); tokens without a vector keep random values. Any format that `regard vectors` reads. "
+           "Best with `tokenizer.type = \"word\"`. Relative to the run file."});
   list.push_back(
       {.section = "model",
        .key = "freeze_vectors",

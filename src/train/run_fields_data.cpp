@@ -4,10 +4,11 @@
 namespace regard::train {
 
 void add_data_forms(std::vector<Field>& list, DataConfig& c) {
-  list.push_back({.section = "data",
-                  .key = "delimiter",
-                  .target = &c.delimiter,
-                  .meaning = "CSV, TSV: the character between fields; empty: a comma or a tab."});
+  list.push_back(
+      {.section = "data",
+       .key = "delimiter",
+       .target = &c.delimiter,
+       .meaning = "CSV, TSV: the character between fields. Default: a comma in CSV, a tab in TSV."});
   list.push_back({.section = "data",
                   .key = "malformed",
                   .target = &c.malformed,
@@ -22,40 +23,42 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "weights",
                   .target = &c.weights,
-                  .meaning = "How often an epoch contains the rows of each file of `train` (each pair of "
-                             "line-aligned files); empty: once.",
+                  .meaning = "Number of times that an epoch contains the rows of each file of `train` (or of "
+                             "each pair of line-aligned files). Default: once.",
                   .low = 0.0,
                   .high = 1000.0});
   list.push_back({.section = "data",
                   .key = "valid_format",
                   .target = &c.valid_format,
-                  .meaning = "Format of the files of `valid`; same: `format`.",
+                  .meaning = "Format of the files of `valid`; same means the value of `format`.",
                   .choices = {"same", "auto", "lines", "tsv", "csv", "jsonl", "text"}});
   list.push_back({.section = "data",
                   .key = "valid_columns",
                   .target = &c.valid_columns,
-                  .meaning = "Columns of the files of `valid`; empty: `columns`."});
+                  .meaning = "Columns of the files of `valid`. Default: `columns`."});
   list.push_back({.section = "data",
                   .key = "valid_header",
                   .target = &c.valid_header,
                   .meaning = "TSV, CSV: the first line of each file of `valid` is a header."});
-  list.push_back({.section = "data",
-                  .key = "cache",
-                  .target = &c.cache,
-                  .meaning =
-                      "Whether token ids or features are kept in a folder beside the run and mapped, so "
-                      "that the data may be larger than the memory; auto: files of 64 MiB or more, and "
-                      "features always.",
-                  .choices = {"auto", "always", "never"},
-                  .may_change = true});
-  list.push_back({.section = "data",
-                  .key = "preview",
-                  .target = &c.preview,
-                  .unit = "examples",
-                  .meaning = "How many examples of each batch a dry run shows; 0: the first.",
-                  .low = 0,
-                  .high = 1000,
-                  .may_change = true});
+  list.push_back(
+      {.section = "data",
+       .key = "cache",
+       .target = &c.cache,
+       .meaning =
+           "Keep token ids and features in a folder next to the run folder and map them, so that the data "
+           "may be larger than the memory. auto: for files of 64 MiB or more, and always for features.",
+       .choices = {"auto", "always", "never"},
+       .may_change = true});
+  list.push_back(
+      {.section = "data",
+       .key = "preview",
+       .target = &c.preview,
+       .unit = "examples",
+       .meaning =
+           "Number of examples of each batch that a dry run shows. 0 shows the first one in short form.",
+       .low = 0,
+       .high = 1000,
+       .may_change = true});
 }
 
 }  // namespace regard::train

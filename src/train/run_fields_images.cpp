@@ -31,7 +31,7 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
   list.push_back({.section = "images",
                   .key = "deviation",
                   .target = &c.deviation,
-                  .meaning = "Divisor of each colour after that.",
+                  .meaning = "Divisor of each colour after the subtraction of `mean`.",
                   .low = 1e-6,
                   .high = 1e6});
 }
@@ -49,7 +49,7 @@ void add_augmentation(std::vector<Field>& list, AugmentationConfig& c) {
   };
   number("smallest_crop", c.smallest_crop, 0.01, 1.0,
          "Crop a part of at least this share of the picture, with sides in the ratio 3:4 to 4:3, and enlarge "
-         "it to the whole; 1: no crop.");
+         "it to full size; 1 disables cropping.");
   number("flip", c.flip, 0.0, 1.0, "Probability of exchanging left and right.");
   number("rotation", c.rotation, 0.0, 180.0, "Rotate by at most this angle in either direction.", "degrees");
   number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this share.");

@@ -7,9 +7,8 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
   list.push_back({.section = "labels",
                   .key = "problem_type",
                   .target = &c.problem_type,
-                  .meaning =
-                      "As in transformers: one label of each text; any number of labels, in a JSON list or "
-                      "separated by spaces; or a number.",
+                  .meaning = "Kind of label, as in transformers: one label per text; any number of labels, "
+                             "in a JSON list or separated by spaces; or a number.",
                   .choices = {"single_label_classification", "multi_label_classification", "regression"}});
   list.push_back({.section = "labels",
                   .key = "names",
@@ -20,15 +19,15 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
   list.push_back({.section = "labels",
                   .key = "until",
                   .target = &c.until,
-                  .meaning =
-                      "A label in the data ends before this text; with \":\", NUM:date is the label NUM. "
-                      "Empty: the whole label."});
-  list.push_back({.section = "labels",
-                  .key = "weights",
-                  .target = &c.weights,
-                  .meaning = "Weight of each label in the loss, in the order of the ids. Empty: 1 each.",
-                  .low = 0,
-                  .high = 1e6});
+                  .meaning = "Text at which a label in the data is cut off; with \":\", NUM:date becomes the "
+                             "label NUM. Default: the whole label is used."});
+  list.push_back(
+      {.section = "labels",
+       .key = "weights",
+       .target = &c.weights,
+       .meaning = "Weight of each label in the loss, in the order of the ids. Default: 1 for each.",
+       .low = 0,
+       .high = 1e6});
   list.push_back({.section = "labels",
                   .key = "balance",
                   .target = &c.balance,
@@ -38,18 +37,18 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
 }
 
 void add_masking(std::vector<Field>& list, MaskingConfig& c) {
-  list.push_back({.section = "masking",
-                  .key = "unit",
-                  .target = &c.unit,
-                  .meaning = "What is masked: single tokens, all tokens of a word, or runs of 1 to 10 words "
-                             "(SpanBERT).",
-                  .choices = {"token", "word", "span"}});
+  list.push_back(
+      {.section = "masking",
+       .key = "unit",
+       .target = &c.unit,
+       .meaning =
+           "Unit of masking: single tokens, all tokens of a word, or sequences of 1 to 10 words (SpanBERT).",
+       .choices = {"token", "word", "span"}});
   list.push_back({.section = "masking",
                   .key = "share",
                   .target = &c.share,
-                  .meaning =
-                      "Share of the tokens to predict. Of them 80 % become [MASK], 10 % a random token and "
-                      "10 % stay.",
+                  .meaning = "Share of the tokens to predict. Of them 80 % become [MASK], 10 % a random "
+                             "token and 10 % are unchanged.",
                   .low = 0.001,
                   .high = 0.9});
 }
@@ -87,12 +86,13 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
                   .meaning = "ranking: factor of the cosines, the inverse of the temperature.",
                   .low = 1e-3,
                   .high = 1e4});
-  list.push_back({.section = "embedding",
-                  .key = "margin",
-                  .target = &c.margin,
-                  .meaning = "triplet: how much farther the third text has to be.",
-                  .low = 0.0,
-                  .high = 1e4});
+  list.push_back(
+      {.section = "embedding",
+       .key = "margin",
+       .target = &c.margin,
+       .meaning = "triplet: minimum difference between the distances of the third and of the second text.",
+       .low = 0.0,
+       .high = 1e4});
   list.push_back({.section = "embedding",
                   .key = "distance",
                   .target = &c.distance,
@@ -101,13 +101,13 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
   list.push_back({.section = "embedding",
                   .key = "pooling",
                   .target = &c.pooling,
-                  .meaning = "How the states of a text's tokens become one vector: their mean, the first "
-                             "token's, or the maximum of each feature.",
+                  .meaning = "Pooling of the states of a text's tokens into one vector: their mean, the "
+                             "first token's state, or the maximum of each feature.",
                   .choices = {"mean", "cls", "max"}});
   list.push_back({.section = "embedding",
                   .key = "normalize",
                   .target = &c.normalize,
-                  .meaning = "The model's vectors have length 1."});
+                  .meaning = "Normalise the model's vectors to length 1."});
 }
 
 }  // namespace regard::train

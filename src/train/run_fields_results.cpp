@@ -77,7 +77,7 @@ void mark_tasks(std::vector<Field>& list) {
 void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   const auto count = [&list](auto&&... rest) { list.push_back(count_field("validation", rest...)); };
   count("every_steps", c.every_steps, "steps",
-        "Steps between validations; one more at the end. 0: only at the end.", 0);
+        "Number of steps between validations. The last step is always validated; with 0, only that step.", 0);
   list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "metrics",
@@ -92,7 +92,7 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
                   .choices = best_choices(),
                   .may_change = true});
   count("patience", c.patience, "validations",
-        "Stop after this many validations without improvement; 0: never.", 0);
+        "Stop after this many validations without improvement; 0 never stops.", 0);
   list.back().may_change = true;
   count("beam", c.beam, "hypotheses", "Beam width of the validation's translations.", 1);
   list.back().high = static_cast<double>(infer::kWidestBeam);
@@ -100,12 +100,12 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   list.push_back({.section = "validation",
                   .key = "length_penalty",
                   .target = &c.length_penalty,
-                  .meaning = "Exponent of the length by which scores are divided.",
+                  .meaning = "Scores are divided by the length raised to this exponent.",
                   .low = 0,
                   .high = 10,
                   .may_change = true});
   count("max_sentences", c.max_sentences, "pairs",
-        "Number of sentences to translate, from the first; 0: all.", 0);
+        "Number of sentences to translate, from the first; 0 translates all.", 0);
   list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "lower_case",
@@ -128,7 +128,7 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
                   .meaning = "Run folder, relative to the working directory.",
                   .may_change = true});
   count("checkpoint_every_steps", c.checkpoint_every_steps, "steps",
-        "Steps between checkpoints; 0: only at validations.", 0);
+        "Number of steps between checkpoints; 0 writes them only at validations.", 0);
   count("keep", c.keep, "checkpoints",
         "Number of latest checkpoints to keep. The best, and those that average_last needs, are also kept.",
         1);
@@ -146,17 +146,16 @@ void add_distributed(std::vector<Field>& list, DistributedConfig& c) {
                   .key = "timeout",
                   .target = &c.timeout,
                   .unit = "seconds",
-                  .meaning =
-                      "Several processes (mpirun): end the run if nothing arrives from another one for "
-                      "this long. More than the longest time of writing a checkpoint.",
+                  .meaning = "Several processes (mpirun): end the run if no message from another process "
+                             "arrives in this time. It must exceed the time of writing a checkpoint.",
                   .low = 1e-3,
                   .high = 1e9,
                   .may_change = true});
   list.push_back({.section = "distributed",
                   .key = "shard_optimizer",
                   .target = &c.shard_optimizer,
-                  .meaning = "Several processes: each holds the optimiser's state of its part of the weights "
-                             "only (ZeRO stage 1). The results are the same.",
+                  .meaning = "Several processes: each one holds only the optimiser's state of its part of "
+                             "the weights (ZeRO stage 1). The results are the same.",
                   .may_change = true});
 }
 

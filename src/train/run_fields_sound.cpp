@@ -19,7 +19,7 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         {.section = "sound", .key = key, .target = &value, .meaning = meaning, .low = 0.0, .high = 1.0});
   };
   count("seconds", c.seconds, "s",
-        "Length of the model's window; shorter sounds are followed by silence. wav2vec2: the longest sound.",
+        "Length of the model's window; shorter sounds are padded with silence. wav2vec2: the longest sound.",
         3600);
   count("bins", c.bins, "bins", "Bins of the mel scale of each frame of 10 ms.", 1024);
   count("patch_size", c.patch_size, "bins", "audio-spectrogram-transformer: frames and bins of a patch.",
@@ -28,9 +28,10 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         "audio-spectrogram-transformer: distance of the patches, which may overlap.", 512);
   count("channels", c.channels, "", "wav2vec2: channels of the seven convolutions over the samples.", 4096);
   count("vocabulary", c.vocabulary, "tokens",
-        "whisper: tokens of the texts, byte-level BPE, beside those of tasks and times.", 1e6);
+        "whisper: vocabulary size of the byte-level BPE for texts, without the tokens of tasks and times.",
+        1e6);
   share("mask_frames", c.mask_frames,
-        "SpecAugment: share of the frames of an example that are set to 0, drawn anew in each epoch.");
+        "SpecAugment: share of the frames of an example that are set to 0, drawn again in each epoch.");
   count("masked_frames", c.masked_frames, "frames", "Length of each masked span.", 10000);
   share("mask_bins", c.mask_bins, "SpecAugment: share of the bins that are set to 0.");
   count("masked_bins", c.masked_bins, "bins", "Number of adjacent bins of each masked span.", 1024);

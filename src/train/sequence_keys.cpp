@@ -57,13 +57,14 @@ void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys) {
     list.push_back({.section = "model", .key = key, .target = target, .meaning = meaning});
     return list.back();
   };
-  Field& size = add("embedding_size", &keys.embedding_size, "Size of the embedding; 0: hidden_size.");
+  Field& size = add("embedding_size", &keys.embedding_size, "Size of the embedding; 0 means hidden_size.");
   size.low = 0, size.high = 1 << 20;
   add("bidirectional", &keys.bidirectional,
       "Read texts (rnn-search: sources) in both directions, each with hidden_size / 2 features.");
   add("nonlinearity", &keys.nonlinearity, "Activation of the family rnn.").choices = {"tanh", "relu"};
-  Field& widths = add("filter_widths", &keys.filter_widths,
-                      "Widths of the family cnn's filters; hidden_size filters of each.");
+  Field& widths =
+      add("filter_widths", &keys.filter_widths,
+          "Widths of the filters of the family cnn. There are hidden_size filters of each width.");
   widths.unit = "tokens", widths.low = 1, widths.high = 256;
   add("pooling", &keys.pooling,
       "State that classifies a text: the last (of both directions), the mean or the maximum over its tokens; "
