@@ -94,7 +94,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     const infer::LoadedModel& loaded = model->loaded;
     infer::Request request = infer::request_of(*loaded.model, std::move(input));
     if (!options.interventions.empty())
-      throw usage_error("sessions share their passes and take no interventions")
+      throw usage_error("sessions do not support interventions, because they share passes")
           .found("'" + options.interventions[0] + "'")
           .remedy("Use Model::write() or Model::translate()");
     auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));

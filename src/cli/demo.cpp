@@ -273,7 +273,7 @@ void print_scores(const Scores& scores) {
   constexpr std::array kNames{std::pair{demo::PhraseKind::idiom, "idioms"},
                               std::pair{demo::PhraseKind::literal, "same words, literal meaning"},
                               std::pair{demo::PhraseKind::other, "other sentences"}};
-  print_result("Held-out sentences whose translation equals the phrasebook's:\n");
+  print_result("Held-out sentences translated exactly as in the phrasebook:\n");
   for (const auto& [kind, name] : kNames) print_result("  {:<32} {}\n", name, scores.kinds.at(kind).text());
   print_result("  {:<32} {}\n", "all", all.text());
   print_result("  {:<32} {}\n\n", "of these: the articles' examples", scores.articles.text());

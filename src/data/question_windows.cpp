@@ -36,7 +36,7 @@ std::vector<QuestionWindow> question_windows(const text::Tokenizer& tokenizer, s
     encoding = tokenizer.encode_pair(question, text, options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage && error.kind() != ErrorKind::invalid_input) throw;
-    throw Error(ErrorKind::invalid_input, "the question leaves too little room for the text")
+    throw Error(ErrorKind::invalid_input, "the question is too long for the window")
         .found(
             fmt::format("a question of {} tokens, windows of {}, stride {}", asked, size.length, size.stride))
         .remedy("Shorten the question, or choose longer windows or a smaller stride");

@@ -52,7 +52,7 @@ class WavSource : public SoundSource {
       : stream_(std::move(stream)), buffer_(std::move(first)) {
     skip(12);  // "RIFF", size, "WAVE"
     while (read_chunk_header() != "data") read_chunk();
-    if (encoding_.tag == 0) throw wrong("the data comes before its format (\"fmt \")");
+    if (encoding_.tag == 0) throw wrong("the chunk \"data\" precedes the chunk \"fmt \"");
     if (chunk_size_ == kUnknownSize || (chunk_size_ == 0 && has(1))) unknown_size_ = true;
   }
 

@@ -144,7 +144,7 @@ void Lora::add_biases_and_modules() {
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())
-        .remedy("`regard info` lists the model's weights; a tied weight has no module of its own");
+        .remedy("`regard info` lists the model's weights; a tied weight has no separate module");
   if (config_.bias == "none") return;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (const std::string module = module_of(names[i]);

@@ -35,7 +35,7 @@ kernels::AttentionSpec checked(const AttentionOptions& options) {
         .found(std::to_string(spec.heads) + " heads of " + std::to_string(spec.head_dim) + ", " +
                std::to_string(spec.kv_heads) + " key/value heads");
   if (!(spec.dropout >= 0.0f && spec.dropout < 1.0f))
-    throw usage_error("attention: the dropout must lie in [0, 1)").found(std::to_string(spec.dropout));
+    throw usage_error("attention: the dropout must be in [0, 1)").found(std::to_string(spec.dropout));
   if (options.bias != nullptr) require_contiguous("attention", "bias", options.bias);
   return spec;
 }

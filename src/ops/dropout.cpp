@@ -10,7 +10,7 @@ namespace {
 void check(Var x, const Ragged& shape, const DropoutOptions& options) {
   require_contiguous("dropout", "x", x);
   if (!(options.rate >= 0.0f && options.rate < 1.0f))
-    throw usage_error("dropout: the rate must lie in [0, 1)").found(std::to_string(options.rate));
+    throw usage_error("dropout: the rate must be in [0, 1)").found(std::to_string(options.rate));
   if (shape.tokens() != x->value.rows() ||
       static_cast<std::int64_t>(shape.positions.size()) != x->value.rows() ||
       static_cast<std::int64_t>(shape.sequence_index.size()) != x->value.rows())

@@ -20,7 +20,7 @@ Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options) {
   require_contiguous("norm", "x", x);
   require_vector("norm", "gain", gain, x->value.columns());
   require_vector("norm", "bias", bias, x->value.columns());
-  if (options.rms && bias != nullptr) throw shape_error("norm", "RMS norm takes no bias", {{"bias", bias}});
+  if (options.rms && bias != nullptr) throw shape_error("norm", "RMS norm has no bias", {{"bias", bias}});
   const bool wanted = tape.wanted({x, gain, bias});
   const std::int64_t rows = x->value.rows();
   Var out = tape.make(x->value.shape(), wanted);

@@ -163,7 +163,7 @@ void add_token_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .path = "/info",
                     .protocol = Protocol::embeddings,
-                    .summary = "What text-embeddings-inference reports",
+                    .summary = "Model information in the format of text-embeddings-inference",
                     .handle = answer_info,
                     .response = Json{{"type", "object"}}});
 }

@@ -118,7 +118,8 @@ void answer_inference(Call& call) {
     if (inputs.is_string()) call.body["inputs"] = Json::array({Json(inputs)});
     return answer_predict(call);
   }
-  if (!strings || pairs) throw HttpError(400, "expected a text or texts for this model", {}, "inputs");
+  if (!strings || pairs)
+    throw HttpError(400, "expected a text or a list of texts for this model", {}, "inputs");
   if (host->can(Ability::embed)) return answer_embed(call);
   if (host->can(Ability::translate)) return answer_translation(call, host);
   if (host->can(Ability::generate)) return answer_generation(call, host);

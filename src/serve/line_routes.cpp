@@ -74,7 +74,8 @@ Route line_route(const char* path, const char* summary, void (*handle)(Call&), J
 void add_line_routes(std::vector<Route>& routes) {
   using namespace schema;
   const Json results = array(Json::object(), 0, kMostTexts);
-  routes.push_back(line_route("/vectors", "Vectors of texts as the folder defines them, with their tokens",
+  routes.push_back(line_route("/vectors",
+                              "Return the vectors of texts, computed as the folder specifies, and the tokens",
                               answer_vectors,
                               object({{"inputs", array(text(), 0, kMostTexts)},
                                       {"truncate", boolean()},

@@ -66,7 +66,7 @@ void add_model_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .path = "/models",
                     .protocol = Protocol::regard,
-                    .summary = "What each model is and can do",
+                    .summary = "Properties and abilities of each model",
                     .handle = describe_models,
                     .response = object({{"models", array(model, 0, 1 << 20)}}, {"models"})});
   routes.push_back({.method = "GET",

@@ -57,7 +57,7 @@ Json interventions_schema() {
   using namespace schema;
   return described(
       array(any_of({text(kLongest), Json{{"type", "object"}, {"maxProperties", 16}}}), 0, kMostInterventions),
-      "Changes of values in every pass, as --intervene takes them, except those that read a file");
+      "Interventions in every pass, in the syntax of --intervene; those that read a file are refused");
 }
 
 RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {

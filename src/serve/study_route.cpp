@@ -83,7 +83,7 @@ void add_study_route(std::vector<Route>& routes) {
       {.method = "POST",
        .path = "/study",
        .protocol = Protocol::regard,
-       .summary = "What the parts of a model do, measured on a text: the views of `regard study`",
+       .summary = "Measure the effects of a model's parts on a text, with the views of `regard study`",
        .handle = answer_study,
        .request = object({{"view", one_of({"heads", "sets", "flip", "kinds", "induction", "lens", "direct",
                                            "patch", "path", "tokens", "rollout", "flow"})},

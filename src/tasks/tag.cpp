@@ -40,7 +40,7 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
         .found(std::to_string(window))
         .expected(fmt::format("at most {}", room));
   if (window <= added)
-    throw usage_error("the window has no room for words")
+    throw usage_error("the window is too small for the special tokens and a word")
         .found(std::to_string(window))
         .expected(fmt::format("more than the {} tokens that are added to every text", added));
   return window;

@@ -126,7 +126,7 @@ Encoding Tokenizer::finish(Encoding first, std::optional<Encoding> second,
     const std::size_t added =
         processor != nullptr && options.add_special ? processor->added(second.has_value()) : 0;
     if (added > how.max_length)
-      throw usage_error("truncation leaves no room for the special tokens")
+      throw usage_error("the truncation length is too small for the special tokens")
           .found(std::to_string(how.max_length));
     how.max_length -= added;
     truncate_pair(first, second ? &*second : nullptr, how);

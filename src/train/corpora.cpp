@@ -33,7 +33,7 @@ bool is_validation(const RunConfig& config, const std::string& file) {
 
 char delimiter(const std::string& text) {
   if (text.size() > 1)
-    throw usage_error("'data.delimiter' has to be one character")
+    throw usage_error("'data.delimiter' must be one character")
         .found("'" + text + "'")
         .expected("such as \";\"");
   return text.empty() ? '\0' : text[0];

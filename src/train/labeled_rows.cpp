@@ -144,9 +144,9 @@ void check_label_columns(const RunConfig& config) {
     const std::size_t columns = aligned ? files->size() : corpus_columns(config, files->front()).size();
     if (columns == 2 || columns == 3) continue;
     throw usage_error(aligned ? "line-aligned files do not fit the task"
-                              : "'data.columns' has to name the columns of the text and of the label")
+                              : "'data.columns' must name the columns of the text and of the label")
         .found(fmt::format("{} {}", columns, aligned ? "files" : "columns"))
-        .expected(aligned ? "the file of the texts, that of second texts if there are any, that of the labels"
+        .expected(aligned ? "one file of texts, optionally one of second texts, and one of labels"
                           : "such as columns = [\"sentence\", \"label\"], or for pairs [1, 2, 3]");
   }
 }

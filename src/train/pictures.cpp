@@ -19,7 +19,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 data::Image shaped_as(const data::Image& image, const PictureInput& input) {
   data::Image shaped = input.processor().shape(image);
   if (shaped.height == input.height() && shaped.width == input.width()) return shaped;
-  throw usage_error("preprocessor_config.json gives images of another size than the model reads")
+  throw usage_error("the image size in preprocessor_config.json differs from the model's")
       .found(fmt::format("{} × {}", shaped.width, shaped.height))
       .expected(fmt::format("{} × {}", input.width(), input.height()));
 }
@@ -71,8 +71,8 @@ void check_pictures(const RunConfig& config, const char* columns) {
     if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
     const std::size_t count = corpus_columns(config, files->front()).size();
     if (images.highest > 0 ? count <= 1 : count == 2) continue;
-    throw usage_error(images.highest > 0 ? "'data.columns' has to name the label's column alone"
-                                         : fmt::format("'data.columns' has to name two columns, {}", columns))
+    throw usage_error(images.highest > 0 ? "'data.columns' must name only the column of the label"
+                                         : fmt::format("'data.columns' must name two columns, {}", columns))
         .found(fmt::format("{} columns", count))
         .expected(images.highest > 0 ? "such as columns = [65]" : "such as columns = [1, 2]");
   }

@@ -130,7 +130,7 @@ void check_weights(const RunConfig& config) {
         .found(fmt::format("{} numbers", weights))
         .expected(std::to_string(corpora));
   if (std::none_of(config.data.weights.begin(), config.data.weights.end(), [](double w) { return w > 0.0; }))
-    throw usage_error("'data.weights' leaves nothing to train on").found("no number above 0");
+    throw usage_error("'data.weights' excludes all training data").found("no number above 0");
 }
 
 void check_sources(const RunConfig& config) {

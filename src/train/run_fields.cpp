@@ -119,14 +119,12 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .meaning = "Keep the most frequent characters that cover this fraction of the text.",
                   .low = 1e-6,
                   .high = 1.0});
-  list.push_back(
-      {.section = "tokenizer",
-       .key = "max_piece_length",
-       .target = &c.max_piece_length,
-       .unit = "characters",
-       .meaning =
-           "Maximum length of a token (byte-bpe: in bytes). 0 means 16 for unigram, otherwise no limit.",
-       .low = 0});
+  list.push_back({.section = "tokenizer",
+                  .key = "max_piece_length",
+                  .target = &c.max_piece_length,
+                  .unit = "characters",
+                  .meaning = "Maximum length of a token (byte-bpe: bytes). 0: 16 for unigram, else no limit.",
+                  .low = 0});
   std::vector<std::string> rules = text::word_rule_names();
   rules.insert(rules.begin(), "auto");
   list.push_back(

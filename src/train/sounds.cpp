@@ -112,7 +112,7 @@ void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec)
                               : processor_.kind == Kind::ast   ? processor_.frames
                                                                : 0;  // any number
   if (frames == spec.shape[0] && processor_.bins == spec.shape[1]) return;
-  throw usage_error("preprocessor_config.json gives features of another size than the model reads")
+  throw usage_error("the feature size in preprocessor_config.json differs from the model's")
       .found(fmt::format("{} frames of {} bins", frames, processor_.bins))
       .expected(fmt::format("{} frames of {} bins", spec.shape[0], spec.shape[1]));
 }

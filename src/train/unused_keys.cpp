@@ -72,7 +72,7 @@ const std::vector<Rule>& encoder_rules() {
        "'labels.problem_type' is not \"single_label_classification\""},
       {{"labels.balance"},
        [](const RunConfig& c) { return !c.labels.weights.empty(); },
-       "'labels.weights' gives the weights"},
+       "'labels.weights' sets the weights"},
       {{"labels.names", "labels.until"},
        [](const RunConfig& c) { return c.labels.problem_type == "regression"; },
        "'labels.problem_type' is \"regression\""},

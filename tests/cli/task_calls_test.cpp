@@ -115,7 +115,7 @@ const std::vector<TaskCall> kTaskCalls = {
     {"AnswerLongQuestion",
      {"answer", "bert-qa-stride"},
      3,
-     {"standard input:1", "too little room"},
+     {"standard input:1", "the question is too long"},
      long_text() + "\tGreen.\n"},
     {"AnswerStride", {"answer", "bert-qa-stride", "--stride", "40"}, 2, {"stride", "less than 40"}},
     {"AnswerWindow", {"answer", "bert-qa-stride", "--max-tokens", "41"}, 2, {"at most 40"}},

@@ -97,7 +97,7 @@ TEST_F(Sound, DamagedFilesAreErrors) {
   expect(WavFile{.bits = 12}.text(), "12 bits");
   expect(WavFile{.tag = 85}.text(), "format 85");
   expect(WavFile{.tag = 3, .bits = 32, .data = little(0x7F800000, 4)}.text(), "not finite");
-  expect(std::string("RIFF\1\0\0\0WAVEdata\4\0\0\0abcd", 24), "comes before its format");
+  expect(std::string("RIFF\1\0\0\0WAVEdata\4\0\0\0abcd", 24), "precedes the chunk");
   EXPECT_REGARD_ERROR(data::read_sound(folder_ / "none", 16000, 1.0), ErrorKind::io, "none");
 }
 

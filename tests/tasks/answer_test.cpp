@@ -99,7 +99,7 @@ TEST(Answer, WhatCannotBeAnsweredIsRefused) {
   std::string long_question;
   for (int i = 0; i < 30; ++i) long_question += "river ";
   EXPECT_REGARD_ERROR(answerer.read(long_question, long_question), ErrorKind::invalid_input,
-                      "too little room");
+                      "the question is too long");
 }
 
 }  // namespace

@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{"one\thigh\ntwo\t\n", {}, "bad.tsv:2"}, WrongRows{"one\thigh\ntwo\n", {}, "bad.tsv:2"},
         WrongRows{"one\thigh\n\tlow\n", {"data.empty_lines=refuse"}, "the text is empty"},
         WrongRows{"one\thigh\nt\xffo\tlow\n", {}, "bad.tsv:2"},
-        WrongRows{"one\thigh\n", {"data.columns=[1]"}, "'data.columns' has to name"},
+        WrongRows{"one\thigh\n", {"data.columns=[1]"}, "'data.columns' must name"},
         WrongRows{"one\thigh\n", {"data.columns=[1, 9]"}, "train.tsv"},
         WrongRows{"one\thigh\n", {"labels.problem_type=regression", "validation.metrics=loss"}, "number"},
         WrongRows{"one\thigh\n", {"labels.problem_type=regression"}, "'validation.metrics' names 'accuracy'"},

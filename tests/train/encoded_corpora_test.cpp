@@ -106,7 +106,7 @@ TEST_F(EncodedCorporaTest, SeveralCorporaHaveTheirOwnEndsAndTheValidationItsOwnF
   config.data.weights = {1.0};
   EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "'data.weights' needs one number for each file");
   config.data.weights = {0.0, 0.0};
-  EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "leaves nothing to train on");
+  EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "excludes all training data");
 }
 
 TEST_F(EncodedCorporaTest, RecordsInBothPartsAreReported) {

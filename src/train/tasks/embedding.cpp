@@ -135,7 +135,8 @@ void EmbeddingTask::check() const {
     throw usage_error(table ? "'data.columns' does not fit 'embedding.loss'"
                             : "the files do not fit 'embedding.loss'")
         .found(fmt::format("{} {} for \"{}\"", columns, table ? "columns" : "files", config_.embedding.loss))
-        .expected(kind_ == LossKind::ranking ? "a text, the text it belongs to and, if given, one it does not"
+        .expected(kind_ == LossKind::ranking
+                      ? "a text, a text of equal meaning and, optionally, one of different meaning"
                   : kind_ == LossKind::cosine ? "two texts and a number"
                                               : "a text, a near text and a far text");
   }
@@ -232,7 +233,7 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (train_.rows() == 0) throw nothing_left(config_, "train");
   if (valid_.rows() == 0) throw nothing_left(config_, "validate");
   if (train_.texts.size() != valid_.texts.size())
-    throw usage_error("the rows of 'data.valid' have another number of texts than those of 'data.train'")
+    throw usage_error("the rows of 'data.valid' and 'data.train' differ in their number of texts")
         .found(std::to_string(valid_.texts.size()))
         .expected(std::to_string(train_.texts.size()));
 }

@@ -155,10 +155,9 @@ void QuestionAnswering::encode(Part& part, ThreadPool& pool) const {
 }
 
 void QuestionAnswering::note(const char* what, const Part& part) {
-  notes_.push_back(
-      fmt::format("{}: {} questions, {} windows of which {} without an answer, {} tokens; read {}", what,
-                  part.questions.size(), part.examples.size(), part.without_answer,
-                  part.examples.ids.tokens(), part.report.text()));
+  notes_.push_back(fmt::format("{}: {} questions, {} windows ({} without an answer), {} tokens; read {}",
+                               what, part.questions.size(), part.examples.size(), part.without_answer,
+                               part.examples.ids.tokens(), part.report.text()));
   fingerprint_ =
       (fingerprint_ * 3 + part.examples.ids.fingerprint()) * 3 + xxh3(std::as_bytes(std::span(part.labels)));
 }
