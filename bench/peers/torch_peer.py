@@ -2,6 +2,7 @@
 
     python torch_peer.py attention '{"batch": 8, "heads": 8, "seq": 128, "dim": 64, "causal": false}'
     python torch_peer.py gemm '{"m": 512, "n": 512, "k": 512, "ta": false, "tb": true}'
+    python torch_peer.py recurrent '{"cell": "lstm", "batch": 32, "length": 256, "hidden": 128}'
     python torch_peer.py serve     # then ["gemm", {...}] line by line on standard input
     python torch_peer.py train-lm '{"layers": 4, "hidden": 128, ...}'
     python torch_peer.py train-translator '{...}'
@@ -65,6 +66,24 @@ def gemm(o):
     a, b = (a.t() if o.get("ta") else a), (b.t() if o.get("tb") else b)
     c = torch.empty(o["m"], o["n"])
     return {"ms": median_ms(lambda: torch.mm(a, b, out=c))}
+
+
+def recurrent(o):
+    """One layer, forward alone and forward with backward to the input and all weights, from a gradient of ones."""
+    size = o["hidden"]
+    layer = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[o["cell"]](o.get("input") or size, size)
+    x = torch.randn(o["length"], o["batch"], o.get("input") or size)  # steps first: PyTorch's default and fastest
+    ones = torch.ones(o["length"], o["batch"], size)
+    with torch.no_grad():
+        fwd = median_ms(lambda: layer(x))
+    x.requires_grad_()
+
+    def both():
+        x.grad = None
+        layer.zero_grad(set_to_none=True)
+        layer(x)[0].backward(ones)
+
+    return {"fwd_ms": fwd, "fwdbwd_ms": median_ms(both)}
 
 
 class Block(nn.Module):
@@ -189,7 +208,7 @@ def first_translation(o):
 
 
 if __name__ == "__main__":
-    work = {"attention": attention, "gemm": gemm, "train-lm": train_lm, "train-translator": train_translator,
+    work = {"attention": attention, "gemm": gemm, "recurrent": recurrent, "train-lm": train_lm, "train-translator": train_translator,
             "decode": decode, "first-translation": first_translation}
     if sys.argv[1] == "serve":
         for line in sys.stdin:

@@ -49,6 +49,7 @@ void add_bench(CLI::App& app, Globals& globals) {
   add_bench_peak(*verb, globals);
   add_bench_gemm(*verb, globals);
   add_bench_attention(*verb, globals);
+  add_bench_recurrent(*verb, globals);
   add_bench_train(*verb, globals);
   add_bench_decode(*verb, globals);
   add_bench_embed(*verb, globals);

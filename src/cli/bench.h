@@ -24,6 +24,7 @@ void print_line(const Json& line);
 void add_bench_peak(CLI::App& bench, Globals& globals);
 void add_bench_gemm(CLI::App& bench, Globals& globals);
 void add_bench_attention(CLI::App& bench, Globals& globals);
+void add_bench_recurrent(CLI::App& bench, Globals& globals);
 void add_bench_train(CLI::App& bench, Globals& globals);
 void add_bench_decode(CLI::App& bench, Globals& globals);
 void add_bench_embed(CLI::App& bench, Globals& globals);

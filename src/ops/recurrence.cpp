@@ -175,7 +175,7 @@ float* states_before(Tape& tape, const RecurrenceNode& node, const float* after,
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();
   float* const before = tape.take(std::ssize(steps.token) * hidden);
-  for (std::int64_t t = 0; t < steps.count(); ++t)
+  tape.pool().parallel_for(steps.count(), [&](std::int64_t t, int) {
     for (std::int64_t row = 0; row < steps.rows(t); ++row) {
       float* to = before + steps.tokens_of(t)[row] * hidden;
       if (t > 0)
@@ -186,6 +186,7 @@ float* states_before(Tape& tape, const RecurrenceNode& node, const float* after,
         std::copy_n(node.initial->value.row(steps.sequence[static_cast<std::size_t>(row)]) + column, hidden,
                     to);
     }
+  });
   return before;
 }
 

@@ -48,6 +48,18 @@ TEST(Bench, AttentionReportsForwardAndBoth) {
                   {"fwd_ms", "fwd_best_ms", "fwd_gflops", "fwdbwd_ms", "fwdbwd_best_ms", "fwdbwd_gflops"});
 }
 
+TEST(Bench, RecurrentReportsForwardAndBoth) {
+  for (const char* cell : {"rnn", "lstm", "gru"}) {
+    const Json line = line_of({"bench", "recurrent", "--cell", cell, "--batch", "2", "--length", "5",
+                               "--hidden", "8", "--input", "4", "-t", "1"});
+    EXPECT_EQ(line["bench"], "recurrent");
+    EXPECT_EQ(line["cell"], cell);
+    EXPECT_EQ(line["input"], 4);
+    expect_positive(line, {"fwd_ms", "fwd_best_ms", "fwdbwd_ms", "fwdbwd_best_ms", "fwdbwd_gflops"});
+    EXPECT_LT(line["fwd_best_ms"].get<double>(), line["fwdbwd_ms"].get<double>());
+  }
+}
+
 TEST(Bench, EmbedReportsSentencesAndTokens) {
   const TemporaryFolder folder;
   write_file(folder.path(), "lines", "Green.\n\nWater on new day?\nMaria sings.\n");
