@@ -82,15 +82,17 @@ folder = "runs/phrasebook"         # relative to the working directory
 // Write the phrasebook to an existing folder: the pairs for training and the held-out ones.
 void write_phrasebook(const std::filesystem::path& folder) {
   for (const bool held_out : {false, true}) {
-    std::string english, hindi;
+    std::string english, hindi, links;
     for (const demo::Phrase& phrase : demo::phrasebook()) {
       if (phrase.held_out != held_out) continue;
       english += phrase.english + "\n";
       hindi += phrase.hindi + "\n";
+      links += demo::links_text(phrase) + "\n";
     }
     const std::string name = held_out ? "held-out" : "train";
     write_file_atomically(folder / (name + ".en"), english);
     write_file_atomically(folder / (name + ".hi"), hindi);
+    write_file_atomically(folder / (name + ".align"), links);
   }
 }
 
@@ -101,7 +103,8 @@ void export_phrasebook(const DemoOptions& options, const Globals& globals) {
   folder.commit();
   if (globals.quiet) return;
   print_message(
-      "wrote {0}: train.en, train.hi, held-out.en, held-out.hi, run.toml\nnext: regard train {0}/run.toml\n",
+      "wrote {0}: train.en, train.hi, train.align, held-out.en, held-out.hi, held-out.align, run.toml\n"
+      "next: regard train {0}/run.toml\n",
       options.exported);
 }
 

@@ -63,6 +63,7 @@ void hold_out(std::vector<Phrase>& book) {
 
 std::vector<Phrase> write() {
   Book book;
+  add_vocabulary(book.lexicon());
   write_fixed_phrases(book);
   write_actions(book);
   write_descriptions(book);
@@ -118,10 +119,15 @@ void Book::add(std::span<const Fixed> table, PhraseKind kind) {
   for (const Fixed& pair : table) put(pair.english, pair.hindi, kind);
 }
 
+std::vector<Phrase> Book::take() {
+  for (Phrase& phrase : phrases_) phrase.links = lexicon_.align(phrase.english, phrase.hindi);
+  return std::move(phrases_);
+}
+
 void Book::put(std::string english, std::string hindi, PhraseKind kind) {
   const auto [found, is_new] = index_.try_emplace(english, phrases_.size());
   if (is_new) {
-    phrases_.push_back({std::move(english), std::move(hindi), kind});
+    phrases_.push_back({std::move(english), std::move(hindi), kind, false, false, {}});
   } else if (phrases_[found->second].hindi != hindi) {
     throw Error(ErrorKind::internal, "the phrasebook translates '" + english + "' in two ways")
         .found(hindi)
@@ -141,6 +147,14 @@ const char* name_of(PhraseKind kind) noexcept {
       break;
   }
   return "other";
+}
+
+std::string links_text(const Phrase& phrase) {
+  std::string out;
+  for (const WordLink& link : phrase.links)
+    out += (out.empty() ? "" : " ") + std::to_string(link.english) + (link.sure ? "-" : "p") +
+           std::to_string(link.hindi);
+  return out;
 }
 
 const std::vector<Phrase>& phrasebook() {

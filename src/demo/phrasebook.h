@@ -3,6 +3,8 @@
 // sentences that use the same words literally, so that the translation depends on the whole sentence.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,13 +19,27 @@ enum class PhraseKind : std::uint8_t {
 
 const char* name_of(PhraseKind kind) noexcept;  // "idiom"
 
+// An English word and a Hindi word that translate each other, by their indices in the sentences split at
+// spaces. Sure: these two words alone. Possible: words of two phrases that translate each other only as a
+// whole (idioms), and function words without a counterpart (Och and Ney 2003).
+struct WordLink {
+  std::size_t english = 0, hindi = 0;
+  bool sure = true;
+
+  auto operator<=>(const WordLink&) const = default;
+};
+
 struct Phrase {
   std::string english;
   std::string hindi;  // Devanagari, NFC
   PhraseKind kind = PhraseKind::other;
-  bool held_out = false;  // excluded from training
-  bool article = false;   // an example sentence of texts about attention; always held out
+  bool held_out = false;        // excluded from training
+  bool article = false;         // an example sentence of texts about attention; always held out
+  std::vector<WordLink> links;  // sorted; of the words that the templates' tables translate
 };
+
+// Pharaoh format: "0-1 2p0"; "-" for sure links, "p" for possible ones.
+std::string links_text(const Phrase& phrase);
 
 // All pairs, always in the same order. No English sentence occurs twice. The example sentences of texts about
 // attention (phrasebook/articles.h) are held out, and with them every sentence that uses their idiom with the

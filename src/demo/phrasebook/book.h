@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "demo/phrasebook.h"
+#include "demo/phrasebook/lexicon.h"
 
 namespace regard::demo::phrases {
 
@@ -26,12 +27,17 @@ class Book {
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void add(std::span<const Fixed> table, PhraseKind kind = PhraseKind::other);
 
-  std::vector<Phrase> take() { return std::move(phrases_); }
+  // The words that the templates fill in, with their translations: alignments of all pairs follow from it.
+  Lexicon& lexicon() { return lexicon_; }
+
+  // The pairs with their alignments.
+  std::vector<Phrase> take();
 
  private:
   void put(std::string english, std::string hindi, PhraseKind kind);
   std::vector<Phrase> phrases_;
   std::unordered_map<std::string, std::size_t> index_;
+  Lexicon lexicon_;
 };
 
 // Return true if a template includes this text: true for about `per_mille` of 1000 texts, by a hash of the
@@ -43,7 +49,10 @@ std::size_t pick(std::string_view text, std::size_t count);
 // Words separated by spaces, without punctuation, ASCII letters in lower case.
 std::vector<std::string> words_of(std::string_view sentence);
 
-// The chapters of the book, one file each.
+// Add the words of words.h and the function words to the lexicon.
+void add_vocabulary(Lexicon& lexicon);
+
+// The chapters of the book, one file each. A chapter adds the words of its own tables to the lexicon.
 void write_fixed_phrases(Book& book);  // greetings, travel, school, market, family, weather
 void write_actions(Book& book);        // somebody does something, in all tenses
 void write_descriptions(Book& book);   // adjectives and comparisons

@@ -24,6 +24,13 @@ constexpr std::array kCountries{
 
 void write_countries(Book& book) {
   for (const Country& country : kCountries) {
+    book.lexicon().add(country.english, country.hindi);
+    book.lexicon().add(country.capital, country.hindi_capital);
+  }
+  for (const Fixed& one : {Fixed{"capital", "राजधानी"}, Fixed{"country", "देश"}, Fixed{"how far", "कितनी दूर"},
+                           Fixed{"from", "से"}})
+    book.lexicon().add(one.english, one.hindi);
+  for (const Country& country : kCountries) {
     const std::string of = words({country.hindi, "की राजधानी"});
     const std::string capital = words({"the capital of", country.english});
     book.ask("what is " + capital, of + " क्या है");

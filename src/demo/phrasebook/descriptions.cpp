@@ -166,6 +166,9 @@ void animals_do(Book& book) {
 }  // namespace
 
 void write_descriptions(Book& book) {
+  for (const Comparison& more : kComparisons) book.lexicon().add_adjective(more.english, more.hindi);
+  book.lexicon().add("biggest", "सबसे बड़ा"), book.lexicon().add("biggest", "सबसे बड़ी");
+  book.lexicon().add_adjective("bigger", "बड़ा");
   describe(book, goods(), adjectives_of_goods());
   describe(book, places(), adjectives_of_places());
   describe(book, nature(), adjectives_of_nature());

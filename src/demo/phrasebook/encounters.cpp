@@ -133,6 +133,12 @@ void write_company(Book& book, const Subject& who, const Subject& whom) {
 }  // namespace
 
 void write_encounters(Book& book) {
+  for (const Deed& deed : kDeeds)
+    book.lexicon().add_action(
+        {deed.base, deed.third, deed.past, deed.continuous, "", "", deed.stem, deed.object, deed.noun});
+  for (const Gift& gift : kGifts) book.lexicon().add(gift.english, gift.hindi);
+  book.lexicon().add_action({"give", "gives", "gave", "giving", "", "", "दे", Object::masculine});
+  book.lexicon().add_action({"make", "makes", "made", "making", "tea", "चाय", "बना", Object::feminine});
   write_beating(book);
   for (const Subject& who : everyone()) {
     const bool pronoun = &who < &people().front();

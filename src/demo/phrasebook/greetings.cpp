@@ -73,6 +73,11 @@ constexpr std::array kTalk{
 }  // namespace
 
 void write_greetings(Book& book) {
+  for (const Name& name : kNames) book.lexicon().add(name.english, name.hindi);
+  for (const Greeting& greeting : kGreetings) book.lexicon().add(greeting.english, greeting.hindi);
+  for (const Fixed& one : {Fixed{"name", "नाम"}, Fixed{"friend", "दोस्त"}, Fixed{"how", "कैसे"},
+                           Fixed{"how", "कैसा"}, Fixed{"how", "कैसी"}, Fixed{"fine", "ठीक"}})
+    book.lexicon().add(one.english, one.hindi);
   for (const Name& name : kNames) write_name(book, name);
   book.add(kTalk);
 }

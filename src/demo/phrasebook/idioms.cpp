@@ -224,9 +224,70 @@ void write_legs(Book& book) {
   }
 }
 
+// Idioms translate as a whole; of literal uses the words do.
+void add_saying_words(Lexicon& lexicon) {
+  for (const Saying& saying : kSayings) {
+    Action what = saying.action;
+    const std::string stem = words({what.stem, saying.light});
+    if (saying.kind == kLiteral) what.english_rest = what.hindi_rest = "";
+    lexicon.add_action(what);
+    if (*saying.light == 0) continue;
+    what.stem = stem.c_str();
+    lexicon.add_action(what);
+  }
+  for (const Fixed& one : {Fixed{"beans", "फलियाँ"},
+                           Fixed{"floor", "फ़र्श"},
+                           Fixed{"books", "किताबें"},
+                           Fixed{"ball", "गेंद"},
+                           Fixed{"stone", "पत्थर"},
+                           Fixed{"birds", "चिड़ियाँ"},
+                           Fixed{"blind", "अंधे"},
+                           Fixed{"man", "आदमी"},
+                           Fixed{"fire", "आग"},
+                           Fixed{"wood", "लकड़ी"},
+                           Fixed{"castles", "किले"},
+                           Fixed{"sand", "रेत"},
+                           Fixed{"around", "चारों ओर"},
+                           Fixed{"bush", "झाड़ी"},
+                           Fixed{"milk", "दूध"},
+                           Fixed{"piece", "टुकड़ा"},
+                           Fixed{"cake", "केक"},
+                           Fixed{"bread", "रोटी"},
+                           Fixed{"moon", "चाँद"},
+                           Fixed{"blue", "नीला"},
+                           Fixed{"clothes", "कपड़े"},
+                           Fixed{"hot", "गरम"},
+                           Fixed{"water", "पानी"},
+                           Fixed{"leg", "टाँग"},
+                           Fixed{"Greek", "यूनानी भाषा"},
+                           Fixed{"weather", "मौसम"},
+                           Fixed{"talked", "बात"},
+                           Fixed{"about", "बारे"},
+                           Fixed{"umbrella", "छाते"},
+                           Fixed{"dog", "कुत्ते"},
+                           Fixed{"bit", "काटा"},
+                           Fixed{"broke", "टूट गई"},
+                           Fixed{"under the weather", "तबीयत ठीक नहीं"},
+                           Fixed{"in hot water", "मुसीबत में"},
+                           Fixed{"hitting the books", "पढ़ाई में जुटा हुआ"},
+                           Fixed{"hitting the books", "पढ़ाई में जुटी हुई"},
+                           Fixed{"hitting the books", "पढ़ाई में जुटे हुए"},
+                           Fixed{"hit the books", "पढ़ाई में जुटना"},
+                           Fixed{"over the moon", "खुशी से फूला नहीं समा"},
+                           Fixed{"over the moon", "खुशी से फूली नहीं समा"},
+                           Fixed{"over the moon", "खुशी से फूले नहीं समा"},
+                           Fixed{"once in a blue moon", "कभी-कभार ही"},
+                           Fixed{"break a leg", "शुभकामनाएँ"},
+                           Fixed{"break a leg", "शुभकामनाएँ दीं"},
+                           Fixed{"want", "चाहिए"},
+                           Fixed{"wants", "चाहिए"}})
+    lexicon.add(one.english, one.hindi);
+}
+
 }  // namespace
 
 void write_idioms(Book& book) {
+  add_saying_words(book.lexicon());
   write_sayings(book);
   write_states(book);
   write_blue_moons(book);

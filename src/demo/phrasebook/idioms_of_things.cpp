@@ -291,9 +291,54 @@ void write_plain_matters(Book& book) {
   book.add(kLiterally, kLiteral);
 }
 
+void add_matter_words(Lexicon& lexicon) {
+  for (const Matter& task : kTasks) lexicon.add(task.english, task.hindi);
+  for (const Fixed& one : {Fixed{"piece of cake", "एक सरल काम"},
+                           Fixed{"cost an arm and a leg", "दाम आसमान छू"},
+                           Fixed{"costs an arm and a leg", "दाम आसमान छू"},
+                           Fixed{"cost an arm and a leg", "दाम आसमान छुएगा"},
+                           Fixed{"raining cats and dogs", "मूसलाधार बारिश"},
+                           Fixed{"rain cats and dogs", "मूसलाधार बारिश"},
+                           Fixed{"rained cats and dogs", "मूसलाधार बारिश"},
+                           Fixed{"raining", "बारिश"},
+                           Fixed{"rain", "बारिश"},
+                           Fixed{"rained", "बारिश"},
+                           Fixed{"cats", "बिल्लियाँ"},
+                           Fixed{"dogs", "कुत्ते"},
+                           Fixed{"drop in the ocean", "ऊँट के मुँह में जीरा"},
+                           Fixed{"help", "मदद"},
+                           Fixed{"salary", "वेतन"},
+                           Fixed{"gift", "उपहार"},
+                           Fixed{"work", "काम"},
+                           Fixed{"food", "खाना"},
+                           Fixed{"drop", "बूँद"},
+                           Fixed{"fell", "गिरी"},
+                           Fixed{"ocean", "समुद्र"},
+                           Fixed{"eye", "आँख"},
+                           Fixed{"hurts", "दर्द"},
+                           Fixed{"hand", "हाथ"},
+                           Fixed{"poem", "कविता"},
+                           Fixed{"moon", "चाँद"},
+                           Fixed{"over", "ऊपर"},
+                           Fixed{"dust", "धूल"},
+                           Fixed{"outside", "बाहर"},
+                           Fixed{"here", "यहाँ"},
+                           Fixed{"there", "वहाँ"},
+                           Fixed{"all Greek", "काला अक्षर भैंस बराबर"},
+                           Fixed{"arm", "बाँह"},
+                           Fixed{"hurt", "चोट"}})
+    lexicon.add(one.english, one.hindi);
+  lexicon.add_adjective("easy", "आसान"), lexicon.add_adjective("difficult", "कठिन");
+  lexicon.add_adjective("hard", "कठिन"), lexicon.add_adjective("deep", "गहरा");
+  for (const Subject& owner : everyone())
+    lexicon.add(words({"the apple of", owner.english_owner, "eye"}),
+                words({possessive(owner.owner, kFeminine), "आँखों का तारा"}));
+}
+
 }  // namespace
 
 void write_things_idioms(Book& book) {
+  add_matter_words(book.lexicon());
   write_cakes(book);
   write_prices(book);
   write_rain(book);

@@ -104,6 +104,12 @@ void write_changes(Book& book) {
 }  // namespace
 
 void write_leaps(Book& book) {
+  for (const Adjective& how : {Adjective{"quick", "फुर्तीला"}, Adjective{"brown", "भूरा"},
+                               Adjective{"lazy", "आलसी"}, Adjective{"big", "बड़ा"}, Adjective{"small", "छोटा"},
+                               Adjective{"white", "सफ़ेद"}, Adjective{"black", "काला"}})
+    book.lexicon().add_adjective(how.english, how.hindi);
+  book.lexicon().add("over", "के ऊपर से");
+  book.lexicon().add_action({"jump", "jumps", "jumped", "jumping", "", "", "कूद"});
   for (const Noun& animal : animals())
     if (std::string_view(animal.english) != animal.english_plural &&
         animal.english != std::string_view("bird"))

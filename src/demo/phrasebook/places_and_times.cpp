@@ -182,9 +182,32 @@ void write_banks(Book& book) {
   }
 }
 
+void add_place_words(Lexicon& lexicon) {
+  for (const auto& [english, hindi] :
+       {Spot{"closed", "बंद"},   Spot{"o'clock", "बजे"},       Spot{"o'clock", "बजा"},
+        Spot{"bus", "बस"},      Spot{"rupees", "रुपये"},       Spot{"students", "छात्र"},
+        Spot{"class", "कक्षा"},  Spot{"years old", "साल का"}, Spot{"years old", "साल की"},
+        Spot{"after", "के बाद"}, Spot{"money", "पैसे"},         Spot{"money", "पैसों"},
+        Spot{"bank", "बैंक"},     Spot{"bank", "किनारे"},       Spot{"bank", "किनारा"},
+        Spot{"open", "खुला"},    Spot{"long", "लंबा"},         Spot{"Delhi", "दिल्ली"},
+        Spot{"put", "जमा किए"}, Spot{"home", "घर"},          Spot{"school", "स्कूल"},
+        Spot{"doing", "कर"},    Spot{"come", "आइए"}})
+    lexicon.add(english, hindi);
+  lexicon.add_action({"live", "lives", "lived", "living", "", "", "रह"});
+  lexicon.add_action({"sit", "sits", "sat", "sitting", "", "", "बैठ"});
+  lexicon.add_action({"come", "comes", "came", "coming", "", "", "आ"});
+  lexicon.add_action({"grow", "grows", "grew", "growing", "", "", "बढ़"});
+  lexicon.add_action({"flow", "flows", "flowed", "flowing", "", "", "बह"});
+}
+
 }  // namespace
 
 void write_places_and_times(Book& book) {
+  for (const auto spots :
+       {std::span<const Spot>(kSpotsOfThings), std::span<const Spot>(kSpotsOfPeople),
+        std::span<const Spot>(kHomes), std::span<const Spot>(kDays), std::span<const Spot>(kNumbers)})
+    for (const Spot& spot : spots) book.lexicon().add_spot(spot.english, spot.hindi);
+  add_place_words(book.lexicon());
   write_things_in_places(book);
   write_people_in_places(book);
   write_days(book);

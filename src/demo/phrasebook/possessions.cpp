@@ -173,9 +173,28 @@ void write_market(Book& book, const Noun& noun) {
   }
 }
 
+void add_possession_words(Lexicon& lexicon) {
+  for (const auto wishes : {std::span<const Wish>(kLiked), std::span<const Wish>(kNeeded)})
+    for (const Wish& wish : wishes) lexicon.add(wish.english, wish.hindi);
+  for (const State& state : kStates) lexicon.add(state.english, state.hindi);
+  for (std::size_t i = 0; i < kNumbers.size(); ++i) lexicon.add(kNumbers[i], kHindiNumbers[i]);
+  for (const char* has : {"have", "has", "had"}) lexicon.also(has, "पास");
+  for (const char* like : {"like", "likes"}) lexicon.add(like, "पसंद");
+  for (const char* need : {"need", "needs"}) lexicon.add(need, "चाहिए");
+  for (const char* know : {"know", "knows"}) lexicon.add(know, "आती");
+  for (const Fixed& one :
+       {Fixed{"fever", "बुखार"}, Fixed{"headache", "सिर में दर्द"}, Fixed{"angry", "गुस्सा"}, Fixed{"got", "आया"},
+        Fixed{"English", "अंग्रेज़ी"}, Fixed{"Hindi", "हिंदी"}, Fixed{"brothers", "भाई"}, Fixed{"brother", "भाई"},
+        Fixed{"sister", "बहन"}, Fixed{"sisters", "बहनें"}, Fixed{"give", "दीजिए"}, Fixed{"buy", "खरीदना"},
+        Fixed{"me", "मुझे"}, Fixed{"how much", "कितने"}, Fixed{"how many", "कितने"}, Fixed{"how many", "कितनी"},
+        Fixed{"whose", "किसका"}, Fixed{"whose", "किसकी"}})
+    lexicon.add(one.english, one.hindi);
+}
+
 }  // namespace
 
 void write_possessions(Book& book) {
+  add_possession_words(book.lexicon());
   for (const Noun& noun : goods()) {
     for (const Subject& who : everyone()) {
       write_having(book, who, noun);

@@ -148,6 +148,10 @@ void write_pairs(Book& book) {
 }  // namespace
 
 void write_actions(Book& book) {
+  for (const Action& what : actions()) book.lexicon().add_action(what);
+  for (const auto& times : {kPast, kFuture})
+    for (const When& when : times) book.lexicon().add(when.english, when.hindi);
+  book.lexicon().add("every day", "हर दिन");
   for (const Action& what : actions()) {
     for (const Subject& who : everyone()) {
       const Clause clause{who, what};
