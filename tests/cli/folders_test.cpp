@@ -76,10 +76,11 @@ TEST(Demo, ExportsItsPhrasebookAndARunFile) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program({"demo", "--export", "book", "-q"}, folder.path()).exit_code, 0);
   const auto files = files_in(folder / "book");
-  ASSERT_EQ(files.size(), 5u);
+  ASSERT_EQ(files.size(), 7u);
   for (const std::string part : {"train", "held-out"})
-    EXPECT_EQ(testing::lines_of(files.at(part + ".en")).size(),
-              testing::lines_of(files.at(part + ".hi")).size());
+    for (const char* other : {".hi", ".align"})
+      EXPECT_EQ(testing::lines_of(files.at(part + ".en")).size(),
+                testing::lines_of(files.at(part + other)).size());
   EXPECT_GT(testing::lines_of(files.at("train.en")).size(), 4000u);
   const ProgramResult trained =
       run_program({"train", "book/run.toml", "--set", "training.max_steps=2", "--set",
