@@ -28,7 +28,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-SEED = 11  # of regard's draws
+SEED = 11  # seed of regard's draws
 
 
 # regard's uniform numbers -----------------------------------------------------------------------------------

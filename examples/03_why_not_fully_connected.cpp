@@ -10,7 +10,7 @@ int main() {
   using regard::Tensor;
   constexpr std::int64_t kWords = 9, kSize = 2000, kKernel = 3;
 
-  // A fully connected layer reads one long input: it has a weight for each pair of an input and an output
+  // A fully connected layer reads one long input. It has one weight for each pair of an input and an output
   // number.
   constexpr std::int64_t kInputs = kWords * kSize;
   std::printf("fully connected: %lld words × %lld = %lld inputs\n", static_cast<long long>(kWords),

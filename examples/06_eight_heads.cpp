@@ -7,7 +7,7 @@
 
 using regard::Tensor;
 
-// [length, heads · d] → [1, heads, length, d]: head h takes columns h·d to (h + 1)·d.
+// Reshape [length, heads · d] to [1, heads, length, d]: head h takes columns h·d to (h + 1)·d.
 static Tensor split(const Tensor& x, std::int64_t heads) {
   const std::int64_t length = x.rows(), d = x.columns() / heads;
   Tensor parts = Tensor::empty({1, heads, length, d});

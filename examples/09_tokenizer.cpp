@@ -21,7 +21,7 @@ int main(int argc, char** argv) try {
     std::printf("%6d  %2u–%-2u   %s\n", encoding.ids[i], encoding.offsets[i].begin, encoding.offsets[i].end,
                 encoding.tokens[i].c_str());
 
-  // A stream returns only whole characters: a token may end within one.
+  // A stream returns only complete characters, because a token may end within one.
   regard::TokenStream stream(tokenizer);
   std::string text;
   for (const std::int32_t id : encoding.ids) text += stream.push(id);

@@ -58,7 +58,8 @@ static double accuracy_of(Mode mode, std::uint64_t seed, std::size_t fill) {
   const auto forward = [&](const Sentence& sentence) {
     Tensor vectors = Tensor::empty({static_cast<std::int64_t>(sentence.words.size()), kSize});
     for (std::size_t i = 0; i < sentence.words.size(); ++i) {
-      // Subjects of one kind share a direction, as trained vectors do; every word has its own part too.
+      // Subjects of one kind share a direction, as trained vectors do. In addition, every word has its own
+      // random part.
       const bool subject = i == 0;
       const Tensor own = regard::random_normal({kSize}, seed, sentence.words[i], 0.6F),
                    kind = regard::random_normal({kSize}, seed, sentence.label == 1 ? "task" : "person", 0.6F);

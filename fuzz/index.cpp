@@ -1,4 +1,4 @@
-// An index of shards beside two good shards.
+// Fuzz an index of shards next to two valid shards.
 #include "formats/safetensors.h"
 #include "formats/weights.h"
 #include "target.h"

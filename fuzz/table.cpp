@@ -1,5 +1,5 @@
 // Read a table of any format, plain or compressed, with every way of reading its cells. The first byte
-// selects the format and what is skipped.
+// selects the format and the rows to skip.
 #include "data/table.h"
 
 #include "target.h"

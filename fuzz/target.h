@@ -1,6 +1,5 @@
-// What every fuzz target promises: whatever the bytes, the reader returns or throws a regard::Error that
-// blames the file. Anything else (a crash, a hang, another exception, an error of kind internal) is a
-// finding.
+// Contract of every fuzz target: for any bytes, the reader returns, or throws a regard::Error about the
+// file. Anything else (a crash, a hang, another exception, an error of kind internal) is a finding.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +28,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Return a folder in memory for readers that open files; it stays for the whole run.
+// Return a folder in memory for readers that open files. It exists during the whole run.
 inline const std::filesystem::path& folder() {
   static const std::filesystem::path path = [] {
     std::string name = "/dev/shm/regard-fuzz-XXXXXX";

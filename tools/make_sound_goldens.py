@@ -72,7 +72,7 @@ def ctc(tensors, about):
     for name, (frames, targets, reduction) in cases.items():
         labels = 32 if name == "long" else 6
         logits = [random(length, labels) for length in frames]
-        if name == "long":  # far apart, as a trained model's are
+        if name == "long":  # logits far apart, as in a trained model
             logits = [(8 * x).detach().requires_grad_() for x in logits]
         # In float64: sums of hundreds of log-probabilities lose four digits in float32.
         padded = torch.nn.utils.rnn.pad_sequence([x.double().log_softmax(-1) for x in logits])

@@ -48,7 +48,7 @@ REACHED = {
     "formats": {"base", "tensor", "kernels", "formats"}, "demo": {"base", "demo"},
     "corpora": {"base", "tensor", "kernels", "text", "data", "formats"}, "install": set(),
     "nn": {"base", "tensor", "kernels", "ops", "formats", "nn", "models"}}
-MEMORY_LIMIT = 8 << 30  # bytes: a loop without end must not take the machine's memory
+MEMORY_LIMIT = 8 << 30  # in bytes: an endless loop must not use up the machine's memory
 FILE_LIMIT = 4 << 30
 SLOW_TEST = 0.5  # seconds
 
@@ -117,8 +117,8 @@ class Suite:
                                   check=True).stdout.splitlines()[-1]
             self.links[target] = shlex.split(text.removeprefix(": && ").removesuffix(" && :"))
         self.excluded = {}  # program: its tests that fail without a mutation
-        self.seconds = {}   # program: how long all its tests take
-        self.slow = {}      # program: its tests that take more than SLOW_TEST
+        self.seconds = {}  # for each program: the time of all its tests
+        self.slow = {}  # for each program: its tests that take more than SLOW_TEST
 
     def shell(self, command):
         done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

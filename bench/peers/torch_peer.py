@@ -32,7 +32,7 @@ def median_ms(work, repetitions=10, budget_s=4.0):
         work()
     begin = clock()
     work()
-    calls = 1 + int(50e-6 / max(clock() - begin, 1e-8))  # what is short is repeated: reading the clock takes time
+    calls = 1 + int(50e-6 / max(clock() - begin, 1e-8))  # repeat short work: reading the clock takes time
     times, start = [], time.perf_counter()
     while len(times) < repetitions or (time.perf_counter() - start < 0.3 and len(times) < 200):
         begin = clock()

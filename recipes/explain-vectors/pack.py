@@ -24,7 +24,7 @@ def packed(row):
 must = {row[0] for row in rows if row[0] in wanted}
 used = sum(len(packed(row).encode()) + 1 for row in rows if row[0] in must) + 32
 kept = []
-for row in rows:  # by decreasing frequency
+for row in rows:  # rows are ordered by decreasing frequency
     if not re.fullmatch(r"\w+", row[0]):
         continue
     line = packed(row)

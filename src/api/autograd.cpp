@@ -48,7 +48,7 @@ struct REGARD_HIDDEN Learner::State {
   Arena arena;
   Tape tape;
   std::deque<Trained> trained;                // a deque, because its elements do not move
-  std::deque<std::vector<std::int32_t>> ids;  // kept until the next begin()
+  std::deque<std::vector<std::int32_t>> ids;  // ids are kept until the next begin()
   std::deque<RaggedBuffer> shapes;
   std::deque<Tensor> constants;
   Value walked = nullptr;  // the loss that backward() started from since begin()

@@ -89,7 +89,7 @@ class Path {
     return names;
   }
 
-  // What the projections and scores are computed from.
+  // True if positions are added to the vectors before projections and scores.
   bool placed() const { return options_.positions && !input_.q.defined(); }
   std::string input_name() const { return placed() ? "(X + P)" : "X"; }
 

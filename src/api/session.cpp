@@ -26,7 +26,7 @@ infer::SessionLimits inner(const SessionLimits& limits) {
 struct SessionStreamer {
   SessionCallbacks callbacks;
   std::shared_ptr<const infer::SearchOptions> search;
-  std::vector<std::int32_t> prompt;  // of a decoder
+  std::vector<std::int32_t> prompt;  // prompt of a decoder
   infer::TextStream stream;
   bool streams = false;  // tokens are delivered one by one: there is a text callback and no beam search
 
@@ -50,7 +50,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   }
 
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
-    // Of several independent samples, only the first is streamed.
+    // Of several independent samples, stream only the first.
     if (sequence == 0)
       if (SessionStreamer* of = streamer(id); of != nullptr && of->streams) of->emit(of->stream.push(token));
   }
@@ -134,7 +134,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   std::atomic<std::thread::id> stepping = {};  // the thread inside step(); none: default
   infer::Sessions sessions;
   std::mutex guard;
-  std::unordered_map<Id, SessionStreamer> streamers;  // of live sessions
+  std::unordered_map<Id, SessionStreamer> streamers;  // streamers of live sessions
   bool closed = false;
 };
 

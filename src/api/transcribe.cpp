@@ -19,7 +19,7 @@ tasks::TranscribeOptions inner(const TranscribeOptions& options) {
   return to;
 }
 
-// The same words in the other type.
+// Copy the words to the other type.
 template <class To, class From>
 std::vector<To> words_as(const std::vector<From>& words) {
   std::vector<To> all;

@@ -13,7 +13,7 @@ namespace regard::demo {
 
 enum class PhraseKind : std::uint8_t {
   other,
-  idiom,    // not meant literally: "a piece of cake" → सरल काम
+  idiom,    // idioms, not meant literally: "a piece of cake" → सरल काम
   literal,  // the words of an idiom, meant literally: "a piece of cake" → केक का टुकड़ा
 };
 

@@ -58,7 +58,8 @@ class RunFolder {
   const std::filesystem::path& path() const noexcept { return path_; }
   bool writable() const noexcept { return lock_ != nullptr; }
 
-  std::vector<std::int64_t> steps() const;  // of all checkpoints, ascending, not validated
+  // steps of all checkpoints, ascending; the checkpoints are not validated
+  std::vector<std::int64_t> steps() const;
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
   // Return the latest checkpoint, validated; if it is damaged, the newest valid one, with a warning;
@@ -78,8 +79,8 @@ class RunFolder {
   std::optional<std::int64_t> linked(const char* link) const;  // the step that a link points to
   bool has(std::int64_t step) const;
   void link(const char* link, std::optional<std::int64_t> step) const;  // only if there is such a checkpoint
-  // "best_step" of this checkpoint; and that of the latest or, failing that, the newest checkpoint with a
-  // readable state.json.
+  // best_called_by() returns "best_step" of this checkpoint. The other function returns that of the latest
+  // checkpoint or, if it cannot be read, of the newest one with a readable state.json.
   std::optional<std::int64_t> best_called_by(std::int64_t step) const;
   std::optional<std::int64_t> best_called_by_latest() const;
   Checkpoint validated(std::int64_t step) const;

@@ -15,7 +15,7 @@ Json read_object(const std::filesystem::path& path) {
   return value;
 }
 
-// Return the folder of the tokenizer: that of the weights, or for a checkpoint the run folder.
+// Return the folder of the tokenizer: the folder of the weights or, for a checkpoint, the run folder.
 std::filesystem::path tokenizer_folder(const std::filesystem::path& model,
                                        const std::filesystem::path& given) {
   const bool with_model = std::filesystem::exists(model / "tokenizer.json");

@@ -1,4 +1,4 @@
-// A model on disk: a Hugging Face folder, or a run folder, of which the best checkpoint is used.
+// A model on disk: a Hugging Face folder, or a run folder. From a run folder, the best checkpoint is used.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct ModelFolder {
   std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
-  std::string warning;               // not empty: the best checkpoint is damaged and another is used
+  std::string warning;  // reports that the best checkpoint is damaged and another is used; usually empty
   std::shared_ptr<FolderLock> lock;  // prevents removal of a checkpoint while it exists
 
   // Read the JSON files; `adapter` is set if the folder of config.json has one. weights() reads the tensors.

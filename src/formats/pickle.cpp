@@ -248,7 +248,7 @@ class Machine {
           .remedy("Nothing was executed. Convert the model to safetensors with the program that made it");
     push(Kind::global).text = global;
   }
-  // Return the stack index of the first of the top `count` objects, which must be above the innermost mark.
+  // Return the stack index of the first of the top `count` objects. They must be above the innermost mark.
   std::size_t depth_of(std::size_t count) const {
     const std::size_t floor = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() < floor + count) throw fault("stack underflow");

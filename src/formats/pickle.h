@@ -27,7 +27,7 @@ struct Storage {
 
 struct StoredTensor {
   const Storage* storage = nullptr;
-  std::uint64_t offset = 0;                 // in elements of the storage
+  std::uint64_t offset = 0;                 // offset in elements of the storage
   std::vector<std::int64_t> shape, stride;  // stride in elements
 };
 
@@ -50,8 +50,8 @@ struct Object {
   std::int64_t integer = 0;  // value of an integer or a boolean
   double real = 0;
   std::string text;        // string; global: "module name"; large integer: its bytes, little endian
-  std::vector<Ref> items;  // of a tuple or list
-  std::vector<std::pair<Ref, Ref>> members;  // of a dictionary
+  std::vector<Ref> items;  // items of a tuple or list
+  std::vector<std::pair<Ref, Ref>> members;  // members of a dictionary
   Storage storage;
   StoredTensor tensor;
 };
@@ -60,7 +60,7 @@ struct Object {
 class Pickle {
  public:
   // Read the pickle at the start of `bytes`. Throws bad_file naming `name`, the byte (counted from
-  // `first_byte`) and what was refused.
+  // `first_byte`) and the refused object.
   Pickle(std::span<const std::byte> bytes, const std::string& name, std::uint64_t first_byte = 0);
 
   Ref root() const noexcept { return root_; }

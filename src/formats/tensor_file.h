@@ -41,7 +41,7 @@ class TensorFile {
   // in the file. Throws bad_file if there is no such tensor, and for tensors that can only be stored (more
   // than eight dimensions, a dtype without arithmetic).
   virtual Tensor tensor(std::string_view name) const = 0;
-  // Drop the tensor's pages from memory, after it was packed elsewhere; later reads load them again.
+  // Release the tensor's pages after it was packed elsewhere. Later reads load them again.
   virtual void release(const TensorEntry& entry) const noexcept = 0;
 };
 
@@ -60,7 +60,7 @@ Tensor tensor_at(std::span<const std::byte> bytes, const TensorEntry& entry, con
 // Return the DType of a spelling, or std::nullopt if it is unknown or can only be stored (F4, C64, …).
 std::optional<DType> dtype_of(const std::string& spelling) noexcept;
 const char* spelling_of(DType dtype) noexcept;
-unsigned bits_of(const std::string& spelling) noexcept;  // of one element; 0 for an unknown spelling
+unsigned bits_of(const std::string& spelling) noexcept;  // bits of one element; 0 for an unknown spelling
 
 // Index of entries by name. The entries must outlive it and must not move.
 class EntryIndex {

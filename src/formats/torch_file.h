@@ -40,7 +40,7 @@ class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFi
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
       storages_;  // key to offset and size in bytes
   std::vector<TensorEntry> entries_;
-  std::map<std::string, std::vector<std::int64_t>> strides_;  // of non-contiguous tensors
+  std::map<std::string, std::vector<std::int64_t>> strides_;  // strides of non-contiguous tensors
   std::map<std::string, std::string> metadata_;               // always empty
   EntryIndex index_;
 };

@@ -42,7 +42,7 @@ class Weights {
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
   const std::string& label() const noexcept { return label_; }  // the file or index, for messages
-  std::uint64_t bytes() const noexcept;                         // of all tensors
+  std::uint64_t bytes() const noexcept;                         // bytes of all tensors
 
  private:
   const TensorFile& file_of(std::string_view name) const;

@@ -1,5 +1,6 @@
-// Division of attention into tasks. Results are bit-identical for every division: a row's sums depend only on
-// its own keys, a key's gradients are summed within one task, and a query's in the order of the key chunks.
+// Division of attention into tasks. Results are bit-identical for every division: the sums of a row depend
+// only on its keys, the gradients of a key are summed within one task, and those of a query in the order of
+// the key chunks.
 #include "kernels/attention.h"
 
 #include <algorithm>
@@ -32,8 +33,8 @@ struct Cut {
   std::int64_t units = 0, units_in_task = 1;
   bool threaded = false;
 
-  // turn: the caller's ThreadPool::take_turn(). If it is not held (inside a body of the pool), the work runs
-  // on the calling thread.
+  // `turn` is the caller's lock from ThreadPool::take_turn(). If it is not held (inside a body of the pool),
+  // the work runs on the calling thread.
   Cut(const ThreadPool& pool, const Turn& turn, std::int64_t all_units, double operations)
       : units(all_units) {
     threaded = turn.owns_lock() && pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;

@@ -1,5 +1,5 @@
-// What attention computes, apart from its data: one description for a layer's configuration, the
-// differentiable operation and the kernel.
+// Options of attention. A layer's configuration, the differentiable operation and the kernel share this
+// description.
 #pragma once
 
 #include <cmath>
@@ -9,18 +9,18 @@ namespace regard::kernels {
 
 struct AttentionSpec {
   std::int64_t heads = 1;
-  std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0: heads
+  std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0 means heads
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;  // 0: head_dim
-  float scale = 0.0f;          // of the scores; 0: 1 / √head_dim
-  // 0 if there is none; > 0: scores become cap · tanh(score / cap), before bias and mask
+  float scale = 0.0f;          // scale of the scores; 0 means 1 / √head_dim
+  // 0 disables it. Above 0, scores become cap · tanh(score / cap), before bias and mask.
   float softcap = 0.0f;
   bool causal = false;  // query i may attend to key j only if j ≤ i + offset
   std::int64_t window =
-      0;                 // > 0: and only if |i + offset − j| < window (with causal: the last `window` keys)
-  float dropout = 0.0f;  // of the weights in training; kept ones are scaled by 1 / (1 − dropout)
+      0;  // if above 0, also requires |i + offset − j| < window (with causal: the last `window` keys)
+  float dropout = 0.0f;  // dropout of the weights in training; kept ones are scaled by 1 / (1 − dropout)
 
-  // The same with every default applied. The kernels require it.
+  // Return the options with every default applied. The kernels require it.
   AttentionSpec resolved() const {
     AttentionSpec spec = *this;
     if (spec.kv_heads == 0) spec.kv_heads = spec.heads;

@@ -16,7 +16,7 @@ constexpr std::int64_t kFewQueries = 8;
 // Rows of one sequence and one query head.
 struct AttentionRows {
   std::int64_t sequence = 0, head = 0;
-  std::int64_t query_begin = 0, query_end = 0;  // within the sequence
+  std::int64_t query_begin = 0, query_end = 0;  // range of queries within the sequence
 };
 
 // Synchronisation of the backward pass: several key chunks of one head may run at once, but a panel of query
@@ -34,7 +34,8 @@ class PanelTurns {
 // Keys of one sequence and one key head, for all query heads that use it.
 struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
-  std::int64_t key_begin = 0, key_end = 0;  // within the sequence; begin a multiple of backward_keys
+  // range of keys within the sequence; begin is a multiple of backward_keys
+  std::int64_t key_begin = 0, key_end = 0;
   // Order of the panels of all heads of the group; null if no other thread works on them.
   PanelTurns* turns = nullptr;
 };

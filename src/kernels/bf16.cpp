@@ -118,7 +118,8 @@ class Bf16Product {
     }
   }
 
-  // As many rows per task as fit L2, but enough tasks for all threads; columns are divided if rows are few.
+  // Choose as many rows per task as fit L2, but enough tasks for all threads. Columns are divided if there
+  // are few rows.
   void choose_tasks() {
     const std::int64_t tasks = threads_ > 1 ? kTasksForThread * threads_ : 1;
     const std::int64_t fitting =
@@ -129,7 +130,7 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return the worker's scratch. The caller's is placed after the packed B.
+  // Return the scratch memory of the worker. That of the caller is placed after the packed B.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);

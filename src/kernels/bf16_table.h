@@ -31,7 +31,7 @@ struct Bf16Block {
   std::int64_t ldc = 0;
   bool accumulate = false;
   const Epilogue* epilogue = nullptr;
-  std::int64_t row = 0, column = 0;  // of the block in C, for the epilogue
+  std::int64_t row = 0, column = 0;  // position of the block in C, for the epilogue
 
   std::int64_t width() const { return (columns + kBf16Columns - 1) / kBf16Columns * kBf16Columns; }
 };
@@ -39,10 +39,10 @@ struct Bf16Block {
 struct Bf16Table {
   struct Path {
     void (*pack_a)(const Bf16Source& source, std::uint16_t* tiles) = nullptr;
-    void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // at most one panel
+    void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // packs at most one panel
     void (*multiply)(const Bf16Block& block) = nullptr;
   };
-  Path of[3];  // by Bf16Path; those that the instruction set lacks are empty
+  Path of[3];  // indexed by Bf16Path; entries that the instruction set lacks are empty
 };
 
 }  // namespace regard::kernels

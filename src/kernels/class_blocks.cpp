@@ -13,7 +13,8 @@ void summarise_block(const BlockedLogits& problem, const LogitsTile& tile) {
 }
 
 void finish_blocks(ThreadPool& pool, const BlockedLogits& problem) {
-  constexpr std::int64_t kRows = 16;  // whole vectors: statistics are combined for several rows at once
+  // whole vectors, because statistics are combined for several rows at once
+  constexpr std::int64_t kRows = 16;
   const ClassBlocksTable& table = dispatch_class_blocks_table();
   pool.parallel_for((problem.rows + kRows - 1) / kRows, [&](std::int64_t task, int) {
     table.finish(problem, task * kRows, std::min(problem.rows, (task + 1) * kRows));

@@ -26,8 +26,8 @@ struct BlockedLogits {
   const std::int32_t* targets = nullptr;
   std::int32_t ignore_index = 0;  // rows with this target have loss 0 and gradient 0
   float label_smoothing = 0.0f;
-  float factor = 1.0f;            // of the gradient
-  float* gradient = nullptr;      // [rows, classes], replaces the logits; null: not needed
+  float factor = 1.0f;            // factor of the gradient
+  float* gradient = nullptr;      // [rows, classes], replaces the logits; null if not needed
   float* maximum = nullptr;       // statistic; overwritten by the gradient's factor
   float* sum = nullptr;           // statistic
   float* gap = nullptr;           // statistic: Σ (m_b − x); used with label smoothing only

@@ -50,7 +50,7 @@ void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* i
     keys[row] = static_cast<std::uint64_t>(static_cast<std::uint32_t>(ids[row])) << 32 | row;
   const std::uint64_t* sorted = sort_by_id(keys, keys + count, count, vocabulary);
   const auto id_at = [&](std::int64_t i) { return static_cast<std::int64_t>(sorted[i] >> 32); };
-  // A task sums the ids whose first sorted row is in its range.
+  // A task sums the gradients of the ids with the first sorted row in its range.
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
     while (begin > 0 && begin < end && id_at(begin) == id_at(begin - 1)) ++begin;
     while (begin < end) {

@@ -22,7 +22,7 @@ constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B per phase; less than
 constexpr std::int64_t kFloatsInPage = 1024;
 constexpr std::int64_t kFewRows = 24;  // up to this many, packing all of B first does not pay off
 constexpr std::int64_t kRowsToWidenFor = 16;
-constexpr std::int64_t kRowsOfWidened = 192;  // at most, per tile that shares a widened panel
+constexpr std::int64_t kRowsOfWidened = 192;  // maximum rows per tile that shares a widened panel
 
 // Prefetch distance in a weight that is read once, in floats; it may reach into the next panel.
 constexpr std::int64_t kStreamedAhead = 2048;
@@ -109,7 +109,8 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // Return the worker's scratch. The caller's is placed after the memory shared by all workers.
+  // Return the scratch memory of the worker. That of the caller is placed after the memory shared by all
+  // workers.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);
@@ -125,7 +126,7 @@ class Product {
   struct Panels {
     std::int64_t first_column = 0;
     const float* f32 = nullptr;
-    const std::uint16_t* halves = nullptr;  // instead of f32: f16, or bf16 if `brain`
+    const std::uint16_t* halves = nullptr;  // packed f16, or bf16 if `brain`, in place of f32
     bool brain = false;
   };
 
@@ -146,7 +147,8 @@ class Product {
     tile.ahead = tile.halves + k.size() * width;  // the next steps, or the next panel
   }
 
-  std::int64_t padded_k() const { return round_up(problem_.k, 2); }  // steps of packed halves
+  // number of steps of packed 16-bit elements
+  std::int64_t padded_k() const { return round_up(problem_.k, 2); }
 
   // Compute one tile of C over all of k.
   void multiply_tile(const GemmTiling& tiling, Range rows, Range columns, const Panels& panels, float* own) {
@@ -228,7 +230,8 @@ class Product {
     });
   }
 
-  // At most kRowsToWidenFor rows: halves are converted on the fly instead of into a buffer.
+  // Multiply with packed 16-bit elements. With at most kRowsToWidenFor rows, they are converted while they
+  // are read instead of into a buffer.
   void multiply_halves(const Panels& panels) {
     stream_panels(table_.multiply_halves, table_.panels_together, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
@@ -277,10 +280,10 @@ class Product {
       multiply_phase({begin, std::min(problem_.n, begin + step)});
   }
 
-  // Division of packing into tasks. If B is transposed, a task packs whole columns, whose source rows are
-  // contiguous; else some steps of k over several panels.
+  // Division of packing into tasks. If B is transposed, a task packs complete columns, because their source
+  // rows are contiguous. Otherwise it packs some steps of k over several panels.
   struct PackTasks {
-    std::int64_t panels = 1, steps = 0;  // of one task
+    std::int64_t panels = 1, steps = 0;  // panels and steps of one task
     std::int64_t across = 0, along = 0;  // tasks
     std::int64_t count() const { return across * along; }
   };

@@ -57,7 +57,7 @@ struct Gemm {
   const float* b = nullptr;  // [k, n], row stride ldb; [n, k] if transpose_b
   std::int64_t ldb = 0;
   bool transpose_b = false;
-  const PackedMatrix* packed = nullptr;  // instead of b
+  const PackedMatrix* packed = nullptr;  // packed B, in place of b
   std::int64_t packed_column = 0;        // B is n columns of `packed` starting here
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
@@ -66,9 +66,9 @@ struct Gemm {
 };
 
 // Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. If `packed` is i8, rows of A are
-// quantised first (int8.h), and transpose_a and accumulate are not allowed. Scratch comes from the pool
-// (inside a body, from that body's worker). Throws internal if `packed` has another k, too few columns or
-// another instruction set, or if packed_column is not a valid start.
+// quantised first (int8.h), and transpose_a and accumulate are not allowed. Scratch memory comes from the
+// pool (inside a body, from that body's worker). Throws internal if `packed` has another k, too few columns
+// or another instruction set, or if packed_column is not a valid start.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -22,28 +22,28 @@ struct GemmBlock {
   const float* b = nullptr;
   std::int64_t b_stride = 0;  // between steps of k; unused if b_packed
   std::int64_t b_panel = 0;   // between panels
-  bool b_packed = false;      // in panels; the stride between steps of k is the panel's width
+  bool b_packed = false;      // b is in panels; the stride between steps of k is the panel's width
   std::int64_t b_start = 0;   // the first step of k within each panel
   // Null, or the start of one panel's worth of memory to prefetch during the last rows of the last panel.
   const void* ahead = nullptr;
   float* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;  // start from C
-  // Not null: packed f16 (bf16 if `brain`) from the block's first step on, used instead of b; b_panel then
-  // counts 16-bit elements.
+  // If not null, packed f16 (bf16 if `brain`) from the block's first step on, used in place of b; b_panel
+  // then counts 16-bit elements.
   const std::uint16_t* halves = nullptr;
   bool brain = false;
-  // Null, or scratch [k, tile_columns]: the halves are widened once, into it, for all rows of the block,
-  // whose columns then lie in one panel.
+  // If not null, a buffer [k, tile_columns] into which the 16-bit elements are widened once for all rows of
+  // the block. The block's columns are then in one panel.
   float* widened = nullptr;
-  // Null, or the epilogue of the whole product to apply after the last step of k; this block starts at (row,
-  // column).
+  // If not null, the epilogue of the whole product, to apply after the last step of k. This block starts at
+  // (row, column).
   const Epilogue* epilogue = nullptr;
   std::int64_t epilogue_row = 0, epilogue_column = 0;
 };
 
-// Destination of panels of B or slivers of A: the i-th at data + i · panel. The last panel of B has `columns`
-// rounded up to whole vectors, zero-padded.
+// Destination of panels of B or slivers of A. The i-th is at data + i · panel. The last panel of B has
+// `columns` rounded up to whole vectors, zero-padded.
 struct PackedPanels {
   float* data = nullptr;
   std::int64_t panel = 0;
@@ -57,9 +57,9 @@ struct GemmTable {
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 
-  // The same with `halves`; A is not transposed.
+  // Multiply with `halves`; A is not transposed.
   void (*multiply_halves)(const GemmBlock& block) = nullptr;
-  // y = factor · x for `count` consecutive halves.
+  // Compute y = factor · x for `count` consecutive 16-bit elements.
   void (*widen)(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) = nullptr;
 
   // Pack b [k, columns] or, transposed, [columns, k] into panels [k, tile_columns].

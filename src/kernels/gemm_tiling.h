@@ -33,15 +33,15 @@ struct GemmSize {
 };
 
 struct GemmTiling {
-  std::int64_t row_step = 0;     // whole register tiles
+  std::int64_t row_step = 0;     // whole register tiles of rows
   std::int64_t column_step = 0;  // whole panels
   std::int64_t k_step = 0;
 };
 
-// Equal k-blocks, short enough for a panel's block to stay in cache.
+// Return the size of equal k-blocks, short enough for a panel's block to stay in cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
-// Tiles whose parts of A, B and C fit L2, small enough for several tiles per thread.
+// Choose tiles whose parts of A, B and C fit L2, and small enough for several tiles per thread.
 GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size);
 
 }  // namespace regard::kernels

@@ -25,7 +25,8 @@ constexpr std::int64_t kChunkBytes = 512 << 10;  // size of the quantised rows o
 constexpr std::int64_t kBlockRows = 32;          // rows whose sums stay in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
-constexpr std::int64_t kRowsForTiles = 4;  // with fewer, most of an AMX tile is empty and VNNI is faster
+// with fewer rows, most of an AMX tile is empty, and VNNI is faster
+constexpr std::int64_t kRowsForTiles = 4;
 
 std::vector<Int8Path> find_paths(Isa isa) {
   std::vector<Int8Path> paths{Int8Path::portable};
@@ -141,7 +142,7 @@ class Int8Product {
                                               stride_, flip, a_ + row * stride_);
     });
     const std::int64_t panels = ceil_divide(problem_.n, table_.width);
-    // With few panels, the rows are divided too.
+    // If there are few panels, divide the rows too.
     const std::int64_t row_step =
         panels >= 4 * threads_ ? rows.size() : round_up(ceil_divide(rows.size(), 4), kBlockRows);
     const std::int64_t row_parts = ceil_divide(rows.size(), row_step);

@@ -39,7 +39,7 @@ struct Int8Finish {
   float* c = nullptr;
   std::int64_t ldc = 0;
   const Epilogue* epilogue = nullptr;
-  std::int64_t row = 0, column = 0;  // position of this block in the whole product
+  std::int64_t row = 0, column = 0;  // position of this block in the complete product
 };
 
 struct Int8Table {
@@ -47,8 +47,8 @@ struct Int8Table {
 
   // Quantise x [columns] → q, symmetric. Return the scale.
   float (*quantise)(const float* x, std::int64_t columns, std::int8_t* q) = nullptr;
-  // The same around the middle of the row's range, zero-padded to `padded` bytes; every byte is combined with
-  // `flip` by exclusive or.
+  // Quantise around the middle of the row's range, zero-padded to `padded` bytes. Every byte is combined
+  // with `flip` by exclusive or.
   RowScale (*quantise_centred)(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
                                std::int8_t* q) = nullptr;
   void (*dequantise)(const std::int8_t* q, std::int64_t columns, float factor, float* y) = nullptr;

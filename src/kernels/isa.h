@@ -20,8 +20,8 @@ const std::vector<Isa>& available();
 // Names of the features of the narrowest instruction set that this processor lacks; empty if it lacks none.
 const std::string& lacking();
 
-// Return the widest of `all`, capped by a name as in REGARD_ISA (empty: not capped); the narrowest if all
-// are wider than the cap. Throws usage for an unknown name, and if `all` is empty, with the features
+// Return the widest of `all`, capped by a name as in REGARD_ISA (an empty name sets no cap); the narrowest
+// if all are wider than the cap. Throws usage for an unknown name, and if `all` is empty, with the features
 // `lacks`.
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 

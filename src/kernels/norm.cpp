@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kColumnsPerTask = 256;
 
-// target[c] += Σ over i < count of partial[i, c], in order; partial [count, stride].
+// Compute target[c] += Σ over i < count of partial[i, c], in order; partial [count, stride].
 void add_partial_sums(ThreadPool& pool, const float* partial, std::int64_t count, std::int64_t stride,
                       std::int64_t columns, float* target) {
   const NormTable& table = dispatch_norm_table();

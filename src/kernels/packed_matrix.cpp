@@ -23,7 +23,7 @@ std::int64_t group_of(WeightType type) {
   return static_cast<std::int64_t>(4 / bytes_of(type));
 }
 
-// Steps of k, rounded up to whole lanes; the rest is zeros.
+// Return the steps of k, rounded up to whole lanes. The rest is zeros.
 std::int64_t padded(std::int64_t k, WeightType type) {
   return round_up(k, group_of(type));
 }
@@ -41,8 +41,8 @@ class ColumnReader {
 
   std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
 
-  // Return the columns in place if they are stored as runs of whole lanes, else null. stride: between
-  // columns, in lanes.
+  // Return the columns in place if they are stored as sequences of whole lanes, else null. `stride` is set to
+  // the distance between columns, in lanes.
   const std::byte* in_place(Range columns, std::int64_t& stride) const {
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {

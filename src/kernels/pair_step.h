@@ -11,7 +11,7 @@ namespace regard::kernels {
 // both from the values before the step: one gradient step on Σ −log σ(±s). Rows may repeat in either list;
 // their updates are added in order.
 struct PairStep {
-  std::int64_t size = 0;           // of a row
+  std::int64_t size = 0;           // number of elements of a row
   std::int64_t inputs = 0;         // ≤ kMaxInputs
   std::int64_t outputs = 0;        // ≤ kMaxOutputs
   float* const* input = nullptr;   // [inputs] rows

@@ -16,7 +16,7 @@ constexpr std::int64_t kElementsPerTask = 8192;
 // A multiple of every vector length, so that element-wise loops are divided between vectors.
 static_assert(kElementsPerTask % 64 == 0);
 
-// Call body(begin, end) over [0, rows), in ranges of whole rows of `columns` elements.
+// Call body(begin, end) for ranges of complete rows that cover [0, rows). A row has `columns` elements.
 template <class Body>
 void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t columns, Body&& body) {
   const std::int64_t run = std::max<std::int64_t>(1, kElementsPerTask / std::max<std::int64_t>(1, columns));
@@ -24,7 +24,7 @@ void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t columns, Body&& 
                     [&](std::int64_t task, int) { body(task * run, std::min(rows, (task + 1) * run)); });
 }
 
-// Call body(begin, end) over [0, count).
+// Call body(begin, end) for ranges that cover [0, count).
 template <class Body>
 void for_elements(ThreadPool& pool, std::int64_t count, Body&& body) {
   for_rows(pool, count, 1, body);

@@ -33,7 +33,7 @@ struct RecurrentStep {
   float* c = nullptr;        // [rows, hidden], step order: the LSTM's cell, before and after
   float* out = nullptr;      // [tokens, hidden], token order: h'
   float* cells = nullptr;    // [tokens, hidden], token order: c' of the LSTM
-  // Kept for the backward pass, token order; null: not kept.
+  // Values for the backward pass, in token order; null if not kept.
   float* gates = nullptr;      // [tokens, gates × hidden] after their activations: lstm, gru
   float* candidate = nullptr;  // [tokens, hidden]: the part of s for n: gru
 };
@@ -50,7 +50,7 @@ struct RecurrentStepBackward {
   const float* cells = nullptr;
   const float* h_before = nullptr;  // [tokens, hidden], token order: gru
   const float* c_before = nullptr;  // [tokens, hidden], token order: lstm
-  // Gradients of out and cells from elsewhere, token order; null: zero.
+  // Gradients of `out` and `cells` from later operations, in token order; null means zero.
   const float* out_gradient = nullptr;
   const float* cell_gradient = nullptr;
   // Step order: the gradient of the state after the step; then the part of the gradient of the state before

@@ -11,7 +11,8 @@
 
 namespace regard::kernels {
 
-// y = softmax(x) along the columns, with the maximum subtracted; −∞ entries give 0; a row of −∞ gives zeros.
+// Compute y = softmax(x) along the columns, with the maximum subtracted. Entries of −∞ give 0, and a row of
+// −∞ gives zeros.
 void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
 // dx = y ∘ (dy − Σ dy y)
 void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
@@ -21,11 +22,11 @@ void log_softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, 
 void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                           std::int64_t columns);
 
-// lse[row] = log Σ exp x[row, ·]; −∞ for a row of −∞.
+// Compute lse[row] = log Σ exp x[row, ·]; −∞ for a row of −∞.
 void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns);
 
-// The k largest entries of each row, largest first, ties leftmost first: values and columns [rows, k]. NaN
-// and −∞ are excluded; missing entries are −∞ with column −1.
+// Find the k largest entries of each row, largest first; equal ones leftmost first. values and columns are
+// [rows, k]. NaN and −∞ are excluded; missing entries are −∞ with column −1.
 void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
            float* values, std::int32_t* indices);
 
@@ -40,8 +41,8 @@ struct Norm {
   const float* gain = nullptr;         // [columns] or null (1)
   const float* bias = nullptr;         // [columns] or null (0)
   float* y = nullptr;                  // [rows, columns]
-  float* mean = nullptr;               // [rows], kept for the backward pass; unused if rms
-  float* inverse_deviation = nullptr;  // [rows], kept for the backward pass
+  float* mean = nullptr;               // [rows], for the backward pass; unused by RMS norms
+  float* inverse_deviation = nullptr;  // [rows], for the backward pass
 };
 void norm(ThreadPool& pool, const Norm& problem);
 
@@ -56,12 +57,12 @@ struct NormBackward {
   const float* dy = nullptr;
   float* dx = nullptr;  // assigned, or accumulated if accumulate_dx
   bool accumulate_dx = false;
-  float* gain_gradient = nullptr;  // [columns], accumulated over rows in fixed chunks; null: not needed
+  float* gain_gradient = nullptr;  // [columns], accumulated over rows in fixed chunks; null if not needed
   float* bias_gradient = nullptr;
 };
 void norm_backward(ThreadPool& pool, const NormBackward& problem);
 
-// Element-wise, `count` elements.
+// Element-wise functions of `count` elements.
 void add(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count);       // y = a + b
 void multiply(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count);  // y = a b
 void multiply_add(ThreadPool& pool, const float* a, const float* b, float* y,
@@ -123,7 +124,7 @@ void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, 
 // Parameters are double because 1 − 0.999f has a relative error of 1e-5.
 struct AdamW {
   double learning_rate, beta1, beta2, epsilon, weight_decay;
-  double gradient_scale;            // from clipping; multiplies the gradient
+  double gradient_scale;            // factor of the gradient, from clipping
   double correction1, correction2;  // 1 − beta^t
 };
 void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,

@@ -70,7 +70,7 @@ namespace {
 // faster.
 constexpr std::int64_t kMostInserted = 128;
 
-// Same result as SoftmaxTable::top_k, in time O(columns + k log k). `order` is scratch.
+// Compute the result of SoftmaxTable::top_k in time O(columns + k log k). `order` is a buffer.
 void select_largest(const float* x, std::int64_t columns, std::int64_t k, float* values,
                     std::int32_t* indices, std::vector<std::int32_t>& order) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();

@@ -45,7 +45,7 @@ void add_sentence(Statistics& sums, const std::u32string& hypothesis,
   sums.reference_length += closest_length(length, references);
   for (std::size_t n = 0; n < sums.counts.size(); ++n) {
     const int order = static_cast<int>(n) + 1;
-    NgramCounts most;  // counts are clipped at the maximum over references
+    NgramCounts most;  // maximum over the references, at which counts are clipped
     for (const std::u32string& reference : references)
       for (const auto& [ngram, count] : count_ngrams(reference, order))
         most[ngram] = std::max(most[ngram], count);

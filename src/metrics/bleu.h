@@ -14,9 +14,9 @@ namespace regard::metrics {
 // Smoothing of n-gram orders (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
 enum class BleuSmoothing {
   none,   // precision 0 for an order without a match
-  floor,  // an order without a match counts `smoothing_value` matches. Default: 0.1
+  floor,  // an order without a match has `smoothing_value` matches. Default: 0.1
   add_k,  // add `smoothing_value` to matches and n-grams of every order above 1. Default: 1
-  exp,    // successive orders without a match count 1/2, 1/4, … matches
+  exp,    // successive orders without a match have 1/2, 1/4, … matches
 };
 
 struct BleuOptions {

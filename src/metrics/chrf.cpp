@@ -36,7 +36,7 @@ std::vector<std::u32string_view> words_of(std::u32string_view line) {
   return words;
 }
 
-// The n-gram counts of every order, characters first.
+// Return the n-gram counts of every order, characters first.
 std::vector<NgramCounts> counts_of(const std::string& text, const ChrfOptions& options,
                                    WordNumbers& numbers) {
   std::u32string line = utf8::code_points(text);
@@ -95,7 +95,7 @@ std::size_t orders_of(const ChrfOptions& options) {
   return static_cast<std::size_t>(options.character_order + options.word_order);
 }
 
-// The matches of a line with the reference that gives the best score.
+// Return the matches of a line with the reference that gives the best score.
 std::vector<Match> best_match(const std::string& hypothesis, std::span<const std::string> references,
                               const ChrfOptions& options) {
   WordNumbers numbers;

@@ -11,15 +11,15 @@ namespace regard::metrics {
 struct ChrfOptions {
   int character_order = 6;
   int word_order = 0;  // 2: chrF++
-  int beta = 2;        // recall counts beta times as much as precision
+  int beta = 2;        // weight of recall relative to precision
   bool lowercase = false;
   bool whitespace = false;         // count white space as characters
   bool epsilon_smoothing = false;  // average the F-scores of all orders
 };
 
-// Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; the best-matching reference of
-// each line counts. Throws usage if the numbers of lines differ, there are no references, or both orders are
-// 0.
+// Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; for each line, the reference that
+// matches best is used. Throws usage if the numbers of lines differ, there are no references, or both orders
+// are 0.
 double corpus_chrf(std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references, const ChrfOptions& options = {});
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,

@@ -11,8 +11,8 @@ namespace regard::metrics {
 
 double accuracy(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth);
 
-// How often each class was predicted, was true, and was predicted correctly. For multi-label
-// classification: how often each label was.
+// Number of times that each class (or label, in multi-label classification) was predicted, was true, and was
+// predicted correctly.
 struct ClassCounts {
   std::vector<std::int64_t> predicted, truth, both;  // [classes]
 };
@@ -45,7 +45,7 @@ double matthews(std::span<const std::int32_t> predicted, std::span<const std::in
                 std::int32_t classes);
 double matthews(const ClassCounts& counts);
 
-// Fraction of rows whose labels are all correct (scikit-learn's accuracy_score of multi-label data).
+// Return the fraction of rows with all labels correct (scikit-learn's accuracy_score for multi-label data).
 double exact_rows(std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> truth,
                   std::int32_t labels);
 

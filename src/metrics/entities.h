@@ -15,7 +15,7 @@ namespace regard::metrics {
 
 using LabelSequences = std::span<const std::vector<std::string>>;  // the labels of each text, "B-PER", "O"
 
-// Labelling schemes: the prefixes and what they mark.
+// Labelling schemes: the prefixes and their meaning.
 enum class EntityScheme {
   iob1,   // I inside; B only between two adjacent entities of one type
   ioe1,   // I inside; E only between two adjacent entities of one type

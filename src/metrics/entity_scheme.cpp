@@ -116,8 +116,8 @@ EntityScheme detect_entity_scheme(LabelSequences sequences) {
   const auto only = [&](std::string_view allowed) {
     return prefixes.find_first_not_of(allowed) == std::string::npos;
   };
-  // The sets of prefixes that seqeval's auto_detect() accepts. ("O" alone and "S" with "O" are not among
-  // them.)
+  // The sets of prefixes that seqeval's auto_detect() accepts. (It does not accept only "O", or only "S" and
+  // "O".)
   if (only("IOB") && has('B')) return EntityScheme::iob2;
   if (only("IOE") && has('E')) return EntityScheme::ioe2;
   if ((only("IOBES") && has('B') && has('E')) || prefixes == "S") return EntityScheme::iobes;

@@ -25,15 +25,15 @@ MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usag
 // Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
-// Return the two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols()
-// puts spaces around ASCII punctuation and symbols other than ' , - . and separate_stops() around full stops
-// and commas, except between digits, and around a dash after a digit.
+// The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() puts
+// spaces around ASCII punctuation and symbols other than ' , - . and separate_stops() around full stops and
+// commas, except between digits, and around a dash after a digit.
 std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
 std::u32string without_entities(std::u32string_view text);               // replace &quot; &amp; &lt; &gt;
-std::vector<std::u32string_view> split_words(std::u32string_view text);  // at white space
+std::vector<std::u32string_view> split_words(std::u32string_view text);  // splits at white space
 constexpr bool is_ascii_punctuation(char32_t c) noexcept {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }

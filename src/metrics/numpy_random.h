@@ -10,7 +10,8 @@ class NumpyRandom {
  public:
   explicit NumpyRandom(std::uint32_t seed);  // numpy.random.default_rng(seed)
 
-  // The next number of rng.choice(count, replace=True): 0 to count - 1; 1 <= count < 2^32. (Lemire 2019)
+  // Return the next number of rng.choice(count, replace=True), from 0 to count - 1; 1 <= count < 2^32
+  // (Lemire 2019).
   std::uint32_t below(std::uint32_t count);
   // The next number of rng.integers(2, dtype=bool). `left` is the number of unused bits of the array that is
   // drawn; an array begins with `left` = 0.
@@ -22,7 +23,7 @@ class NumpyRandom {
 
  private:
   std::uint64_t next64();
-  std::uint32_t next32();  // the low half of next64(), then its high half
+  std::uint32_t next32();  // returns the low half of next64(), then its high half
   __extension__ using Wide = unsigned __int128;
   Wide state_ = 0, increment_ = 0;
   std::uint32_t half_ = 0;

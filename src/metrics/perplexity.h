@@ -13,7 +13,8 @@ double perplexity(double total_negative_log_likelihood, std::int64_t units);
 // log2 of the perplexity per byte. Throws usage if bytes < 1.
 double bits_per_byte(double total_negative_log_likelihood, std::int64_t bytes);
 
-// Number of words: maximal runs of characters that are not white space (Python's str.split()).
+// Return the number of words: maximal sequences of characters that are not white space (Python's
+// str.split()).
 std::int64_t count_words(std::string_view text);
 
 }  // namespace regard::metrics

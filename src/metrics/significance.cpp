@@ -19,7 +19,7 @@ std::int64_t samples_of(const ResamplingOptions& options, std::int64_t usual, st
   return options.samples == 0 ? usual : options.samples;
 }
 
-// sacreBLEU's estimate_ci(): 95 %, so 1/40 of the scores lie on each side.
+// sacreBLEU's estimate_ci(): a 95 % interval, with 1/40 of the scores outside on each side.
 Interval interval_of(std::vector<double> scores) {
   Interval interval;
   interval.mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());

@@ -11,25 +11,26 @@
 
 namespace regard::metrics {
 
-// The score of a sample. Rows are numbers of lines; a row may occur several times. When two systems are
-// compared, rows 0 to lines - 1 are the first system's, rows lines to 2 lines - 1 the second's.
+// Returns the score of a sample of rows. A row is the index of a line; a row may occur several times. When
+// two systems are compared, rows 0 to lines - 1 are the first system's, rows lines to 2 lines - 1 the
+// second's.
 using Scorer = std::function<double(std::span<const std::uint32_t> rows)>;
 
-// A score that depends on sums of statistics over rows, such as BLEU's counts. statistics: [rows][values].
-// Sums are f32, as in sacreBLEU.
+// Return a scorer that depends on sums of statistics over rows, such as BLEU's counts. statistics:
+// [rows][values]. Sums are f32, as in sacreBLEU.
 Scorer scorer_of_sums(std::vector<std::vector<float>> statistics,
                       std::function<double(std::span<const double> sums)> score);
 // Return the mean of one value per row.
 Scorer scorer_of_mean(std::vector<double> values);
 
 struct ResamplingOptions {
-  std::int64_t samples = 0;  // 0: 1000 for the bootstrap, 10000 for approximate randomisation
+  std::int64_t samples = 0;  // Default (0): 1000 for the bootstrap, 10000 for approximate randomisation
   std::uint32_t seed = 12345;
 };
 
 struct Interval {
-  double mean = 0;              // of the resampled scores
-  double half_width = 0;        // of the 95 % confidence interval
+  double mean = 0;              // mean of the resampled scores
+  double half_width = 0;        // half the width of the 95 % confidence interval
   double lower = 0, upper = 0;  // ends of the interval
 };
 // Throws usage if there are no lines or samples.

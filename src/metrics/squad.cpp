@@ -117,7 +117,7 @@ AnswerScores score_of(const AnsweredQuestion& question) {
   double f1 = 0;
   for (const std::string& truth : question.truths) {
     const std::vector<std::u32string> words = answer_words(truth);
-    if (words.empty()) continue;  // an answer without words does not count as one
+    if (words.empty()) continue;  // ignore answers without words
     answered = true;
     exact = exact || predicted == words;
     f1 = std::max(f1, f1_of(predicted, words));
@@ -129,7 +129,7 @@ AnswerScores score_of(const AnsweredQuestion& question) {
 SquadScores squad_scores(std::span<const AnsweredQuestion> questions) {
   if (questions.empty()) throw usage_error("answers cannot be scored without a question");
   SquadScores scores;
-  AnswerScores sums[2];  // without and with a true answer
+  AnswerScores sums[2];  // sums of questions without and with a true answer
   std::vector<double> exact, f1;
   for (const AnsweredQuestion& question : questions) {
     const AnswerScores one = score_of(question);

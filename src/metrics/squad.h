@@ -14,12 +14,12 @@ namespace regard::metrics {
 // Lower case, without ASCII punctuation and the words a, an, the; words separated by one space.
 std::string normalize_answer(std::string_view answer);
 
-bool exact_match(std::string_view predicted, std::string_view truth);  // of normalised answers
+bool exact_match(std::string_view predicted, std::string_view truth);  // compares normalised answers
 // F1 of the normalised answers' words. If one has no words: 1 if both have none, else 0.
 double answer_f1(std::string_view predicted, std::string_view truth);
 
 struct AnsweredQuestion {
-  std::string predicted;             // empty: "no answer"
+  std::string predicted;             // empty for "no answer"
   std::vector<std::string> truths;   // acceptable answers; none: the question has no answer
   double no_answer_probability = 0;  // predicted; used for the best thresholds
 };
@@ -33,7 +33,8 @@ AnswerScores score_of(const AnsweredQuestion& question);
 
 struct SquadScores {
   AnswerScores all;
-  std::optional<AnswerScores> has_answer, no_answer;  // of the questions with and without a true answer
+  // scores of the questions with and without a true answer
+  std::optional<AnswerScores> has_answer, no_answer;
   // The highest scores if a predicted answer is replaced by "no answer" where no_answer_probability exceeds a
   // threshold, and these thresholds.
   double best_exact = 0, best_exact_threshold = 0, best_f1 = 0, best_f1_threshold = 0;

@@ -23,8 +23,8 @@ struct TerScore {
   double reference_length = 0;  // words, averaged over the references of a line
 };
 
-// references[r][i] is the r-th reference of line i; for each line, the reference with the fewest edits
-// counts. Throws usage if the numbers of lines differ or there are no references.
+// references[r][i] is the r-th reference of line i; for each line, the reference with the fewest edits is
+// used. Throws usage if the numbers of lines differ or there are no references.
 TerScore corpus_ter(std::span<const std::string> hypotheses,
                     std::span<const std::vector<std::string>> references, const TerOptions& options = {});
 TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,

@@ -28,7 +28,7 @@ struct Cell {
 
 // The hypothesis word aligned to each reference word, and the words that need an edit.
 struct Alignment {
-  std::vector<int> hypothesis_of;  // [reference words]; -1: before the first
+  std::vector<int> hypothesis_of;  // [reference words]; -1 means before the first word
   std::vector<bool> reference_error, hypothesis_error;
 
   static bool any(const std::vector<bool>& errors, int begin, int length) {

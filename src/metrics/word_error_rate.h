@@ -22,7 +22,7 @@ struct Errors {
   }
 };
 
-// Words are separated by white space; upper case, punctuation and accents count.
+// Words are separated by white space. Case, punctuation and accents are compared.
 Errors word_errors(const std::string& output, const std::string& reference);
 // Characters are code points, spaces included; white space around a text is dropped.
 Errors character_errors(const std::string& output, const std::string& reference);

@@ -24,14 +24,14 @@ namespace regard {
 // Images instead of ids: x = norm([specials, projection(patches)] + positions), patches row by row. The norm
 // is InputEmbeddingConfig's, if it has one.
 struct PatchConfig {
-  std::int64_t channels = 3, height = 0, width = 0;  // of an image; height and width in pixels
+  std::int64_t channels = 3, height = 0, width = 0;  // channels of an image; height and width in pixels
   std::int64_t patch_height = 0, patch_width = 0;
   std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::vector<std::string> specials;  // tokens before the patches: [1, 1, hidden] each
   std::string positions;              // [1, tokens, hidden]
-  bool bias = true;                   // of the projection
+  bool bias = true;                   // the projection has a bias
   bool flat = false;                  // specials are stored as [hidden], positions as [tokens, hidden] (CLIP)
-  // Distance of adjacent patches, which may overlap; 0: the patch's size.
+  // Distance of adjacent patches, which may overlap. 0 means the size of a patch.
   std::int64_t row_stride = 0, column_stride = 0;
   // The image is a spectrogram: features [frames, bins], frames along the width, bins along the height.
   bool spectrogram = false;
@@ -49,9 +49,9 @@ struct PatchConfig {
 //   x = layers(input); x = projection(projection_norm(x)); x = norm(x + positions + position_layer(x))
 // Empty names and an absent position_layer are left out.
 struct FrontConfig {
-  std::int64_t frames = 0;  // 0: any number
+  std::int64_t frames = 0;  // 0 means any number
   std::int64_t bins = 1;
-  const char* input_name = "input_features";  // in Hugging Face's models
+  const char* input_name = "input_features";  // name in Hugging Face's models
   bool bins_first = false;
   std::vector<nn::ConvolutionConfig> layers;
   std::string projection, projection_norm;
@@ -59,7 +59,7 @@ struct FrontConfig {
   std::string positions;  // NAME.weight [frames of the last layer, hidden]
   std::optional<nn::ConvolutionConfig> position_layer;
   std::string norm;
-  nn::NormConfig norm_config;  // of projection_norm and norm
+  nn::NormConfig norm_config;  // configuration of projection_norm and norm
 };
 
 // The embedding, from ids to the first layer's input:
@@ -68,7 +68,7 @@ struct FrontConfig {
 struct InputEmbeddingConfig {
   std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
   std::int64_t vocabulary = 0;
-  std::int64_t size = 0;      // features of the tables; 0: hidden
+  std::int64_t size = 0;      // features of the tables; 0 means hidden
   std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx: no gradient from look-ups
   float factor = 1.0f;
   std::string positions;  // [position_rows, size]: learned
@@ -79,7 +79,7 @@ struct InputEmbeddingConfig {
   std::int64_t type_count = 0;
   std::string norm;
   nn::NormConfig norm_config;
-  std::string projection;  // from size to hidden
+  std::string projection;  // projection from size to hidden
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
   // If one of these is set, only norm, dropout, initial and vocabulary (of an output) are used of the fields
@@ -90,17 +90,17 @@ struct InputEmbeddingConfig {
 
 struct StackConfig {
   std::string point;   // "encoder" or "decoder": the name in probes and random draws
-  std::string prefix;  // of the layers' weight names, before the layer number: "encoder.layer."
+  std::string prefix;  // prefix of the layers' weight names, before the layer number: "encoder.layer."
   std::int64_t layers = 0;
   InputEmbeddingConfig input;
   nn::BlockConfig block;
   std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` per layer; may be empty
   std::optional<nn::RotaryConfig> rotary;
   std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
-  std::string norm;                                     // after the last layer
+  std::string norm;                                     // norm after the last layer
   nn::NormConfig norm_config;
-  float output_dropout = 0.0f;  // after that norm
-  // Whether the last entry of `hidden_states` in the reference code is the state after that norm.
+  float output_dropout = 0.0f;  // dropout after that norm
+  // True if the last entry of `hidden_states` in the reference code is the state after that norm.
   bool last_state_is_normed = true;
 };
 
@@ -120,7 +120,7 @@ struct HeadConfig {
   enum class Rows { all, first, last, first_two };  // first_two: their mean
   Output output = Output::none;
   Rows rows = Rows::all;
-  std::string norm;  // of the rows, before the dense layers; empty if there is none
+  std::string norm;  // norm of the rows, before the dense layers; empty if there is none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty if there is none
@@ -130,9 +130,9 @@ struct HeadConfig {
   // second row. The output is the mean of both (DeiT). Empty if there is none.
   std::string second;
   bool bias_is_row = false;    // stored as [1, out]
-  float factor = 1.0f;         // of the hidden states before the projection (T5 1.0)
-  float dropout = 0.0f;        // before the projection, in training
-  bool optional = false;       // if the file lacks the dense layers, the model has no head
+  float factor = 1.0f;         // factor of the hidden states before the projection (T5 1.0)
+  float dropout = 0.0f;        // dropout before the projection, in training
+  bool optional = false;       // if true and the file lacks the dense layers, the model has no head
   std::string tied_if_absent;  // token table used if the file lacks the projection; empty if there is none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
@@ -142,8 +142,8 @@ struct Architecture {
   std::int64_t hidden = 0;
   std::int64_t max_positions = 0;  // 0 means no limit
   std::optional<StackConfig> encoder, decoder;
-  // Encoder–decoders whose encoder has another number of features: that number (0: hidden), and the linear
-  // layer NAME.weight, NAME.bias that the decoder applies to the encoder's output. Without it the layers'
+  // Number of features of the encoder if it differs from the decoder's (0 means hidden), and the linear
+  // layer NAME.weight, NAME.bias that the decoder applies to the encoder's output. Without this layer,
   // cross-attention reads memory_hidden features.
   std::int64_t encoder_hidden = 0;
   std::string memory_projection;

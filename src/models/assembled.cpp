@@ -165,7 +165,7 @@ class Assembled : public Network {
     std::unique_lock<std::recursive_mutex> pool;
   };
 
-  // The encoder's output as the decoder reads it. `room`: for the result.
+  // Return the encoder's output as the decoder's input. `room` is a buffer for the result.
   const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {
     if (!memory_projection_ || memory == nullptr) return memory;
     room = *memory;
@@ -206,8 +206,8 @@ class Assembled : public Network {
                        architecture_.positions.over_tokens ? -1 : 0);
   }
 
-  // Reserve room in the cache before anything is written to it. Return whether cross-attention keys and
-  // values must be computed.
+  // Reserve space in the cache before anything is written to it. Return true if the keys and values of
+  // cross-attention must be computed.
   bool start(Cache& cache, const TokenBatch& target, const Memory* memory) const {
     const std::span<const std::int32_t> slots = cache.slots();
     if (static_cast<std::int64_t>(slots.size()) != target.shape.sequences())

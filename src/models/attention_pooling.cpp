@@ -55,7 +55,7 @@ AttentionPooling::AttentionPooling(const AttentionPoolingConfig& config) : confi
 
 Var AttentionPooling::forward(Tape& tape, Var hidden, const Ragged& shape) const {
   const Ragged queries = one_each(tape, shape);
-  // The query is that of the probe for every sequence. It is projected once.
+  // All sequences share the probe as query, so it is projected only once.
   Var probe = joint_->forward(tape, &probe_->variable);  // [1, query | key | value]
   Var query = ops::select_rows(tape, probe, queries.positions);
   Var states = joint_->forward(tape, hidden);  // [tokens, query | key | value]

@@ -25,7 +25,7 @@ std::unique_ptr<Parameter> single_number(const std::string& name, Shape shape, d
   return parameter;
 }
 
-// The token of ids [begin, end) that the head reads.
+// Return the index of the token that the head reads, among ids [begin, end).
 std::int32_t row_of(std::span<const std::int32_t> ids, std::int32_t begin, std::int32_t end, TextRow which,
                     std::int32_t end_token) {
   if (which == TextRow::last) return end - 1;

@@ -14,7 +14,7 @@
 
 namespace regard {
 
-// Which token of a text the text encoder's head reads.
+// The token of a text that the head of the text encoder reads.
 enum class TextRow {
   largest_id,  // the first one with the largest id
   first_end,   // the first end token; the first token if there is none
@@ -26,20 +26,22 @@ struct DualEncoderConfig {
   Architecture text, vision;  // encoders; their heads give the vectors, before normalisation
   TextRow text_row = TextRow::largest_id;
   std::int32_t end_token = -1;
-  std::optional<AttentionPoolingConfig> pooling;  // of the image's patches, instead of the head of `vision`
-  std::int64_t size = 0;                          // of the vectors
-  std::string scale, bias;                        // of the logits; no bias: empty
-  Shape scale_shape;                              // in the file: [] or [1]
+  // pooling of the image's patches, in place of the head of `vision`
+  std::optional<AttentionPoolingConfig> pooling;
+  std::int64_t size = 0;    // number of elements of a vector
+  std::string scale, bias;  // names of scale and bias of the logits; an empty bias means none
+  Shape scale_shape;        // shape in the file: [] or [1]
   double initial_scale = 0.0, initial_bias = 0.0;
-  // Loss and probabilities: each pair on its own (SigLIP), else softmax over texts and over images (CLIP).
+  // True (SigLIP): loss and probabilities of each pair separately. False (CLIP): softmax over texts and over
+  // images.
   bool sigmoid = false;
   std::int64_t text_length =
-      0;                     // texts are padded to this number of tokens, which are all attended to; 0: not
+      0;  // if not 0, texts are padded to this number of tokens, and all of them are attended to
   std::int32_t padding = 0;  // the id
   NameRules names;
 };
 
-// As a Network it is an encoder without a head: encode() runs the text encoder on ids and the image encoder
+// As a Network, it is an encoder without a head: encode() runs the text encoder on ids and the image encoder
 // on pixels; input_spec(), vocabulary() and sizes are those of the text encoder.
 class DualEncoder : public Network {
  public:
@@ -84,7 +86,7 @@ class DualEncoder : public Network {
 
  private:
   DualEncoderConfig config_;
-  std::mutex one_pass_;  // as in other networks, for the pooling
+  std::mutex one_pass_;  // as in other networks; for the pooling
   std::unique_ptr<Network> text_, vision_;
   std::unique_ptr<AttentionPooling> pooling_;  // may be null
   std::unique_ptr<Parameter> scale_, bias_;    // bias_ may be null

@@ -74,7 +74,8 @@ Var Head::features(Tape& tape, Var hidden) const {
   return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
 }
 
-// x times a mask. ops::dropout() would overwrite x, whose value the backward pass of a tanh needs.
+// Multiply x by a dropout mask. ops::dropout() would overwrite x, but the backward pass of a tanh needs its
+// value.
 Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
   if (config_.dropout == 0.0f || !tape.options().training) return x;
   const Tensor ones = tape.arena().tensor(x->value.shape());

@@ -15,7 +15,8 @@ namespace regard {
 namespace {
 
 constexpr std::string_view kPrefix = "base_model.model.";
-// PEFT wraps adapted modules and modules to save; their own weights then have these parts in their names.
+// PEFT wraps adapted modules and modules to save. The names of their original weights then contain these
+// parts.
 constexpr const char* kBaseLayer = ".base_layer.";
 constexpr const char* kSavedModule = ".modules_to_save.";
 constexpr const char* kOriginalModule = ".original_module.";  // the replaced weights: without effect
@@ -29,7 +30,7 @@ std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// Return the name in the base model of a whole weight's name in an adapter.
+// Convert the name of a complete weight in an adapter to its name in the base model.
 std::string unwrapped(std::string name) {
   for (const std::string wrapper : {kBaseLayer, kSavedModule})
     if (const std::size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");

@@ -1,7 +1,7 @@
 // LoRA adapters (Hu et al. 2021, https://arxiv.org/abs/2106.09685) of a model, in PEFT's folders:
 // adapter_config.json and adapter_model.safetensors with "base_model.model.MODULE.lora_A.weight" [rank, in],
-// "….lora_B.weight" [out, rank], and whole weights (biases, modules to save) under their own names. The model
-// computes with the updates as they are; merge() adds them to its weights.
+// "….lora_B.weight" [out, rank], and complete weights (biases, modules to save) under their own names. The
+// model applies the updates separately; merge() adds them to its weights.
 #pragma once
 
 #include <cstdint>

@@ -17,20 +17,20 @@ struct LoraConfig {
   // Modules to adapt: names, or the last parts of names ("q_proj"). "all-linear": every linear layer except
   // the output layer.
   std::vector<std::string> targets;
-  std::string target_pattern;  // instead of targets: a regular expression for whole names
+  std::string target_pattern;  // used in place of targets: a regular expression for complete names
   std::vector<std::string> exclude;
-  // Rank and alpha of the modules whose names end with a part that matches a regular expression.
+  // Rank and alpha of modules, by a regular expression for the end of the name.
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;
   std::vector<std::pair<std::string, double>> alpha_pattern;
   std::vector<std::int64_t> layers;         // numbers of the layers to adapt; empty means all
-  std::vector<std::string> layers_pattern;  // names of the lists of layers ("h"); empty: any
+  std::vector<std::string> layers_pattern;  // names of the lists of layers ("h"); empty means any
   std::string bias = "none";  // biases that are trained too: none, all, lora_only (of adapted modules)
-  std::vector<std::string> modules_to_save;  // modules that are trained and saved whole
+  std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
   std::string base_model;                    // where the base model is; informative
 
   // Return true if the module with this full name is adapted. `is_output`: it is the output layer.
   bool adapts(const std::string& module, bool is_output = false) const;
-  // Return true if the module is trained and saved whole.
+  // Return true if the module is trained and saved completely.
   bool saves(const std::string& module) const;
   std::int64_t rank_of(const std::string& module) const;
   // Return the factor of B A for a module adapted with `rank`.

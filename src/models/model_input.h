@@ -1,4 +1,4 @@
-// What a model reads: token ids, features or pixels. Batches, requests, tasks and inspection pass a
+// Input of a model: token ids, features or pixels. Batches, requests, tasks and inspection only pass a
 // ModelInput on; only the first layer of a model (models/stack.h, InputEmbedding) uses its content.
 #pragma once
 
@@ -37,7 +37,7 @@ struct ModelInput {
   friend bool operator==(const ModelInput& a, const ModelInput& b);
 };
 
-// What a model reads, and how many positions an input has in the model.
+// Kind and shape of a model's input, and the number of positions that an input takes.
 struct InputSpec {
   InputKind kind = InputKind::tokens;
   // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]; kind tokens: unused. 0
@@ -47,13 +47,14 @@ struct InputSpec {
   // frames] if there is one bin.
   const char* name = "pixel_values";
   bool bins_first = false;
-  std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty: patches
+  std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty for patches
   // An input of values has `specials` special tokens, then a grid of patches in row-major order.
   std::int64_t specials = 0, patch_rows = 0, patch_columns = 0;
 
   // Throws usage ("expected image input, found text") if the model does not read this kind.
   void require(InputKind given) const;
-  // Positions that the input takes. Throws usage for another kind of input, invalid_input for another shape.
+  // Return the number of positions of the input. Throws usage for another kind of input, and invalid_input
+  // for another shape.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
   ModelInput blank() const;            // a valid input: token 0, or values of 0
@@ -66,8 +67,8 @@ struct InputBatch {
   std::span<const std::int32_t> ids;  // [tokens]
   Ragged shape;
   std::span<const std::int32_t> types = {};  // [tokens]: token types; empty means all 0
-  // [tokens]: 0 for tokens that no query may attend to: padding that is computed as in PyTorch. All sequences
-  // must then have the same length. Null: every token may be attended to.
+  // [tokens]: 0 for tokens that no query may attend to, that is padding computed as in PyTorch. All
+  // sequences must then have the same length. If null, every token may be attended to.
   const std::uint8_t* attended = nullptr;
   std::span<const Tensor> values = {};  // [sequences]: ModelInput::values, instead of ids
 };

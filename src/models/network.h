@@ -46,7 +46,8 @@ enum class Output {
 
 // Default positions of a padded batch.
 struct PositionRule {
-  bool over_tokens = false;  // number the ids other than `padding` from 0; false: position = column
+  // number the ids other than `padding` from 0; if false, the position is the column
+  bool over_tokens = false;
   std::int64_t padding = -1;
   std::int64_t first = 0;  // the checkpoint's number for position 0
 };
@@ -56,9 +57,10 @@ class Network {
   virtual ~Network() = default;
 
   virtual ModelKind kind() const = 0;
-  virtual std::int64_t vocabulary() const = 0;  // of the decoder if there is one, else of the encoder
+  // vocabulary of the decoder if there is one, else of the encoder
+  virtual std::int64_t vocabulary() const = 0;
   virtual std::int64_t source_vocabulary() const { return vocabulary(); }
-  // What the encoder reads; decoders: what the decoder reads (token ids).
+  // Return the input of the encoder, or for decoders that of the decoder (token ids).
   virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
   virtual std::int64_t max_positions() const = 0;  // 0 means no limit
@@ -95,8 +97,8 @@ class Network {
   // Return true if the last entry of the side's hidden states includes the final norm, as in the family's
   // reference code.
   virtual bool last_state_is_normed(bool encoder) const { return (void)encoder, true; }
-  // Adapt the model to a file before its weights are loaded: remove a head that the file lacks, add a pooler
-  // that it has. `holds` returns whether the file has a tensor for the model's name.
+  // Adapt the model to a file before its weights are loaded: remove a head that the file lacks, and add a
+  // pooler that it has. `holds` returns true if the file has a tensor with the model's name.
   virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);
   // Weights of a pooler that the head does not use: loaded from the file, never trained, and not part of
   // parameters(). They are saved through carried().
@@ -104,8 +106,8 @@ class Network {
   // Return the naming rules of the family's checkpoints.
   virtual const NameRules& name_rules() const;
 
-  // A scalar: factor × Σ cross-entropy(logits(hidden), labels) over the tokens whose label is not
-  // kIgnoredLabel; labels: [tokens]. All logits are never in memory at once.
+  // Return the scalar factor × Σ cross-entropy(logits(hidden), labels [tokens]) over the tokens with labels
+  // other than kIgnoredLabel. Only a part of the logits is in memory at a time.
   virtual Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
                    float factor) = 0;
 
@@ -128,7 +130,7 @@ class Network {
   // are skipped.
   void set_trainable(bool trainable);
   void clear_gradients();
-  std::int64_t parameter_count();  // elements; tied weights count once
+  std::int64_t parameter_count();  // number of elements; tied weights are counted once
 
  private:
   Carried carried_;

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-// What the decoder reads of the source.
+// The states and projections of the source that the decoder reads.
 struct SearchSource {
   Var keys = nullptr;    // [source tokens, hidden]: U_a h + b; additive attention only
   Var values = nullptr;  // [source tokens, hidden]: the encoder's states; null without attention

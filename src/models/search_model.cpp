@@ -221,7 +221,7 @@ class SearchModel : public Network {
   Json json_;
   InputSpec input_;
   nn::Embedding target_;
-  std::unique_ptr<nn::Embedding> source_, projection_;  // null: target_ serves as it
+  std::unique_ptr<nn::Embedding> source_, projection_;  // null if target_ is used in its place
   nn::Recurrent encoder_;
   SearchDecoder decoder_;
 };

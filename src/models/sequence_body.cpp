@@ -77,7 +77,7 @@ class ConvolutionBody : public SequenceBody {
   std::int64_t hidden_;
   float dropout_;
   std::string point_;
-  std::vector<std::unique_ptr<Filter>> filters_;  // by layer, then by width
+  std::vector<std::unique_ptr<Filter>> filters_;  // ordered by layer, then by width
 };
 
 class RecurrentBody : public SequenceBody {

@@ -16,7 +16,8 @@ class SequenceBody {
   // x [tokens, embedding] → [tokens, out()]. states: recurrent networks only.
   virtual Var forward(Tape& tape, Var x, const Ragged& shape, const nn::RecurrentStates& states) const = 0;
   virtual std::int64_t out() const = 0;
-  virtual std::int64_t state_size() const { return 0; }  // of one layer; 0: no state
+  // size of the state of one layer; 0 if there is no state
+  virtual std::int64_t state_size() const { return 0; }
   virtual void collect(std::vector<Parameter*>& parameters) const = 0;
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };

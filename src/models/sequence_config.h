@@ -1,7 +1,7 @@
-// The networks from before the Transformer, which regard trains from scratch: "model_type" regard-mlp (mean
-// of embeddings into a perceptron), regard-cnn (Kim 2014), regard-rnn (Elman 1990), regard-lstm (Hochreiter
-// and Schmidhuber 1997), regard-gru (Cho et al. 2014) and regard-rnn-search (encoder–decoder: Sutskever et
-// al. 2014, Bahdanau et al. 2015, Luong et al. 2015).
+// Networks older than the Transformer, which regard trains from scratch: "model_type" regard-mlp (mean of
+// embeddings into a perceptron), regard-cnn (Kim 2014), regard-rnn (Elman 1990), regard-lstm (Hochreiter and
+// Schmidhuber 1997), regard-gru (Cho et al. 2014) and regard-rnn-search (encoder–decoder: Sutskever et al.
+// 2014, Bahdanau et al. 2015, Luong et al. 2015).
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace regard {
 
 // The values of config.json.
 struct SequenceConfig {
-  enum class Pooling : std::uint8_t { last, mean, max };  // of a sequence for its classification
+  enum class Pooling : std::uint8_t { last, mean, max };  // pooling of the states for classification
   enum class Attention : std::uint8_t { none, additive, multiplicative };
 
   std::string family;           // model_type without "regard-"
-  std::int64_t vocabulary = 0;  // of the output side
+  std::int64_t vocabulary = 0;  // vocabulary of the output side
   std::int64_t source_vocabulary = 0;
   std::int64_t embedding = 0, hidden = 0;  // hidden of an encoder: both directions together
   std::int64_t layers = 1, encoder_layers = 1;

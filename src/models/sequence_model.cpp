@@ -171,7 +171,7 @@ class SequenceModel : public Network {
     const std::span<std::int32_t> last = tape.arena().array<std::int32_t>(sequences);
     for (std::size_t s = 0; s < sequences; ++s) last[s] = shape.offsets[s + 1] - 1;
     if (!config_.bidirectional) return ops::select_rows(tape, hidden, last);
-    // Each direction's state after it has read the whole sequence.
+    // The state of each direction after the whole sequence.
     const std::int64_t half = hidden->value.columns() / 2;
     Var forward = ops::select_rows(tape, ops::columns(tape, hidden, 0, half), last);
     Var backward =
@@ -201,8 +201,8 @@ class SequenceModel : public Network {
   nn::Embedding embedding_;
   std::unique_ptr<SequenceBody> body_;
   std::vector<std::unique_ptr<nn::Linear>> dense_;
-  std::unique_ptr<nn::Linear> classifier_;     // null: predicts the next token
-  std::unique_ptr<nn::Embedding> projection_;  // null: tied, or a classifier
+  std::unique_ptr<nn::Linear> classifier_;     // null if the model predicts the next token
+  std::unique_ptr<nn::Embedding> projection_;  // null if it is tied, or for a classifier
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ class TokenTables {
   std::vector<std::pair<std::string, std::unique_ptr<nn::Embedding>>> tables_;
 };
 
-// Computes the first layer's input [tokens, hidden] from what the model reads.
+// Computes the first layer's input [tokens, hidden] from a ModelInput.
 class InputEmbedding {
  public:
   virtual ~InputEmbedding() = default;

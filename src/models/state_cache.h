@@ -13,11 +13,12 @@ namespace regard {
 
 constexpr std::int64_t kStateWindow = 2;  // CacheShape::window
 
-// Check the selection and reserve room for the batch's tokens. Throws usage if the tape records or the cache
-// has not one selected slot for each sequence, resource_exhausted if there is no room.
+// Check the selection and reserve space for the batch's tokens. Throws usage if the tape records or the
+// cache does not have one selected slot for each sequence, and resource_exhausted if the cache is full.
 void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch);
 
-// Copy the state of one layer after the slot's last token to `state` [size]; false: the slot is empty.
+// Copy the state of one layer after the slot's last token to `state` [size]. Returns false if the slot is
+// empty.
 bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state);
 
 // Row `row` of a layer's keys or values.

@@ -13,7 +13,7 @@ namespace regard {
 
 struct Bound {
   Parameter* parameter;
-  std::string name;                 // in the file
+  std::string name;                 // name in the file
   std::vector<std::string> copies;  // other names of the same weight in the file
   std::string scale = {};           // int8 weights: the tensor with the scale of each output
 };

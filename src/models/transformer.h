@@ -16,14 +16,15 @@ inline constexpr const char* kTransformerType = "regard-transformer";
 struct TransformerConfig {
   std::string kind = "encoder-decoder";  // encoder-decoder, decoder, encoder
   std::int64_t vocabulary = 0;           // tokens of the output side; required
-  std::int64_t source_vocabulary = 0;    // encoder–decoders; 0: the same as vocabulary
+  std::int64_t source_vocabulary = 0;    // for encoder–decoders; 0 means the same as vocabulary
   std::int64_t encoder_layers = 6;       // encoder–decoders
   std::int64_t decoder_layers = 6;       // encoder–decoders
   std::int64_t layers = 6;               // encoders, decoders
   std::int64_t hidden_size = 512;
   std::int64_t heads = 8;
-  std::int64_t kv_heads = 0;   // 0: same as heads; fewer: grouped-query attention (Ainslie et al. 2023)
-  std::int64_t head_size = 0;  // 0: hidden_size / heads
+  // 0 means the same as heads; fewer give grouped-query attention (Ainslie et al. 2023)
+  std::int64_t kv_heads = 0;
+  std::int64_t head_size = 0;  // 0 means hidden_size / heads
   std::int64_t feed_forward_size = 2048;
   std::string activation = "relu";  // relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
   bool gated = false;               // feed-forward layer with three matrices (Shazeer 2020)
@@ -34,12 +35,13 @@ struct TransformerConfig {
   std::int64_t max_positions = 0;        // required for learned positions; 0 means no limit
   double rotary_base = 10000.0;
   std::string tie_embeddings = "all";  // none; decoder: its input and output; all: also the encoder's input
-  std::string scale_embeddings = "auto";  // by √hidden_size: yes, no; auto: if positions are sinusoidal
-  bool bias = true;                       // of linear layers and layer norms; the output projection has none
-  double dropout = 0.1;                   // of embeddings, and of each branch before it is added
-  double attention_dropout = -1.0;        // of attention weights; negative: same as dropout
-  double activation_dropout = -1.0;       // inside the feed-forward layer; negative: same as dropout
-  std::string initialisation = "auto";    // xavier, gpt2; auto: gpt2 if there is no encoder, else xavier
+  // factor √hidden_size: yes, no, or auto (only if positions are sinusoidal)
+  std::string scale_embeddings = "auto";
+  bool bias = true;                 // biases of linear layers and layer norms; the output projection has none
+  double dropout = 0.1;             // dropout of embeddings, and of each branch before the residual sum
+  double attention_dropout = -1.0;  // dropout of attention weights; negative means the value of dropout
+  double activation_dropout = -1.0;     // inside the feed-forward layer; negative: same as dropout
+  std::string initialisation = "auto";  // xavier, gpt2; auto: gpt2 if there is no encoder, else xavier
   // Stored for decoding; the network does not use them. −1 if there is none.
   std::int64_t pad_token_id = -1, bos_token_id = -1, eos_token_id = -1, decoder_start_token_id = -1;
 

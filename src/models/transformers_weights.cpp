@@ -13,11 +13,11 @@
 namespace regard {
 namespace {
 
-// For each row (or column) of the result, its index in the source; −1: zeros. Empty: unmodified.
+// For each row (or column) of the result, its index in the source, or −1 for zeros. Empty means unmodified.
 using Order = std::vector<std::int64_t>;
 constexpr std::int64_t kZeros = -1;
 
-// from [rows, columns], or a vector [columns].
+// Reorder rows and columns of `from` [rows, columns], or elements of a vector [columns].
 Tensor gathered(const Tensor& from, const Order& rows, const Order& columns) {
   const bool vector = from.shape().rank() == 1;
   const std::int64_t height = rows.empty() ? from.rows() : std::ssize(rows);
@@ -180,8 +180,8 @@ void add_side(const Source& from, const std::string& side, std::int64_t layers, 
   if (from.config().norm == "pre") to.layer_norm("model." + side + ".layer_norm", side + ".norm");
 }
 
-// transformers ties all tables or none; Marian can also tie only the decoder's two tables. Classes other than
-// Marian always have the table `shared`, used or not.
+// transformers ties all tables or none; Marian can also tie only the decoder's two tables. Classes other
+// than Marian always have the table `shared`, even if it is not used.
 void add_tables(const Source& from, bool marian, Writer& to) {
   const std::string& tied = from.config().tie_embeddings;
   if (tied == "all") return to.add("model.shared.weight", from.table("embedding"));

@@ -66,7 +66,7 @@ void check_tensor(const Bound& bound, const formats::Weights& weights) {
         .expected("F32, F16, BF16 or F64");
 }
 
-// All sizes are 1 except that of the outputs, so that numbers · scale broadcasts.
+// All sizes except that of the outputs are 1, so that numbers · scale broadcasts.
 Shape scale_shape(const Parameter& parameter) {
   const Shape stored = stored_shape(parameter);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(stored.rank()), 1);

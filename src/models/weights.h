@@ -40,7 +40,7 @@ std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes 
 std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
                                     WeightMode mode = WeightMode::widened);
 
-// The same, with the adapter merged into the weights: for saving the model.
+// Load a model with the adapter merged into its weights, to save it.
 std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
 // Write the model as a Hugging Face folder that can be opened like `from`: model.safetensors with the stored

@@ -28,7 +28,7 @@ struct BlockConfig {
   FeedForwardConfig feed_forward;
   NormConfig norm;
   NormNames self_norm, cross_norm, feed_forward_norm;  // under the layer's prefix
-  float dropout = 0.0f;                                // of each branch before the residual sum
+  float dropout = 0.0f;                                // dropout of each branch before the residual sum
 };
 
 class Block {
@@ -40,7 +40,7 @@ class Block {
   // x [tokens, hidden] → [tokens, hidden]. `self` and `cross` are the inputs of the two attentions.
   Var forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const;
 
-  void collect(std::vector<Parameter*>& parameters);  // per branch, in order: its layer, then its norms
+  void collect(std::vector<Parameter*>& parameters);  // for each branch in order: its layer, then its norms
   void prepare_for_inference(const Preparation& how);
 
  private:

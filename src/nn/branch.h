@@ -15,16 +15,16 @@ struct BranchEnd {
   const Ragged* shape = nullptr;  // the batch, which keys the dropout's draws
   ops::DropoutOptions dropout;
   std::string_view point;      // POINT.output for probes: the branch after the norm, before dropout and sum
-  const Norm* norm = nullptr;  // of the branch before dropout and sum (Gemma 2), or null
+  const Norm* norm = nullptr;  // norm of the branch before dropout and sum (Gemma 2), or null
 };
 
 // Return residual + dropout(norm(linear(x))). Without active dropout, probe and norm, the sum is fused into
 // the linear layer.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it. Return
-// the variable to be used: `value`, or the one that the probe replaces it with. Throws usage if that has
-// another shape.
+// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it.
+// Return the variable to use: `value`, or the probe's replacement for it. Throws usage if the replacement
+// has another shape.
 Var show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

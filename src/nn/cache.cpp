@@ -58,7 +58,7 @@ void Cache::reserve_tables(std::int64_t tokens) {
     for (Slot& slot : *slots) slot.self.at.reserve(pages), slot.self.pages.reserve(pages);
 }
 
-// For all slots, since any slot may share another's pages.
+// Reserve for all slots, because any slot may share the pages of another one.
 void Cache::reserve_cross_tables(std::int64_t tokens) {
   const auto pages = static_cast<std::size_t>(pages_for(tokens));
   if (pages <= slots_[0].cross.pages.capacity()) return;

@@ -29,10 +29,10 @@ struct CacheShape {
   std::int64_t key_width = 0, value_width = 0;  // floats per token and layer: kv_heads × head_dim
   bool cross = false;                           // the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // 0 means no limit
-  // > 0: in every layer a token attends to at most the last `window` tokens, including itself.
+  // If above 0, a token of any layer attends to at most the last `window` tokens, including itself.
   std::int64_t window = 0;
 
-  std::int64_t page_bytes() const;  // of one page: kPageTokens tokens, all layers
+  std::int64_t page_bytes() const;  // bytes of one page: kPageTokens tokens, all layers
 };
 
 constexpr std::int64_t kPageTokens = 32;
@@ -52,7 +52,7 @@ class Cache {
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
-  std::int64_t capacity() const { return capacity_; }  // of a slot, in tokens
+  std::int64_t capacity() const { return capacity_; }  // capacity of a slot, in tokens
   std::int64_t length(std::int64_t slot) const;        // tokens appended to the slot so far
 
   // Set the slots to which decode() appends the sequences of its batch, one slot per sequence. Stays in
@@ -64,8 +64,8 @@ class Cache {
   void clear(std::int64_t slot);  // discard one sequence and its cross-attention
   void clear();                   // discard all
 
-  // Slot s takes the content of slot from[s], for s < from.size() (beam search). Slots s with from[s] = −1 or
-  // s ≥ from.size() are cleared. Copies of a slot share its pages.
+  // Copy the content of slot from[s] to slot s, for s < from.size() (beam search). Slots s with from[s] = −1
+  // or s ≥ from.size() are cleared. Copies of a slot share its pages.
   void reorder(std::span<const std::int32_t> from);
 
   // Share the first `tokens` of slot `from`, and its cross-attention, with the empty slot `to`. Throws usage
@@ -78,7 +78,7 @@ class Cache {
 
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
-  std::int64_t bytes() const;                           // of all pages
+  std::int64_t bytes() const;                           // bytes of all pages
   std::int64_t held_pages(std::int64_t slot) const;     // including shared pages and cross-attention
   bool writes_to_shared_page(std::int64_t slot) const;  // its next token needs a copy of a page
 

@@ -38,7 +38,7 @@ class Convolution {
   std::int64_t out() const { return config_.out; }
   const FrameWindow& window() const { return config_.window; }
 
-  // The weights stay f32: they are a small part of a model and near its input.
+  // The weights remain f32, because they are a small part of a model and close to its input.
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:

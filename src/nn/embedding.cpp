@@ -63,7 +63,7 @@ void Embedding::make_ready(ThreadPool& pool) {
     if (packed_.empty()) packed_ = pack_held(pool, {&part, 1}, false);
     return;
   }
-  if (weight_->mapped) return;  // as in nn::Linear: packing would duplicate it
+  if (weight_->mapped) return;  // as in nn::Linear, packing would duplicate a mapped weight
   packed_ = kernels::pack(pool, weight_->variable.value.f32(), size(), true, size(), count());
 }
 

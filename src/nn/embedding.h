@@ -16,14 +16,15 @@ namespace regard::nn {
 
 class Embedding {
  public:
-  // NAME.weight [count, size]
+  // `name`: the weight is NAME.weight [count, size].
   Embedding(const std::string& name, std::int64_t count, std::int64_t size, Initialisation initial);
 
   // padding: see ops::embedding.
   Var forward(Tape& tape, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1) const;
 
-  // As an output projection: logits [tokens, count], or the loss without storing the logits.
+  // Use the table as an output projection: return logits [tokens, count], or the loss without storing the
+  // logits.
   Var logits(Tape& tape, Var hidden, Var bias = nullptr) const;
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options, Var bias = nullptr) const;

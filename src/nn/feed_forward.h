@@ -17,7 +17,7 @@ struct FeedForwardConfig {
   bool gated = false;  // down(activation(gate x) ∘ up x); else down(activation(up x))
   bool bias = true;
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
-  float dropout = 0.0f;     // after the activation
+  float dropout = 0.0f;     // dropout after the activation
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
   Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
   std::string up = "up", gate = "gate", down = "down";  // names under the layer's prefix

@@ -143,7 +143,7 @@ void MultiHeadAttention::append(Tape& tape, const Projected& projected, const At
   });
 }
 
-// Compute this layer's keys and values of the memory for the slots whose cross-attention is new.
+// Compute this layer's keys and values of the memory for slots that do not have them yet.
 void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) const {
   if (input.memory == nullptr) return;
   Cache& cache = *input.cache;

@@ -21,10 +21,11 @@ namespace regard::nn {
 // Zeros in the AttentionSpec stand for its defaults; head_dim 0: hidden / heads.
 struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
-  std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0: hidden
+  std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden
   bool cross = false;              // attends to a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
-  std::string query_norm, key_norm;  // per head, before rotary positions (Qwen 3); empty if there is none
+  // norms of each head, before rotary positions (Qwen 3); empty if there is none
+  std::string query_norm, key_norm;
   NormConfig head_norm;
   // One weight, named by `query`, for query, key and value; cross-attention: one, named by `key`, for key and
   // value (GPT-2).
@@ -35,7 +36,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   // Names under the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
 
-  AttentionConfig completed() const;  // with every default applied
+  AttentionConfig completed() const;  // return the configuration with every default applied
 };
 
 // Arguments of a call other than its input x. Null or empty: absent.

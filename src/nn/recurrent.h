@@ -24,14 +24,15 @@ struct RecurrentConfig {
 
 // The states of a stack without a second direction, one entry for each layer.
 struct RecurrentStates {
-  std::span<const Var> initial = {};      // see ops::RecurrenceOptions::initial; empty: zeros
-  std::span<ops::Recurrence> after = {};  // set by forward(); empty: not wanted
+  std::span<const Var> initial = {};      // see ops::RecurrenceOptions::initial; empty means zeros
+  std::span<ops::Recurrence> after = {};  // set by forward(); empty if not needed
 };
 
 class Recurrent {
  public:
   // Weights: PREFIXweight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, the same with _reverse, then l1, ….
-  // point: of probes and random draws ("encoder"); forward() shows POINT.LAYER.residual. Empty: not shown.
+  // `point` is the prefix of probe points and random draws ("encoder"); forward() reports
+  // POINT.LAYER.residual. If it is empty, nothing is reported.
   Recurrent(const std::string& prefix, const std::string& point, const RecurrentConfig& config);
 
   // x [tokens, input] → [tokens, out()]: forward features, then backward features.
@@ -54,7 +55,7 @@ class Recurrent {
 
   RecurrentConfig config_;
   std::string point_;
-  std::vector<std::unique_ptr<Direction>> directions_;  // by layer, forward before backward
+  std::vector<std::unique_ptr<Direction>> directions_;  // ordered by layer, forward before backward
 };
 
 // Return a copy of x with dropout. Unlike ops::dropout() it leaves x unmodified, which the backward pass of

@@ -64,7 +64,7 @@ void attend(const AdditiveNode& node, std::int64_t row, float* hidden) {
 }
 
 struct AdditiveGradients {
-  float *query, *key, *value;  // null: not needed
+  float *query, *key, *value;  // null if not needed
   float* score;                // [rows, size]: of each row
 };
 

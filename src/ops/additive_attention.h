@@ -19,8 +19,8 @@ struct AdditiveAttention {
 };
 
 // query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features], score [size] (v). Row r
-// attends to keys[r]; the ranges of two rows must be equal, and then adjacent, or disjoint. A row without
-// keys gets zeros. `keys` must stay valid until the backward pass.
+// attends to keys[r]; the ranges of two rows must be disjoint, or equal; rows with equal ranges must be
+// adjacent. A row without keys gets zeros. `keys` must stay valid until the backward pass.
 AdditiveAttention additive_attention(Tape& tape, Var query, Var key, Var value, Var score,
                                      std::span<const KeyRange> keys);
 

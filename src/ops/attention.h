@@ -47,7 +47,7 @@ struct CachedKeys {
   kernels::AttentionPages pages = {};  // replaces key and value if pages.at is set
 };
 
-// The same with cached keys: sequence s of the queries attends to keys[s]. Cached keys and values have no
+// Attention with cached keys: sequence s of the queries attends to keys[s]. Cached keys and values have no
 // gradient. Throws usage if the tape records.
 Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options);

@@ -30,7 +30,7 @@ bool any(const std::vector<bool>& flags) {
   return false;
 }
 
-// Which keys each query of the sequence may attend to: [queries, keys].
+// Return a mask [queries, keys] of the keys that each query of the sequence may attend to.
 std::vector<std::uint8_t> allowed_keys(const kernels::Attention& problem, const AttentionSequence& sequence,
                                        std::int64_t head) {
   plain::Attention<float> rule;

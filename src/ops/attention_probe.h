@@ -14,7 +14,7 @@ namespace regard::ops {
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads);
 
 // Call after the forward pass. Heads whose weights the probe replaces are computed again as the sum of the
-// values under these weights, accumulated in double in the order of the keys; the others are not touched.
+// values under these weights, accumulated in double in the order of the keys. The other heads are unchanged.
 void probe_weights(Tape& tape, const kernels::Attention& problem, std::string_view point);
 
 }  // namespace regard::ops

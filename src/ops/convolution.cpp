@@ -67,7 +67,7 @@ void add_from_window_order(ThreadPool& pool, const ConvolutionSizes& sizes, cons
   });
 }
 
-// The frames of one sequence as the product reads them.
+// The frames of one sequence in the layout that the product reads.
 struct Frames {
   const float* data;          // [groups, frames, in / groups]
   std::int64_t group_stride;  // elements between groups

@@ -121,7 +121,7 @@ double sequence_loss(const CtcSequence& sequence, const CtcOptions& options, dou
 
 struct CtcNode : Tape::Node {
   Var logits;
-  const float* gradient;  // of the loss
+  const float* gradient;  // gradient of the loss
   static void backward(CtcNode& node, Tape& tape) {
     const Tape::Gradient to = tape.gradient(node.logits);
     if (!node.out->gradient_started || to.data == nullptr) return;

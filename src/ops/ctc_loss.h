@@ -13,10 +13,10 @@ namespace regard::ops {
 struct CtcOptions {
   std::int32_t blank = 0;
   // Divide each sequence's loss by its number of labels (at least 1) and the sum by the number of sequences
-  // (torch's reduction "mean"); false: the sum.
+  // (torch's reduction "mean"). If false, return the sum.
   bool mean = false;
-  // A sequence without a possible alignment counts as 0 without a gradient. False means its loss is +∞ and
-  // its gradient NaN.
+  // If true, a sequence without a possible alignment has loss 0 and no gradient. If false, its loss is +∞
+  // and its gradient NaN.
   bool zero_infinity = false;
   float factor = 1.0f;
 };

@@ -8,7 +8,7 @@
 namespace regard::ops {
 
 struct DropoutOptions {
-  float rate = 0.0f;        // in [0, 1): the probability of a zero
+  float rate = 0.0f;        // probability of a zero, in [0, 1)
   std::uint32_t place = 0;  // place_of(module name); the key of the draws is (seed, step, place)
 };
 

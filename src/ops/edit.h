@@ -12,7 +12,7 @@ namespace regard::ops {
 struct Edit {
   std::int64_t row = 0, begin = 0, end = 0;
   float factor = 0.0f;
-  const float* offset = nullptr;  // [end − begin], used during the call; null: zeros
+  const float* offset = nullptr;  // [end − begin], used only during the call; null means zeros
 };
 
 // x [rows, features], contiguous → a copy of x with the edits, applied in order. Elements outside of them

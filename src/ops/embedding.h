@@ -22,7 +22,8 @@ struct HeldTable {
 };
 Var held_embedding(Tape& tape, const HeldTable& table, std::span<const std::int32_t> ids,
                    float factor = 1.0f);
-// The same from a table packed as an output projection [features, vocabulary]. No gradient.
+// Look up rows like embedding(), in a table packed as an output projection [features, vocabulary]. No
+// gradient.
 Var packed_embedding(Tape& tape, const kernels::PackedMatrix& table, std::span<const std::int32_t> ids,
                      float factor = 1.0f);
 

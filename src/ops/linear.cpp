@@ -30,7 +30,7 @@ void check(Var x, Var weight, Var bias, const LinearOptions& options) {
 struct LinearNode : Tape::Node {
   Var x, weight, bias, residual;
   float* pre;     // input of the activation's derivative; null if there is no activation
-  bool owns_pre;  // false: pre is the output value itself
+  bool owns_pre;  // if false, pre is the output value itself
   Activation activation;
   bool transposed;
   static void backward(LinearNode& node, Tape& tape);

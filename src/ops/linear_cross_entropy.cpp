@@ -57,7 +57,7 @@ struct Problem {
   const kernels::PackedMatrix* packed;       // Wᵀ
   const kernels::PackedMatrix& packed_back;  // W; empty if not needed or too large
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
-  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // instead of packed, packed_back in bf16
+  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // used in place of packed and packed_back, in bf16
 };
 
 // B of the product with hidden or (back) with the logits' gradient.

@@ -6,7 +6,7 @@
 namespace regard::ops {
 namespace {
 
-// to.gradient += out.gradient ∘ other
+// Set to.gradient += out.gradient ∘ other.
 void send(Tape& tape, Var out, Var other, Var to) {
   const Tape::Gradient target = tape.gradient(to);
   if (target.data == nullptr) return;

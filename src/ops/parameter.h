@@ -27,7 +27,7 @@ struct Initialisation {
     ones,
     constant,        // `value`
     normal,          // mean 0, standard deviation `value`
-    xavier_uniform,  // in ±√(6 / (rows + columns)) (Glorot and Bengio 2010)
+    xavier_uniform,  // uniform in ±√(6 / (rows + columns)) (Glorot and Bengio 2010)
   };
   Kind kind = Kind::zeros;
   double value = 0.0;
@@ -45,8 +45,8 @@ struct Parameter {
   std::string name;
   Variable variable;
   Initialisation initial;
-  ParameterBlock* block = nullptr;  // null: not part of a block
-  std::int64_t first_row = 0;       // in the block
+  ParameterBlock* block = nullptr;  // null if it is not part of a block
+  std::int64_t first_row = 0;       // first row in the block
   bool mapped = false;              // the value is a read-only view of a file's bytes
   // Shape in a checkpoint, if it differs from the value's: [1, n] for a vector, [out, channels, rows,
   // columns] for a convolution over patches. Rank 0: the value's shape. Number and order of elements are the
@@ -54,7 +54,7 @@ struct Parameter {
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
-  // How a layer uses the weight; `other` weights cannot be held in a smaller type.
+  // Use of the weight by a layer. Weights of kind `other` cannot be held in a smaller type.
   enum class Use : std::uint8_t {
     other,
     linear,             // [out, in]
@@ -68,7 +68,7 @@ struct Parameter {
   // numbers.
   struct Held {
     Tensor numbers, scale;         // the value's shape; [outputs], i8 only
-    DType dtype = DType::f32;      // stays set after the numbers are dropped
+    DType dtype = DType::f32;      // remains set after the numbers are freed
     std::function<void()> let_go;  // releases the file's pages that contain the numbers; may be empty
   };
   Held held;

@@ -10,8 +10,8 @@ namespace regard::ops {
 // summed in order. A sequence without tokens gives zeros.
 Var mean_over_time(Tape& tape, Var x, const Ragged& shape);
 
-// Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014), whose gradient is passed
-// to the first token that has it. A sequence without tokens gives zeros.
+// Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014). The gradient is passed
+// to the first token that has the maximum. A sequence without tokens gives zeros.
 Var max_over_time(Tape& tape, Var x, const Ragged& shape);
 
 }  // namespace regard::ops

@@ -17,8 +17,9 @@ class Probe {
   // Return whether to report `point`. Attention weights are computed only if it is requested.
   virtual bool wants(std::string_view point) = 0;
 
-  // The value at `point`, valid during the call only. Weights: one call per sequence, [heads, queries, keys].
-  // Everything else: one call for the whole batch, [tokens, features], and sequence is −1.
+  // Receive the value at `point`, which is valid only during the call. Attention weights [heads, queries,
+  // keys] are reported once per sequence. Other values [tokens, features] are reported once for the whole
+  // batch, with `sequence` −1.
   virtual void see(std::string_view point, std::int64_t sequence, const Tensor& value) = 0;
 
   // Return the factor of the output of head `head` of the attention at `point` ("encoder.3.self"), applied

@@ -11,7 +11,7 @@ namespace regard::ops {
 
 struct RecurrenceOptions {
   kernels::Cell cell = kernels::Cell::tanh;
-  bool reverse = false;  // from the last token of each sequence to the first
+  bool reverse = false;  // process each sequence from its last token to the first
   // The state before the first step, or null (zeros): [sequences, hidden], LSTM [sequences, h | c].
   Var initial = nullptr;
   const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed

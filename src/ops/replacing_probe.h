@@ -13,7 +13,7 @@ namespace regard {
 
 // The weights of one head for one sequence, before they are applied to the values.
 struct ProbedWeights {
-  std::int64_t sequence = 0, head = 0;  // the sequence's index in the batch of begin()
+  std::int64_t sequence = 0, head = 0;  // sequence: index of the sequence in the batch of begin()
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
   float* weights = nullptr;  // [queries, keys], to be changed; where `allowed` is 0 they are not used
@@ -25,8 +25,8 @@ class ReplacingProbe : public Probe {
   // Called when a pass over a stack of layers ("encoder", "decoder") starts, with the shape of its batch.
   virtual void begin(std::string_view stack, const Ragged& shape) { (void)stack, (void)shape; }
 
-  // Return the variable that is used instead of `value` [tokens, features], of the same shape; `value` itself
-  // to keep it. Called at every point of the whole batch except query, key and value, before wants().
+  // Return a variable of the same shape to use in place of `value` [tokens, features], or `value` itself to
+  // keep it. Called before wants(), at every point of the whole batch except query, key and value.
   //
   // Before layer N it is called for STACK.N.skip with a null value: a returned variable [tokens, hidden] is
   // the layer's output, and the layer is not computed. Only in passes without a cache, which would miss the
@@ -36,7 +36,7 @@ class ReplacingProbe : public Probe {
     return value;
   }
 
-  // Return whether replace_weights() is to be called for this head of the attention at `point`
+  // Return true if replace_weights() must be called for this head of the attention at `point`
   // ("decoder.0.self"). The other heads stay bit-identical. A recording pass then throws usage.
   virtual bool replaces_weights(std::string_view point, std::int64_t head) {
     (void)point, (void)head;

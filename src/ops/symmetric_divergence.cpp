@@ -17,7 +17,7 @@ struct DivergenceNode : Tape::Node {
   static void backward(DivergenceNode& node, Tape& tape);
 };
 
-// Of one row: KL(p‖q) and KL(q‖p), with p and q written.
+// Divergences of one row: KL(p‖q) and KL(q‖p). p and q are written too.
 struct RowDivergence {
   double of_first = 0.0, of_second = 0.0;
 };
@@ -34,7 +34,7 @@ RowDivergence divergence(const float* log_p, const float* log_q, std::int64_t cl
   return sum;
 }
 
-// Call body(row, p, q) for each counted row, with room for its probabilities.
+// Call body(row, p, q) for each counted row, with buffers for its probabilities.
 template <class Body>
 void for_counted_rows(ThreadPool& pool, std::span<const std::int32_t> labels, std::int32_t ignored,
                       std::int64_t classes, Body&& body) {

@@ -28,12 +28,12 @@ namespace regard {
 class Tape {
  public:
   struct Options {
-    bool record = false;    // record nodes and keep what the backward pass needs
+    bool record = false;    // record nodes, and keep the values that the backward pass needs
     bool training = false;  // apply dropout
     bool keep = false;      // keep all values and gradients readable after backward(); needs more memory
     std::uint64_t seed = 0, step = 0;  // keys of the random draws
     bool checkpoint = false;           // recompute layers in the backward pass (ops/checkpoint.h)
-    kernels::Precision precision = kernels::Precision::f32;  // of matrix products (ops/product.h)
+    kernels::Precision precision = kernels::Precision::f32;  // precision of matrix products (ops/product.h)
   };
 
   Tape(ThreadPool& pool, Arena& arena) : pool_(pool), arena_(arena) {}
@@ -95,11 +95,11 @@ class Tape {
   // elements. If `to` has no gradient yet, transfer the memory instead of copying.
   void pass_gradient(Var from, Var to);
 
-  // The same, but always copy or add: `from` keeps its gradient.
+  // Add a gradient like pass_gradient(), but always copy or add: `from` keeps its gradient.
   void add_gradient(Var from, Var to);
 
-  // For kernels that only accumulate: the gradient's memory, cleared if nothing was written yet; null: not
-  // needed.
+  // Return the memory of the gradient for kernels that only accumulate, cleared if nothing was written yet;
+  // null if the gradient is not needed.
   float* accumulated(Var variable);
 
   // Take memory for `count` floats during the backward pass (recycled if possible), and return it.
@@ -111,8 +111,8 @@ class Tape {
   // of intermediate variables only with Options::keep.
   void backward(Var loss);
 
-  // While it exists, values and nodes are stored in memory of its own, which is freed at its end. Gradients
-  // are not: those of variables made before stay valid. Segments cannot be nested.
+  // While this object exists, values and nodes are stored in separate memory, which is freed at its end.
+  // Gradients are stored elsewhere: those of variables made before remain valid. Segments cannot be nested.
   class Segment {
    public:
     explicit Segment(Tape& tape);
@@ -129,8 +129,8 @@ class Tape {
   bool in_segment() const { return in_segment_; }
   std::size_t segment_bytes() const { return segment_.capacity(); }  // memory of segments
 
-  // Return whether a value computed from these inputs (null: absent) needs a gradient, so a node must be
-  // recorded.
+  // Return true if a value computed from these inputs (null if absent) needs a gradient, so that a node must
+  // be recorded.
   bool wanted(std::initializer_list<Var> inputs) const;
 
  private:

@@ -1,4 +1,4 @@
-// Variable: a value with a gradient, as operations take and return it.
+// Variable: a value with its gradient. Operations take and return variables.
 #pragma once
 
 #include "regard/tensor.h"

@@ -26,7 +26,7 @@ class Arena {
   Tensor tensor(Shape shape, DType dtype = DType::f32);  // a view; content undefined
   Tensor zeros(Shape shape, DType dtype = DType::f32);
 
-  // Create an object whose destructor is not called: trivial, or holding only views.
+  // Create an object whose destructor is never called. It must be trivial or contain only views.
   template <class T, class... Arguments>
   T* make(Arguments&&... arguments) {
     return new (allocate(sizeof(T), alignof(T))) T{std::forward<Arguments>(arguments)...};

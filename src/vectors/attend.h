@@ -15,11 +15,11 @@ struct AttendOptions {
   bool unit = true;    // normalise vectors to length 1 first, so that scores are cosines
   float scale = 1.0f;  // multiplies the scores before the softmax
   std::size_t neighbours = 5;
-  std::size_t restrict = 0;  // search neighbours among the first `restrict` words of the file; 0: all
+  std::size_t restrict = 0;  // search neighbours among the first `restrict` words of the file; 0 means all
 };
 
 struct AttendedWord {
-  std::string word, found;  // as given; as spelt in the file
+  std::string word, found;  // the word as given; as spelt in the file
   double stayed = 0;        // cosine of its vectors before and after attention
   // Cosines of its vector before and after attention with the original vector of each word of the text.
   std::vector<double> before{}, after{};

@@ -96,7 +96,7 @@ class Counter {
 
 void count_windows(const Corpus& corpus, const CooccurrenceOptions& options, Counter& counter) {
   const auto ids = corpus.ids->records();
-  std::size_t begin = 0;  // of the sentence
+  std::size_t begin = 0;  // start of the sentence
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i % kWordsBetweenLooks == 0) {
       if (options.stopped && options.stopped()) return;

@@ -16,8 +16,8 @@ struct Cooccurrence {
 };
 
 struct CooccurrenceOptions {
-  int window = 10;                             // words on each side; a word at distance d counts 1 / d
-  bool symmetric = true;                       // false: count only the words before
+  int window = 10;                             // words on each side; a word at distance d adds 1 / d
+  bool symmetric = true;                       // if false, count only the words before
   std::size_t records = std::size_t{1} << 24;  // maximum number held in memory, 16 bytes each
   std::filesystem::path temporary = ".";
   std::uint64_t seed = 1;

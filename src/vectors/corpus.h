@@ -1,5 +1,5 @@
 // A corpus as word numbers, the input of every trainer of word vectors. The text is read once; the numbers
-// are kept in a temporary file, so a corpus may be larger than memory (its vocabulary may not).
+// are kept in a temporary file, so a corpus may be larger than memory (its vocabulary must fit).
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace regard::vectors {
 
 enum class Split {
   blanks,  // split at white space
-  words,   // runs of letters, marks and numbers; an apostrophe between letters belongs to the word
+  words,   // sequences of letters, marks and numbers; an apostrophe between letters is part of the word
 };
 
 struct CorpusOptions {
   Split split = Split::blanks;
   bool lower_case = false;
   std::int64_t min_count = 5;        // rarer words are removed before windows are formed
-  std::size_t max_words = 0;         // keep the most frequent words; 0: all
+  std::size_t max_words = 0;         // keep only the most frequent words; 0 means all
   std::size_t max_sentence = 10000;  // words; longer lines are split
   int phrase_passes = 0;             // number of passes that join frequent word pairs (phrases.h)
   double phrase_threshold = 100.0;
@@ -32,17 +32,17 @@ struct CorpusOptions {
 constexpr std::int32_t kSentenceEnd = -1;
 
 struct Corpus {
-  std::vector<std::string> words;            // most frequent first; ties in byte order
+  std::vector<std::string> words;            // most frequent first; equal ones in byte order
   std::vector<std::int64_t> counts;          // [words]
-  std::int64_t tokens = 0;                   // of known words: the sum of counts
-  std::int64_t tokens_read = 0;              // including unknown words; a phrase counts as one
+  std::int64_t tokens = 0;                   // number of known words: the sum of counts
+  std::int64_t tokens_read = 0;              // includes unknown words; a phrase is counted as one
   std::shared_ptr<Spill<std::int32_t>> ids;  // words by number, kSentenceEnd after each sentence
 };
 
 // Throws usage if no word reaches min_count.
 Corpus read_corpus(const text::LineSource& lines, const CorpusOptions& options);
 
-// The words of a line, in order.
+// Return the words of a line, in order.
 void split_line(const std::string& line, Split split, bool lower_case, std::vector<std::string>& words);
 
 }  // namespace regard::vectors

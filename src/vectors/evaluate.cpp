@@ -87,7 +87,8 @@ struct Asked {
   std::size_t section = 0, answer = 0;
 };
 
-// Error for a file of which no entry can be evaluated: it is empty, or none of its words has a vector.
+// Return the error for a file without an entry that can be evaluated: it is empty, or none of its words has
+// a vector.
 Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
   if (unknown == 0)
     return file_error(file.string(), "no data to evaluate on")

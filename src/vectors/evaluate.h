@@ -11,9 +11,9 @@
 namespace regard::vectors {
 
 struct EvaluationOptions {
-  std::size_t restrict = 300000;  // use only the first `restrict` words of the file; 0: all
+  std::size_t restrict = 300000;  // use only the first `restrict` words of the file; 0 means all
   bool case_sensitive =
-      false;  // false: words that differ only in case share the vector of the first one in the file
+      false;  // if false, words that differ only in case share the vector of the first one in the file
   AnalogyMethod method = AnalogyMethod::add;
 };
 

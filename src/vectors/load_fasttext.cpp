@@ -10,7 +10,8 @@ namespace regard::vectors {
 namespace {
 
 constexpr std::int32_t kVersion = 12;
-constexpr std::size_t kSmallestEntry = 10;  // bytes: terminator of an empty word, count, type
+// bytes of the terminator of an empty word, the count and the type
+constexpr std::size_t kSmallestEntry = 10;
 
 class FasttextReader {
  public:
@@ -133,7 +134,7 @@ void Loader::read_fasttext() {
     vectors_.places_.push_back(reader.rows_at + static_cast<std::uint64_t>(row) * row_bytes);
   check_finite_rows();
 
-  // A word's vector is the mean of its own row and its n-grams' rows.
+  // The vector of a word is the mean of its row and the rows of its n-grams.
   std::vector<std::int64_t> buckets;
   std::vector<float> sum(size), part(size), values;
   vectors_.words_.reserve(reader.words.size());

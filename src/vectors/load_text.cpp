@@ -23,7 +23,7 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
-// Number of fields of a line without trailing white space.
+// Return the number of fields of a line without trailing white space.
 std::size_t count_fields(std::string_view line) {
   std::size_t fields = line.empty() ? 0 : 1;
   for (std::size_t i = 1; i < line.size(); ++i) fields += is_blank(line[i]) && !is_blank(line[i - 1]);

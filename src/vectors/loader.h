@@ -8,7 +8,7 @@ namespace regard::vectors {
 // The first line of a word2vec file.
 struct Header {
   std::uint64_t count = 0, size = 0;
-  std::size_t end = 0;  // byte offset after the line; 0: no header
+  std::size_t end = 0;  // byte offset after the line; 0 if there is no header
 };
 
 class Loader {
@@ -36,7 +36,7 @@ class Loader {
   void check_finite_rows();
 
   std::shared_ptr<const MappedFile> file_;
-  std::string_view bytes_;  // the whole file
+  std::string_view bytes_;  // bytes of the whole file
   ThreadPool& pool_;
   Header header_;
   WordVectors vectors_;

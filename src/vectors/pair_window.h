@@ -17,7 +17,7 @@ struct PairTables {
   std::vector<float> keep;  // [words]
   AliasTable negatives;
   HuffmanTree tree;
-  // Rows of the input matrix that form a word's vector: its own and its n-grams'.
+  // Return the rows of the input matrix that form a word's vector: its own and those of its n-grams.
   std::span<const std::int64_t> rows_of(std::int32_t word) const {
     const auto at = static_cast<std::size_t>(word);
     return {rows.data() + row_begin[at], row_begin[at + 1] - row_begin[at]};

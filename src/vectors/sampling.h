@@ -12,7 +12,8 @@ namespace regard::vectors {
 // Draws index i with probability proportional to weights[i] in constant time (Walker 1977, Vose 1991).
 class AliasTable {
  public:
-  explicit AliasTable(std::span<const double> weights);  // at least one; none negative; positive sum
+  // at least one weight; none negative; the sum positive
+  explicit AliasTable(std::span<const double> weights);
   std::int32_t draw(RandomStream& random) const {
     const std::uint32_t bits = random.next();
     const auto place = static_cast<std::size_t>((std::uint64_t{random.next()} * entries_.size()) >> 32);
@@ -28,11 +29,11 @@ class AliasTable {
   std::vector<Entry> entries_;
 };
 
-// Distribution of negative samples: proportional to count^0.75 (Mikolov et al. 2013).
+// Return the distribution of negative samples, proportional to count^0.75 (Mikolov et al. 2013).
 AliasTable negative_table(std::span<const std::int64_t> counts);
 
-// Probability that subsampling keeps a word with count c of N, as in word2vec's code (the paper's formula
-// differs): min(1, (√(c / (t N)) + 1) · t N / c); t = 0 keeps all words.
+// Return the probability that subsampling keeps a word with count c of N, as in word2vec's code (the paper's
+// formula differs): min(1, (√(c / (t N)) + 1) · t N / c); t = 0 keeps all words.
 std::vector<float> keep_probabilities(std::span<const std::int64_t> counts, double sample);
 
 // Huffman tree over the words. The words − 1 inner nodes are numbered from 0; the root is the last.

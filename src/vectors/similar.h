@@ -34,8 +34,9 @@ Question neighbours_of(const WordVectors& vectors, const std::string& word);
 Question analogy_of(const WordVectors& vectors, const std::string& a, const std::string& b,
                     const std::string& c);
 
-// Return the best `count` words for each question, best first; ties go to the earlier word in the file. Only
-// the first `restrict` words are considered (0: all). All questions are scored in one pass over the vectors.
+// Return the best `count` words for each question, best first; among equal ones, the word that is earlier in
+// the file is first. Only the first `restrict` words are considered; 0 means all. All questions are scored
+// in one pass over the vectors.
 std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span<const Question> questions,
                                            std::size_t count, ThreadPool& pool,
                                            AnalogyMethod method = AnalogyMethod::add,

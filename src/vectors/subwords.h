@@ -11,7 +11,7 @@ namespace regard::vectors {
 
 struct Subwords {
   int shortest = 3, longest = 6;
-  std::int64_t buckets = 0;  // 0: no n-grams
+  std::int64_t buckets = 0;  // 0 means no n-grams
 
   // Append the bucket numbers of the word's n-grams, with repetitions, in fastText's order. "<" and ">" alone
   // are not n-grams; the end-of-sentence word "</s>" has none.

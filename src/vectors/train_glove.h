@@ -22,7 +22,7 @@ struct GloveResult {
   std::vector<float> values;    // [words, size]
   std::vector<double> loss;     // mean over the pairs, per epoch
   std::uint64_t pairs = 0;      // number of distinct pairs
-  double words_per_second = 0;  // of the corpus, excluding the time of counting
+  double words_per_second = 0;  // speed over the corpus, without the time of counting
 };
 
 // Reproducible to the bit on one thread, as train_pairs(). Returns nothing if stopped while counting. Throws

@@ -38,7 +38,7 @@ PairModel initial_model(const Corpus& corpus, const PairOptions& options) {
   const std::int64_t rows = model.words + options.subwords.buckets;
   model.input = zero_rows(rows, model.stride);
   model.output = zero_rows(model.outputs, model.stride);
-  // Uniform in ±1 / size, as in gensim and fastText (word2vec's code: half of that).
+  // Initial vectors are uniform in ±1 / size, as in gensim and fastText. word2vec's code uses half of that.
   RandomStream random({options.seed, 0, place_of("vectors.initial")});
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t at = 0; at < model.size; ++at)

@@ -25,7 +25,7 @@ constexpr bool kOneThread = false;
 #endif
 
 struct TrainProgress {
-  double fraction = 0;  // of all epochs
+  double fraction = 0;  // completed fraction of all epochs
   double rate = 0;      // the learning rate now
   double loss = 0;      // mean over recent pairs, in nats
   double words = 0;     // words processed so far, over all epochs
@@ -54,7 +54,7 @@ struct PairModel {
   Subwords subwords;
   std::unique_ptr<float, void (*)(void*)> input{nullptr, nullptr};   // [words + buckets, stride]
   std::unique_ptr<float, void (*)(void*)> output{nullptr, nullptr};  // [outputs, stride]
-  double words_per_second = 0;                                       // of the corpus
+  double words_per_second = 0;                                       // speed over the corpus
 
   float* input_row(std::int64_t row) const { return input.get() + row * stride; }
   float* output_row(std::int64_t row) const { return output.get() + row * stride; }

@@ -68,7 +68,7 @@ class WordVectors {
   std::string name_ = "word vectors";
   std::int64_t size_ = 0, duplicates_ = 0;
   text::Vocabulary words_;
-  std::vector<float> values_;          // [count, size], or empty:
+  std::vector<float> values_;          // [count, size]; if empty, the vectors are in `file_`:
   std::vector<std::uint64_t> places_;  // [count] byte offset of each vector in `file_`
   std::shared_ptr<const MappedFile> file_;
   std::vector<float> norms_;  // [count]

@@ -41,9 +41,9 @@ class Book {
 };
 
 // Return true if a template includes this text: true for about `per_mille` of 1000 texts, by a hash of the
-// text alone.
+// text only.
 bool chosen(std::string_view text, unsigned per_mille);
-// Return a number in [0, count), by a hash of the text alone.
+// Return a number in [0, count), by a hash of the text only.
 std::size_t pick(std::string_view text, std::size_t count);
 
 // Words separated by spaces, without punctuation, ASCII letters in lower case.
@@ -59,9 +59,9 @@ void write_descriptions(Book& book);   // adjectives and comparisons
 void write_possessions(Book& book);    // somebody has, needs, likes, feels
 void write_encounters(Book& book);     // one person as subject, another as object
 void write_places_and_times(Book& book);
-void write_idioms(Book& book);     // and literal uses of the same words
+void write_idioms(Book& book);     // idioms, and literal uses of the same words
 void write_greetings(Book& book);  // names and greetings
-void write_countries(Book& book);  // and their capitals
+void write_countries(Book& book);  // countries and their capitals
 void write_leaps(Book& book);      // one animal jumps over another
 void write_articles(Book& book);   // example sentences of texts about attention; see articles.h
 

@@ -9,7 +9,7 @@
 namespace regard::demo::phrases {
 namespace {
 
-// How Hindi marks the object.
+// The marking of the object in Hindi.
 enum class Mark { dative, from, owner_masculine, owner_feminine, on };
 
 struct Deed {

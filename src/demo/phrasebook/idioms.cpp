@@ -171,7 +171,7 @@ void write_states(Book& book) {
   }
 }
 
-// "He comes home once in a blue moon."
+// Write sentences such as "He comes home once in a blue moon."
 void write_blue_moons(Book& book) {
   constexpr std::array kRare{
       Action{"come", "comes", "came", "coming", "home", "घर", "आ"},

@@ -37,7 +37,7 @@ constexpr std::array kNeeded{
 };
 // A state that Hindi expresses with a noun and the dative: "the boy is thirsty", लड़के को प्यास लगी है.
 struct State {
-  const char* english;  // after am, is, are
+  const char* english;  // the words after am, is, are
   const char* hindi;
   Agreement agreement;
   const char* verb;  // without है

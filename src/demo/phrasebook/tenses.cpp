@@ -18,7 +18,7 @@ struct Clause {
   Agreement perfective_agreement() const { return ergative() ? agreement_of(what.object) : who.agreement; }
   const std::string& perfective_subject() const { return ergative() ? who.ergative : who.hindi; }
   const char* present() const { return who.english_plural ? what.base : what.third; }
-  // Whether the English present and past are the same, as in "I read a book".
+  // Return true if the English present and past are the same, as in "I read a book".
   bool past_is_ambiguous() const { return who.english_plural && std::string_view(what.base) == what.past; }
 };
 

@@ -25,7 +25,7 @@ struct Noun {
 std::span<const Noun> goods();     // things that a person can own
 std::span<const Noun> portable();  // the goods that fit in a bag
 std::span<const Noun> places();
-std::span<const Noun> nature();  // not owned: trees, rivers, roads
+std::span<const Noun> nature();  // things that nobody owns: trees, rivers, roads
 std::span<const Noun> works();   // stories, songs, letters
 std::span<const Noun> animals();
 const Noun& thing(std::string_view english);  // the noun in any of these lists; throws internal if none
@@ -35,7 +35,7 @@ struct Subject {
   std::string english;          // "the boy"
   std::string english_object;   // "the boy"; "me"
   std::string english_owner;    // "the boy's"; "my"
-  bool english_plural = false;  // takes the verb form without -s, like "I" and "you"
+  bool english_plural = false;  // uses the verb form without -s, like "I" and "you"
   std::string be, was;          // am, is, are; was, were
   std::string hindi;            // लड़का
   std::string ergative;         // लड़के ने
@@ -54,7 +54,7 @@ std::span<const Subject> people();
 std::span<const Subject> everyone();
 const Subject& someone(std::string_view english);  // throws internal if there is none
 
-// Which object, if any, the verb agrees with in the perfective tenses.
+// The object, if any, that the verb agrees with in the perfective tenses.
 enum class Object {
   none,       // intransitive: the verb agrees with the subject, which has no ने
   masculine,  // the subject has ने, the verb agrees with the object; also if the object has को
@@ -66,7 +66,7 @@ Agreement agreement_of(Object object);
 
 // An action with its object: "read a book", किताब पढ़.
 struct Action {
-  const char *base, *third, *past, *continuous;  // read, reads, read, reading
+  const char *base, *third, *past, *continuous;  // such as read, reads, read, reading
   const char* english_rest;                      // "a book", or ""
   const char* hindi_rest;                        // किताब
   const char* stem;                              // पढ़
@@ -74,7 +74,7 @@ struct Action {
   const char* noun = "";  // बंद, काम: forms one verb with the stem; question words come before it, नहीं after
 };
 
-std::span<const Action> actions();  // what people do
+std::span<const Action> actions();  // actions of people
 
 struct Adjective {
   const char* english;
@@ -84,6 +84,6 @@ std::span<const Adjective> adjectives_of_goods();
 std::span<const Adjective> adjectives_of_places();
 std::span<const Adjective> adjectives_of_nature();
 std::span<const Adjective> adjectives_of_works();
-std::span<const Adjective> adjectives_of_people();  // after "is": tired, busy, …
+std::span<const Adjective> adjectives_of_people();  // adjectives after "is": tired, busy, …
 
 }  // namespace regard::demo::phrases

@@ -15,7 +15,7 @@ template <Activation kind, class D>
 HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
   const auto half = hn::Set(d, 0.5f);
   if constexpr (kind == Activation::relu) {
-    // NaN stays NaN, as in PyTorch.
+    // NaN remains NaN, as in PyTorch.
     return at_least<D>(hn::Zero(d), x);
   } else if constexpr (kind == Activation::gelu) {
     return hn::Mul(hn::Mul(x, half), hn::Add(hn::Set(d, 1.0f), erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));

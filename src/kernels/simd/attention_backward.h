@@ -180,7 +180,7 @@ struct BackwardPass {
   const ScoreRule& rule;
   const AttentionDropout& dropout;
   const BackwardScratch& scratch;
-  std::int64_t start;  // the first key of the call, which is row 0 of the scratch
+  std::int64_t start;  // the first key of the call, which is row 0 of the scratch memory
 };
 
 // Compute the tiles of P ∘ D and dS for one panel and one block of keys, from q, k, v and d out.

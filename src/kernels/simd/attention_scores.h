@@ -105,7 +105,7 @@ void gather_values(const Head& head, KeyRange keys, float* out) {
 
 // Consecutive queries, one per lane.
 struct Panel {
-  std::int64_t begin = 0, queries = 0;  // within the sequence
+  std::int64_t begin = 0, queries = 0;  // range within the sequence
   std::int64_t stride = 0;              // row stride of its tiles
   std::int64_t vectors() const { return (queries + kLanes - 1) / kLanes; }
   std::int64_t last() const { return begin + queries - 1; }
@@ -272,7 +272,7 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
   }
 }
 
-// factors [keys, queries]: 0 or `kept`, the same as dropout_factor() computes.
+// Write the factors [keys, queries], 0 or `kept`. They equal those of dropout_factor().
 void gather_dropout(const Head& head, const AttentionDropout& dropout, const Panel& panel, KeyRange keys,
                     float* factors) {
   const Floats d;

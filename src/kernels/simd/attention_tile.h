@@ -45,7 +45,7 @@ struct AlongK {  // A [rows, k]
   HWY_INLINE void step() { ++at; }
 };
 template <std::int64_t kStride>
-struct AlongKFixed {  // the same with a compile-time stride
+struct AlongKFixed {  // along k, with a compile-time stride
   const float* at;
   HWY_INLINE float row(int i) const { return at[i * kStride]; }
   HWY_INLINE void step() { ++at; }

@@ -15,7 +15,8 @@ float flushed(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
-// f32 to bf16, to nearest, ties to even; a NaN stays one, a subnormal number becomes 0 (VCVTNE2PS2BF16).
+// Convert f32 to bf16, to nearest, ties to even. A NaN remains one, and a subnormal number becomes 0
+// (VCVTNE2PS2BF16).
 std::uint16_t rounded(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(flushed(x));
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);

@@ -7,7 +7,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// to[row] = sums[row] + c[row] (if accumulate) + bias. sums [rows, block.width()].
+// Compute to[row] = sums[row] + c[row] (if accumulate) + bias. sums [rows, block.width()].
 void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, const float* c,
                  const float* bias, float* to) {
   const Floats d;

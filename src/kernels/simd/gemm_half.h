@@ -1,7 +1,8 @@
-// Products with packed f16 or bf16. Halves are widened exactly as they are read, so results have the same
-// bits as with the widened matrix. A panel stores the steps of k in pairs. f16: the vector of the first step,
-// then that of the second, because the conversion reads consecutive halves. bf16: both steps in each 32-bit
-// lane, the first in the low half, because a shift and a mask then widen them without moving lanes.
+// Products with packed f16 or bf16. The 16-bit elements are widened exactly while they are read, so results
+// have the same bits as with the widened matrix. A panel stores the steps of k in pairs. f16: the vector of
+// the first step, then that of the second, because the conversion reads consecutive halves. bf16: both steps
+// in each 32-bit lane, the first in the low half, because a shift and a mask then widen them without moving
+// lanes.
 #pragma once
 
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kHalvesInLine = 32;
 
-// Prefetch distance in halves (8 KiB): twice the latency times the bandwidth of one core.
+// Prefetch distance in 16-bit elements (8 KiB): twice the latency times the bandwidth of one core.
 constexpr std::int64_t kHalvesAhead = 4096;
 
 // One row times a panel of two vectors is only two dependency chains, which the latency of multiply-adds
@@ -43,7 +44,7 @@ HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
 
 struct HalfPanels {
   const std::uint16_t* halves;
-  std::int64_t panel;  // halves between panels
+  std::int64_t panel;  // number of 16-bit elements between panels
   float* wide;         // kKeep: receives the widened numbers, [k, vectors · lanes]
 };
 

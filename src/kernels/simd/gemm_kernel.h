@@ -19,10 +19,10 @@ struct Tile {
   std::int64_t a_stride = 0;
   const float* b = nullptr;
   std::int64_t b_stride = 0;
-  const float* c = nullptr;  // added to the products; null: zero
+  const float* c = nullptr;  // added to the products; null means zero
   float* out = nullptr;      // the results; row stride ldc, as for c
   std::int64_t ldc = 0;
-  std::int64_t columns = 0;      // of C: they fill kVectors vectors, the last one perhaps partly
+  std::int64_t columns = 0;      // columns of C: they fill kVectors vectors, the last one perhaps only partly
   const float* bias = nullptr;   // [columns], added at the end, or null
   bool relu = false;             // then apply max(0, ·)
   const float* ahead = nullptr;  // null, or the next panel, of the same stride, to prefetch

@@ -88,7 +88,7 @@ HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, st
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// The same if only `columns` columns or `steps` steps exist; the others are taken as zero.
+// Transpose if only `columns` columns or `steps` steps exist. The others are treated as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;

@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Floats>;
 
-// c0 + c1 x + c2 x² + …
+// Polynomial c0 + c1 x + c2 x² + …
 template <class D>
 HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D>, float c0) {
   return hn::Set(d, c0);
@@ -102,7 +102,7 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), detail::scaled(d, reduced.power, reduced.shifted));
 }
 
-// For attention weights, whose scale includes log2(e).
+// exp for attention weights, whose scale includes log2(e).
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
@@ -112,8 +112,8 @@ HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
-// For sums of many exponentials. Cheaper than exp_flushed() because log2(e) is not split, so the error grows
-// with |x|.
+// exp for sums of many exponentials. Cheaper than exp_flushed() because log2(e) is not split, so the error
+// grows with |x|.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   const auto log2e = hn::Set(d, 1.44269504f);

@@ -49,7 +49,7 @@ void rmsprop(const RmsProp& step, float* weight, const float* gradient, float* s
     const FloatVector v =
         hn::MulAdd(smoothing, load_first(d, square + i, left), hn::Mul(rest, hn::Mul(g, g)));
     store_first(v, d, square + i, left);
-    // With ε = 0 and only zero gradients so far the quotient would be 0 / 0.
+    // With ε = 0 and only zero gradients so far, the quotient would be 0 / 0.
     FloatVector update =
         hn::IfThenZeroElse(hn::Eq(g, hn::Zero(d)), hn::Div(g, hn::Add(hn::Sqrt(v), epsilon)));
     if (buffer != nullptr) {

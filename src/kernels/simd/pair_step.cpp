@@ -29,7 +29,7 @@ HWY_INLINE void dots(const float* input, float* const* output, std::int64_t size
   for (int o = 0; o < Count; ++o) scores[o] = first_lane(hn::SumOfLanes(d, sum[o]));
 }
 
-// to += Σ factor_r · row_r for `Count` rows.
+// Compute to += Σ factor_r · row_r for `Count` rows.
 template <int Count>
 HWY_INLINE void add_rows(float* const* rows, const float* factors, std::int64_t stride, std::int64_t size,
                          float* to) {

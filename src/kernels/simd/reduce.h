@@ -50,7 +50,7 @@ struct RowMaximum {
   }
 };
 
-// `value` in the first `count` lanes; −∞ or zero beyond the row's end.
+// Return `value` in the first `count` lanes, and −∞ or zero beyond the row's end.
 HWY_INLINE FloatVector or_lowest(FloatVector value, std::int64_t count) {
   return hn::IfThenElse(first_lanes(Floats(), count), value, hn::Neg(hn::Inf(Floats())));
 }

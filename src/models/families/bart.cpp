@@ -144,8 +144,8 @@ Architecture marian(const ConfigReader& config) {
   config.only("static_position_embeddings", true, "Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
-  // transformers shares all tables only if both flags are set. With tie_word_embeddings only, it ties the two
-  // tables of the decoder.
+  // transformers shares all tables only if both flags are set. With only tie_word_embeddings, it ties the
+  // two tables of the decoder.
   what.shared_tables =
       config.flag("share_encoder_decoder_embeddings", true) && config.flag("tie_word_embeddings", true);
   what.source_vocabulary = config.size("vocab_size");

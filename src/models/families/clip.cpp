@@ -180,7 +180,7 @@ DualEncoderConfig siglip(const ConfigReader& config) {
   all.bias = "logit_bias";
   all.scale_shape = {1};
   all.sigmoid = true;
-  // As in the paper: t' = log 10, b = −10.
+  // Initial values of the paper: t' = log 10, b = −10.
   all.initial_scale = 2.302585092994046, all.initial_bias = -10.0;
   return all;
 }

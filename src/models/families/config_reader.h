@@ -26,12 +26,12 @@ class ConfigReader {
   const std::string& file() const { return file_; }
   bool has(std::string_view key) const;  // present and not null
 
-  // A size: 1 to kLargestSize. Without a fallback the key is required and must not be null; with one, null
-  // counts as absent.
+  // Read a size from 1 to kLargestSize. Without a fallback the key is required and must not be null; with
+  // one, null counts as absent.
   std::int64_t size(std::string_view key) const;
   std::int64_t size(std::string_view key, std::int64_t fallback) const;
   std::int64_t layers(std::string_view key) const;  // 1 to kMostLayers
-  // A size that must divide `whole`, the value of `whole_key`.
+  // Read a size that must divide `whole`, the value of `whole_key`.
   std::int64_t divisor(std::string_view key, std::int64_t whole, std::string_view whole_key) const;
 
   double number(std::string_view key, double fallback, double low, double high) const;
@@ -44,7 +44,7 @@ class ConfigReader {
   std::int64_t token(std::string_view key, std::int64_t vocabulary) const;
 
   // Throws bad_file unless the key is absent, null or equal to `value`, the only supported one. `what` names
-  // the feature that other values ask for.
+  // the unsupported feature in the error.
   void only(std::string_view key, const Json& value, std::string_view what) const;
 
   Error wrong(std::string_view key, const std::string& expected) const;  // includes the value found
@@ -57,8 +57,8 @@ class ConfigReader {
   std::string file_;
 };
 
-// Checks shared by all families: throws bad_file for quantised weights, for models with their own code, for
-// special ids outside the vocabulary and for an unknown dtype.
+// Check what all families share. Throws bad_file for quantised weights, for models that need custom code,
+// for special ids outside the vocabulary and for an unknown dtype.
 void check_common(const ConfigReader& config, std::int64_t vocabulary);
 
 // The first class in "architectures", which must be one of `known`. Default: the first of `known`.

@@ -13,9 +13,10 @@ StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
                                     const nn::BlockConfig& block);
 
-// Sides that VisionEncoderDecoderModel combines. `prefix`: of the side's weight names.
+// Encoders and decoders that VisionEncoderDecoderModel combines. `prefix` starts their weight names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
-// The same encoder over other patches. Sets the names of their projection, positions and first special token.
+// Return the encoder of ViT over other patches, and set the names of their projection, positions and first
+// special token.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, PatchConfig patches);
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
 // BART's decoder, and TrOCR's, which has the same keys and names.
@@ -43,11 +44,11 @@ void set_roberta_head(const ConfigReader& config, const std::string& kind, const
 // Naming rules: the optional model prefix, the older names gamma and beta, and unused position buffers.
 NameRules encoder_names(const std::string& prefix);
 
-// Set the names of the projection to the vocabulary and of its bias. `bias`: the bias's own name; empty:
-// PROJECTION.bias. Unless tie_word_embeddings is false, the projection is tied to the token table, and a file
-// may also have copies: PROJECTION.weight of the table and PROJECTION.bias of `bias`. If it is false, the
-// weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only if the file lacks the latter, as in
-// transformers.
+// Set the names of the projection to the vocabulary and of its bias. `bias` is the name of the bias; if
+// empty, it is PROJECTION.bias. Unless tie_word_embeddings is false, the projection is tied to the token
+// table, and a file may also have copies: PROJECTION.weight of the table and PROJECTION.bias of `bias`. If
+// it is false, the weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only if the file lacks
+// the latter, as in transformers.
 void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
                      Architecture& all);
 

@@ -1,5 +1,5 @@
 // The families of checkpoints that regard reads. Each has a function that converts its configuration to an
-// Architecture, or to a DualEncoderConfig. To add one: docs/adding-a-family.md.
+// Architecture, or to a DualEncoderConfig. docs/adding-a-family.md explains how to add a family.
 #pragma once
 
 #include <string>

@@ -80,7 +80,8 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   bias.buckets.bidirectional = !decoder;
   bias.buckets.count = config.size("relative_attention_num_buckets", 32);
   bias.buckets.max_distance = config.size("relative_attention_max_distance", 128);
-  // Each half needs a bucket for exact distances, and the logarithmic buckets need larger distances to cover.
+  // Each half of the buckets needs one for exact distances, and the logarithmic buckets must cover larger
+  // distances.
   if (bias.buckets.count < 4) throw config.wrong("relative_attention_num_buckets", "at least 4");
   if (bias.buckets.max_distance <= bias.buckets.count)
     throw config.wrong("relative_attention_max_distance", "more than relative_attention_num_buckets");

@@ -30,8 +30,8 @@ void set_bart(const ConfigReader& config, const std::string& projection, Archite
   all.max_positions = config.size("max_position_embeddings");
 }
 
-// Configure how the decoder reads the encoder's features if the two hidden sizes differ: through a
-// projection, or with cross-attention of the encoder's hidden size.
+// Connect an encoder and a decoder of different hidden sizes: by a projection, or by cross-attention with
+// the encoder's hidden size.
 void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architecture& all) {
   const std::int64_t features = encoder.size("hidden_size");
   nn::AttentionConfig& cross = all.decoder->block.cross;

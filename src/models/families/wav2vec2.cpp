@@ -54,7 +54,7 @@ nn::ConvolutionConfig position_layer(const ConfigReader& config, const std::stri
   nn::ConvolutionConfig layer;
   layer.name = prefix + "encoder.pos_conv_embed.conv";
   layer.out = hidden;
-  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};  // as many frames as before
+  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};  // keeps the number of frames
   layer.groups = config.has("num_conv_pos_embedding_groups")
                      ? config.divisor("num_conv_pos_embedding_groups", hidden, "hidden_size")
                      : 16;

@@ -22,13 +22,13 @@ struct Attention {
   T scale = 1;
   T softcap = 0;            // 0 if there is none
   bool causal = false;      // query i may attend to key j only if j ≤ i + offset
-  std::int64_t window = 0;  // > 0: and only if |i + offset − j| < window
+  std::int64_t window = 0;  // if above 0, also requires |i + offset − j| < window
   std::int64_t offset = 0;
   const T* query = nullptr;  // [queries, heads, head_dim]
   const T* key = nullptr;    // [keys, kv_heads, head_dim]
   const T* value = nullptr;  // [keys, kv_heads, value_dim]
   // Element (head, query, key); strides may be 0.
-  const std::uint8_t* mask = nullptr;  // 1: may attend
+  const std::uint8_t* mask = nullptr;  // 1 means that the query may attend to the key
   std::int64_t mask_head_stride = 0, mask_query_stride = 0;
   const T* bias = nullptr;
   std::int64_t bias_head_stride = 0, bias_query_stride = 0;

@@ -8,7 +8,7 @@
 
 namespace regard::plain {
 
-// log Σ exp x of one row, computed with the maximum subtracted; −∞ for a row of −∞.
+// Return log Σ exp x of one row, computed with the maximum subtracted; −∞ for a row of −∞.
 template <class Real>
 Real log_sum_exp(const Real* x, std::int64_t columns) {
   Real maximum = -std::numeric_limits<Real>::infinity();
