@@ -19,7 +19,7 @@ static const std::vector<std::string> kEasy = {"exam", "test",   "job",    "matc
                                       kFill = {"really", "again", "today", "there", "then", "later"};
 
 struct Sentence {
-  std::vector<std::string> words;  // the last is "cake"
+  std::vector<std::string> words;  // the last word is "cake"
   std::int32_t label;              // 1: idiom
 };
 

@@ -35,7 +35,7 @@ struct TrainingStep {
   double loss = 0.0;
   double learning_rate = 0.0;
   double gradient_norm = 0.0;  // before clipping
-  std::int64_t tokens = 0;     // number of target tokens, that is counted labels
+  std::int64_t tokens = 0;     // number of target tokens: the labels counted in the loss
   bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
   double tokens_per_second = 0.0;
   double epochs = 0.0;

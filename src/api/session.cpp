@@ -106,7 +106,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     // Hold the lock until the session is in `streamers`: a step on another thread may already deliver its
     // tokens.
     const std::lock_guard lock(guard);
-    if (closed) throw usage_error("no session can join: these Sessions are being destroyed");
+    if (closed) throw usage_error("no session can be added while the Sessions object is being destroyed");
     const Id id = sessions.join(std::move(request));
     streamers.emplace(id, std::move(streamer));
     return id;

@@ -31,8 +31,8 @@ struct ImageFolder {
   RowReport report;                 // report on other files, which are left out
 };
 // List the image files FOLDER/LABEL/…/FILE at any depth below a folder LABEL. Image files are recognised by
-// their first bytes. Hidden files and folders are ignored. Throws io if it is not a folder, and bad_file if
-// it has no labelled images.
+// their first bytes. Hidden files and folders are ignored. Throws io if `folder` is not a folder, and
+// bad_file if it has no labelled images.
 ImageFolder list_image_folder(const std::filesystem::path& folder);
 
 // A table of grey pixels, with one image per row: numbers separated by commas (or tabs, for .tsv). The data

@@ -17,7 +17,7 @@
 
 namespace regard::kernels {
 
-// Keys and values in cache pages: row r is row r % rows of page r / rows.
+// Keys and values in cache pages. Row r of the sequence is row r % rows of page r / rows.
 struct AttentionPages {
   const float* const* at = nullptr;  // a null page holds rows that no query may attend to
   std::int64_t rows = 0;             // rows per page; even

@@ -70,7 +70,7 @@ bool is_set(const Json& value) {
   return !((value.is_object() || value.is_array() || value.is_string()) && value.empty());
 }
 
-// Throw for variants of LoRA that compute something else.
+// Throw for variants of LoRA with another computation.
 void refuse_other_forms(const Json& json, const std::string& file) {
   for (const char* key : {"use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
                           "target_parameters", "trainable_token_indices", "alora_invocation_tokens",

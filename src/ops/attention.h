@@ -23,7 +23,7 @@ struct AttentionBias : kernels::AttentionBiasStrides {
   Var bias = nullptr;
 };
 
-// Zeros in the AttentionSpec stand for its defaults. Dropout applies if the tape is in training mode.
+// A zero in the AttentionSpec selects the default. Dropout is applied if the tape is in training mode.
 struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;

@@ -44,7 +44,7 @@ Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPo
 // Marks that a trained tokenizer adds to a text.
 enum class Marks {
   none,
-  sentence,  // a space before the first word and the end token after the last
+  sentence,  // put a space before the first word, and the end token after the last
   bert,      // [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types; also [MASK]
 };
 

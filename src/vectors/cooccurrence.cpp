@@ -45,7 +45,8 @@ class Counter {
     buffer_.push_back({pair_of(word, context), count});
     if (buffer_.size() < limit_) return;
     combine(buffer_);
-    // Combining frees the space of repeated pairs; write a run when it no longer frees half the buffer.
+    // Combining repeated pairs frees space. Write the buffer to the file when this no longer frees half of
+    // it.
     if (buffer_.size() > limit_ / 2) write_run();
   }
 

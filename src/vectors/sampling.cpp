@@ -58,7 +58,7 @@ HuffmanTree::HuffmanTree(std::span<const std::int64_t> counts) {
   const std::size_t words = counts.size();
   struct Node {
     std::int64_t count;
-    std::size_t place;  // index: words first, then inner nodes
+    std::size_t place;  // index of the node; words come first, then inner nodes
     bool operator>(const Node& other) const {
       return count != other.count ? count > other.count : place > other.place;
     }

@@ -6,8 +6,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, left) for each vector of `count` elements, where `left` is the number of elements from its
-// first one on (at least the vector's length, except in the last vector).
+// Call body(i, left) for each vector of `count` elements. i is the vector's first element, and `left` the
+// number of elements from i on: at least the vector's length, except in the last vector.
 template <class Body>
 HWY_INLINE void each_vector(std::int64_t count, Body body) {
   const Floats d;
