@@ -31,7 +31,7 @@ struct DemoOptions {
   std::string folder = "runs/demo";
   std::string exported;  // folder to write the phrasebook to instead of training; empty if there is none
   bool retrain = false;
-  std::int64_t steps = 1500;  // takes about a minute on two cores
+  std::int64_t steps = 2900;  // takes about a minute on two cores
 };
 
 // Return the folder for the phrasebook, next to the run folder. It holds two pairs of text files that
@@ -50,7 +50,7 @@ valid = ["held-out.en", "held-out.hi"]
 
 [tokenizer]
 type = "bpe"
-vocab_size = 2000
+vocab_size = 2800
 
 [model]
 encoder_layers = 3
@@ -58,19 +58,19 @@ decoder_layers = 3
 hidden_size = 128
 heads = 4
 feed_forward_size = 256
-dropout = 0.1
+dropout = 0.05
 
 [training]
-max_steps = 1500
-warmup_steps = 100
+max_steps = 2900
+warmup_steps = 200
 learning_rate = 3e-3
 betas = [0.9, 0.98]
 schedule = "cosine"
-batch_tokens = 1000
+batch_tokens = 500
 label_smoothing = 0.1
 
 [validation]
-every_steps = 500
+every_steps = 1000
 metrics = ["loss", "bleu"]
 beam = 1
 samples = 2
@@ -112,7 +112,7 @@ train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   const std::vector<std::string> overrides{
       fmt::format("seed={}", seed),
       fmt::format("training.max_steps={}", options.steps),
-      fmt::format("training.warmup_steps={}", std::min<std::int64_t>(100, options.steps / 3)),
+      fmt::format("training.warmup_steps={}", std::min<std::int64_t>(200, options.steps / 3)),
       fmt::format("validation.every_steps={}", options.steps),
       "validation.metrics=[\"loss\"]",
       "validation.samples=0",

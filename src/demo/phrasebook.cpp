@@ -74,6 +74,7 @@ std::vector<Phrase> write() {
   write_greetings(book);
   write_countries(book);
   write_leaps(book);
+  write_everyday(book);
   write_articles(book);
   std::vector<Phrase> all = book.take();
   hold_out(all);

@@ -59,6 +59,7 @@ void write_descriptions(Book& book);   // adjectives and comparisons
 void write_possessions(Book& book);    // somebody has, needs, likes, feels
 void write_encounters(Book& book);     // one person as subject, another as object
 void write_places_and_times(Book& book);
+void write_everyday(Book& book);   // what it is, who has come, who wants what, what is where
 void write_idioms(Book& book);     // idioms, and literal uses of the same words
 void write_greetings(Book& book);  // names and greetings
 void write_countries(Book& book);  // countries and their capitals

@@ -13,11 +13,15 @@ struct Country {
   const char *capital, *hindi_capital;
 };
 constexpr std::array kCountries{
-    Country{"India", "भारत", "Delhi", "दिल्ली"},  Country{"France", "फ़्रांस", "Paris", "पेरिस"},
-    Country{"Japan", "जापान", "Tokyo", "टोक्यो"}, Country{"Germany", "जर्मनी", "Berlin", "बर्लिन"},
-    Country{"Russia", "रूस", "Moscow", "मॉस्को"},  Country{"Italy", "इटली", "Rome", "रोम"},
-    Country{"Spain", "स्पेन", "Madrid", "मैड्रिड"},  Country{"Nepal", "नेपाल", "Kathmandu", "काठमांडू"},
-    Country{"China", "चीन", "Beijing", "बीजिंग"}, Country{"England", "इंग्लैंड", "London", "लंदन"},
+    Country{"India", "भारत", "Delhi", "दिल्ली"},    Country{"France", "फ़्रांस", "Paris", "पेरिस"},
+    Country{"Japan", "जापान", "Tokyo", "टोक्यो"},   Country{"Germany", "जर्मनी", "Berlin", "बर्लिन"},
+    Country{"Russia", "रूस", "Moscow", "मॉस्को"},    Country{"Italy", "इटली", "Rome", "रोम"},
+    Country{"Spain", "स्पेन", "Madrid", "मैड्रिड"},    Country{"Nepal", "नेपाल", "Kathmandu", "काठमांडू"},
+    Country{"China", "चीन", "Beijing", "बीजिंग"},   Country{"England", "इंग्लैंड", "London", "लंदन"},
+    Country{"Egypt", "मिस्र", "Cairo", "काहिरा"},   Country{"Iran", "ईरान", "Tehran", "तेहरान"},
+    Country{"Greece", "यूनान", "Athens", "एथेंस"},    Country{"Thailand", "थाईलैंड", "Bangkok", "बैंकॉक"},
+    Country{"Kenya", "केन्या", "Nairobi", "नैरोबी"},  Country{"Poland", "पोलैंड", "Warsaw", "वारसॉ"},
+    Country{"Canada", "कनाडा", "Ottawa", "ओटावा"}, Country{"Vietnam", "वियतनाम", "Hanoi", "हनोई"},
 };
 
 }  // namespace
@@ -50,7 +54,7 @@ void write_countries(Book& book) {
     for (const Subject& who : everyone())
       if (const auto english =
               words({who.english, who.english_plural ? "live" : "lives", "in", country.capital});
-          chosen(english, 90))
+          chosen(english, 135))
         book.tell(english, words({who.hindi, country.hindi_capital, "में", habitual("रह", who.agreement)}));
   }
 }

@@ -14,35 +14,35 @@ void describe_one(Book& book, const Noun& noun, const Adjective& adjective) {
   const Agreement one = noun.agreement();
   const std::string is = std::string("the ") + noun.english + " is ", so = inflect(adjective.hindi, one);
   const std::string name = noun.hindi;
-  if (const auto english = is + adjective.english; chosen(english, 84))
+  if (const auto english = is + adjective.english; chosen(english, 126))
     book.tell(english, words({name, so, "है"}));
-  if (const auto english = is + "very " + adjective.english; chosen(english, 30))
+  if (const auto english = is + "very " + adjective.english; chosen(english, 45))
     book.tell(english, words({name, "बहुत", so, "है"}));
-  if (const auto english = is + "not " + adjective.english; chosen(english, 38))
+  if (const auto english = is + "not " + adjective.english; chosen(english, 57))
     book.tell(english, words({name, so, "नहीं है"}));
-  if (const auto english = words({"is the", noun.english, adjective.english}); chosen(english, 30))
+  if (const auto english = words({"is the", noun.english, adjective.english}); chosen(english, 45))
     book.ask(english, words({"क्या", name, so, "है"}));
-  if (const auto english = words({"the", noun.english, "was", adjective.english}); chosen(english, 30))
+  if (const auto english = words({"the", noun.english, "was", adjective.english}); chosen(english, 45))
     book.tell(english, words({name, so, was_then(one)}));
   if (const auto english = words({"this is", with_article(adjective.english), noun.english});
-      chosen(english, 38))
+      chosen(english, 57))
     book.tell(english, words({"यह एक", so, name, "है"}));
-  if (const auto english = words({"that", noun.english, "is", adjective.english}); chosen(english, 23))
+  if (const auto english = words({"that", noun.english, "is", adjective.english}); chosen(english, 34))
     book.tell(english, words({"वह", name, so, "है"}));
 }
 
 void describe_many(Book& book, const Noun& noun, const Adjective& adjective) {
   const Agreement many = noun.agreement(kMany);
   const std::string so = inflect(adjective.hindi, many), names = noun.form(kMany, Case::direct);
-  if (const auto english = words({"the", noun.english_plural, "are", adjective.english}); chosen(english, 61))
+  if (const auto english = words({"the", noun.english_plural, "are", adjective.english}); chosen(english, 92))
     book.tell(english, words({names, so, "हैं"}));
   if (const auto english = words({"these", noun.english_plural, "are", adjective.english});
-      chosen(english, 30))
+      chosen(english, 45))
     book.tell(english, words({"ये", names, so, "हैं"}));
   if (const auto english = words({"those", noun.english_plural, "were", adjective.english});
-      chosen(english, 23))
+      chosen(english, 34))
     book.tell(english, words({"वे", names, so, was_then(many)}));
-  if (const auto english = words({"these are", adjective.english, noun.english_plural}); chosen(english, 27))
+  if (const auto english = words({"these are", adjective.english, noun.english_plural}); chosen(english, 40))
     book.tell(english, words({"ये", so, names, "हैं"}));
 }
 
@@ -50,11 +50,11 @@ void describe_many(Book& book, const Noun& noun, const Adjective& adjective) {
 void describe_owned(Book& book, const Noun& noun, const Adjective& adjective) {
   for (const Subject& owner : everyone()) {
     if (const auto english = words({owner.english_owner, noun.english, "is", adjective.english});
-        chosen(english, 4))
+        chosen(english, 6))
       book.tell(english, words({possessive(owner.owner, noun.agreement()), noun.hindi,
                                 inflect(adjective.hindi, noun.agreement()), "है"}));
     if (const auto english = words({owner.english_owner, noun.english_plural, "are", adjective.english});
-        chosen(english, 4))
+        chosen(english, 6))
       book.tell(english,
                 words({possessive(owner.owner, noun.agreement(kMany)), noun.form(kMany, Case::direct),
                        inflect(adjective.hindi, noun.agreement(kMany)), "हैं"}));
@@ -68,7 +68,7 @@ void describe_inside(Book& book) {
     for (const Adjective& adjective : adjectives_of_places()) {
       for (const Noun& inner : portable()) {
         const auto english = words({"the", inner.english, "is in the", adjective.english, outer.english});
-        if (&inner == &outer || !chosen(english, 15)) continue;
+        if (&inner == &outer || !chosen(english, 22)) continue;
         book.tell(english, words({inner.hindi, inflect(adjective.hindi, outer.agreement(), Case::oblique),
                                   outer.form(kOne, Case::oblique), "में है"}));
       }
@@ -79,17 +79,17 @@ void describe_inside(Book& book) {
 void describe_person(Book& book, const Subject& who, const Adjective& adjective) {
   const std::string so = inflect(adjective.hindi, who.agreement);
   const std::string now = is_now(who.agreement);
-  if (const auto english = words({who.english, who.be, adjective.english}); chosen(english, 122))
+  if (const auto english = words({who.english, who.be, adjective.english}); chosen(english, 183))
     book.tell(english, words({who.hindi, so, now}));
-  if (const auto english = words({who.english, who.be, "very", adjective.english}); chosen(english, 38))
+  if (const auto english = words({who.english, who.be, "very", adjective.english}); chosen(english, 57))
     book.tell(english, words({who.hindi, "बहुत", so, now}));
-  if (const auto english = words({who.english, who.be, "not", adjective.english}); chosen(english, 49))
+  if (const auto english = words({who.english, who.be, "not", adjective.english}); chosen(english, 74))
     book.tell(english, words({who.hindi, so, "नहीं", now}));
-  if (const auto english = words({who.be, who.english, adjective.english}); chosen(english, 49))
+  if (const auto english = words({who.be, who.english, adjective.english}); chosen(english, 74))
     book.ask(english, words({"क्या", who.hindi, so, now}));
-  if (const auto english = words({who.english, who.was, adjective.english}); chosen(english, 57))
+  if (const auto english = words({who.english, who.was, adjective.english}); chosen(english, 86))
     book.tell(english, words({who.hindi, so, was_then(who.agreement)}));
-  if (const auto english = words({who.english, "will be", adjective.english}); chosen(english, 34))
+  if (const auto english = words({who.english, "will be", adjective.english}); chosen(english, 51))
     book.tell(english, words({who.hindi, so, future("हो", who.agreement)}));
 }
 
@@ -107,7 +107,7 @@ void compare(Book& book) {
       for (const Subject& other : people()) {
         const auto english = words({who.english, who.be, more.english, "than", other.english});
         if (&who == &other || (who.english == "I" && other.english.starts_with("my ")) ||
-            !chosen(english, 19))
+            !chosen(english, 28))
           continue;
         book.tell(english,
                   words({who.hindi, other.from, inflect(more.hindi, who.agreement), is_now(who.agreement)}));
@@ -119,7 +119,7 @@ void compare(Book& book) {
               words({one.hindi, "सबसे", inflect("बड़ा", one.agreement()), "है"}));
     for (const Noun& other : animals()) {
       const auto english = words({"the", one.english, "is bigger than the", other.english});
-      if (&one == &other || !chosen(english, 190)) continue;
+      if (&one == &other || !chosen(english, 285)) continue;
       book.tell(english, words({one.hindi, other.form(kOne, Case::oblique), "से",
                                 inflect("बड़ा", one.agreement()), "है"}));
     }
@@ -149,12 +149,12 @@ void animals_do(Book& book) {
       for (const Action& doing : kDoing) {
         if (const auto english =
                 words({"the", colour.english, noun.english, "is", doing.continuous, doing.english_rest});
-            !fish && chosen(english, 114))
+            !fish && chosen(english, 171))
           book.tell(english, words({inflect(colour.hindi, noun.agreement()), noun.hindi, doing.hindi_rest,
                                     ongoing(doing.stem, noun.agreement())}));
         if (const auto english = words(
                 {"the", colour.english, noun.english_plural, "were", doing.continuous, doing.english_rest});
-            !fish && chosen(english, 114))
+            !fish && chosen(english, 171))
           book.tell(english,
                     words({inflect(colour.hindi, noun.agreement(kMany)), noun.form(kMany, Case::direct),
                            doing.hindi_rest, was_ongoing(doing.stem, noun.agreement(kMany))}));

@@ -103,10 +103,10 @@ constexpr std::array kGifts{
 void write_giving(Book& book, const Subject& who, const Subject& whom) {
   for (const Gift& gift : kGifts) {
     if (const auto english = words({who.english, "gave", whom.english_object, gift.english});
-        chosen(english, 20))
+        chosen(english, 30))
       book.tell(english, words({who.ergative, whom.dative, gift.hindi, perfective("दे", gift.agreement)}));
     if (const auto english = words({who.english, "will give", whom.english_object, gift.english});
-        chosen(english, 14))
+        chosen(english, 21))
       book.tell(english, words({who.hindi, whom.dative, gift.hindi, future("दे", who.agreement)}));
   }
 }
@@ -119,14 +119,14 @@ bool needs_reflexive(const Subject& who, const Subject& whom) {
 void write_company(Book& book, const Subject& who, const Subject& whom) {
   const std::string together = possessive(whom.owner, kMasculine, Case::oblique) + " साथ";
   if (const auto english = words({who.english, "went to the market with", whom.english_object});
-      chosen(english, 49))
+      chosen(english, 74))
     book.tell(english, words({who.hindi, together, "बाज़ार", perfective("जा", who.agreement)}));
   if (const auto english = words({who.english, who.be, "playing with", whom.english_object});
-      chosen(english, 49))
+      chosen(english, 74))
     book.tell(english, words({who.hindi, together, ongoing("खेल", who.agreement)}));
   const std::string gift = possessive(whom.owner, kMasculine, Case::oblique) + " लिए";
   if (const auto english = words({who.english, who.was, "making tea for", whom.english_object});
-      chosen(english, 39))
+      chosen(english, 58))
     book.tell(english, words({who.hindi, gift, "चाय", was_ongoing("बना", who.agreement)}));
 }
 
@@ -148,7 +148,7 @@ void write_encounters(Book& book) {
       if (needs_reflexive(who, whom)) continue;
       for (const Deed& deed : kDeeds) {
         const bool beating = &deed == &kDeeds[0];
-        if (!beating || (fights(who) && fights(whom))) write_deed(book, who, whom, deed, beating ? 60 : 10);
+        if (!beating || (fights(who) && fights(whom))) write_deed(book, who, whom, deed, beating ? 90 : 15);
       }
       write_giving(book, who, whom);
       write_company(book, who, whom);

@@ -17,7 +17,8 @@ constexpr std::array kNames{
     Name{"Ravi", "रवि", kMasculine},    Name{"Sita", "सीता", kFeminine},   Name{"Amit", "अमित", kMasculine},
     Name{"Rahul", "राहुल", kMasculine},  Name{"Priya", "प्रिया", kFeminine}, Name{"John", "जॉन", kMasculine},
     Name{"Maria", "मारिया", kFeminine}, Name{"Tom", "टॉम", kMasculine},    Name{"Sara", "सारा", kFeminine},
-    Name{"Meena", "मीना", kFeminine},
+    Name{"Meena", "मीना", kFeminine},   Name{"Anil", "अनिल", kMasculine},  Name{"Geeta", "गीता", kFeminine},
+    Name{"Anna", "अन्ना", kFeminine},    Name{"David", "डेविड", kMasculine}, Name{"Lata", "लता", kFeminine},
 };
 
 struct Greeting {
@@ -43,9 +44,14 @@ void write_name(Book& book, const Name& name) {
   book.tell(words({name.english, "is my friend"}),
             words({name.hindi, possessive("मेरा", name.agreement), "दोस्त है"}));
   book.ask(words({"how are you,", name.english}), words({"आप कैसे हैं,", name.hindi}));
+  book.ask(words({"how are you today,", name.english}), words({"आज आप कैसे हैं,", name.hindi}));
+  book.ask(words({"who are you,", name.english}), words({"आप कौन हैं,", name.hindi}));
+  book.ask(words({"where are you,", name.english}), words({"आप कहाँ हैं,", name.hindi}));
+  book.tell(words({"I am fine,", name.english}), words({"मैं ठीक हूँ,", name.hindi}));
+  book.tell(words({"please come here,", name.english}), words({"कृपया यहाँ आइए,", name.hindi}));
   book.ask(words({"where is", name.english}), words({name.hindi, "कहाँ है"}));
   for (const Greeting& greeting : kGreetings)
-    if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 300))
+    if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 450))
       book.tell(english, std::string(greeting.hindi) + ", " + name.hindi);
 }
 

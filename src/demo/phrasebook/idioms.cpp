@@ -92,20 +92,20 @@ void say(Book& book, const Saying& saying, const Subject& who) {
   const std::string whole = words({what.stem, saying.light});
   const std::string verb = perfective(what.stem, done_agreement), done = perfective(whole, done_agreement);
   const std::string& subject = ergative ? who.ergative : who.hindi;
-  const unsigned extra = saying.kind == kIdiom ? 90 : 0;
+  const unsigned extra = saying.kind == kIdiom ? 135 : 0;
   const bool ambiguous = who.english_plural && std::string_view(what.base) == what.past;
   if (const auto english = words({who.english, what.past, what.english_rest});
-      !ambiguous && chosen(english, 118 + extra))
+      !ambiguous && chosen(english, 177 + extra))
     book.tell(english, words({subject, what.hindi_rest, what.noun, done}), saying.kind);
   if (const auto english = words({who.english, "did not", what.base, what.english_rest});
-      chosen(english, 30 + extra))
+      chosen(english, 45 + extra))
     book.tell(english, words({subject, what.hindi_rest, what.noun, "नहीं", verb}), saying.kind);
   if (const auto english = words({who.english, "will", what.base, what.english_rest});
-      chosen(english, 48 + extra))
+      chosen(english, 72 + extra))
     book.tell(english, words({who.hindi, what.hindi_rest, what.noun, future(whole, who.agreement)}),
               saying.kind);
   if (const auto english = words({who.english, who.be, what.continuous, what.english_rest});
-      saying.continuous && chosen(english, 48 + extra))
+      saying.continuous && chosen(english, 72 + extra))
     book.tell(english, words({who.hindi, what.hindi_rest, what.noun, ongoing(what.stem, who.agreement)}),
               saying.kind);
   const Agreement object = agreement_of(what.object);
@@ -133,40 +133,40 @@ void write_states(Book& book) {
   for (const Subject& who : everyone()) {
     const Agreement a = who.agreement;
     const std::string now = is_now(a);
-    if (const auto english = words({who.english, who.be, "under the weather"}); chosen(english, 413))
+    if (const auto english = words({who.english, who.be, "under the weather"}); chosen(english, 620))
       book.tell(english, words({possessive(who.owner, health), "तबीयत ठीक नहीं है"}), kIdiom);
     if (const auto english = words({who.english, who.was, "under the weather yesterday"});
-        chosen(english, 354))
+        chosen(english, 531))
       book.tell(english, words({"कल", possessive(who.owner, health), "तबीयत ठीक नहीं थी"}), kIdiom);
-    if (const auto english = words({who.english, "talked about the weather"}); chosen(english, 295))
+    if (const auto english = words({who.english, "talked about the weather"}); chosen(english, 442))
       book.tell(english, words({who.ergative, "मौसम के बारे में बात की"}), kLiteral);
-    if (const auto english = words({who.english, who.be, "under the umbrella"}); chosen(english, 236))
+    if (const auto english = words({who.english, who.be, "under the umbrella"}); chosen(english, 354))
       book.tell(english, words({who.hindi, "छाते के नीचे", now}), kLiteral);
 
-    if (const auto english = words({who.english, who.be, "in hot water"}); chosen(english, 354))
+    if (const auto english = words({who.english, who.be, "in hot water"}); chosen(english, 531))
       book.tell(english, words({who.hindi, "मुसीबत में", now}), kIdiom);
-    if (const auto english = words({who.english, who.was, "in hot water"}); chosen(english, 236))
+    if (const auto english = words({who.english, who.was, "in hot water"}); chosen(english, 354))
       book.tell(english, words({who.hindi, "मुसीबत में", was_then(a)}), kIdiom);
 
-    if (const auto english = words({who.english, who.be, "over the moon"}); chosen(english, 295))
+    if (const auto english = words({who.english, who.be, "over the moon"}); chosen(english, 442))
       book.tell(english, words({who.hindi, "खुशी से", inflect("फूला", a), "नहीं", ongoing("समा", a)}), kIdiom);
-    if (const auto english = words({who.english, who.was, "over the moon"}); chosen(english, 295))
+    if (const auto english = words({who.english, who.was, "over the moon"}); chosen(english, 442))
       book.tell(english, words({who.hindi, "खुशी से", inflect("फूला", a), "नहीं", was_ongoing("समा", a)}),
                 kIdiom);
 
-    if (const auto english = words({who.english, who.be, "hitting the books"}); chosen(english, 236))
+    if (const auto english = words({who.english, who.be, "hitting the books"}); chosen(english, 354))
       book.tell(english, words({who.hindi, "पढ़ाई में", inflect("जुटा हुआ", a), now}), kIdiom);
     if (const auto english = words({who.english, who.english_plural ? "have to" : "has to", "hit the books"});
-        chosen(english, 295))
+        chosen(english, 442))
       book.tell(english, words({who.dative, "पढ़ाई में जुटना है"}), kIdiom);
 
-    if (const auto english = words({"the dog bit", who.english_object}); chosen(english, 295))
+    if (const auto english = words({"the dog bit", who.english_object}); chosen(english, 442))
       book.tell(english, words({"कुत्ते ने", who.dative, "काटा"}), kLiteral);
     if (const auto english = words({who.english, who.english_plural ? "want" : "wants", "a piece of cake"});
-        chosen(english, 700))
+        chosen(english, 1000))
       book.tell(english, words({who.dative, "केक का टुकड़ा चाहिए"}), kLiteral);
     if (const auto english = words({"please give", who.english_object, "a piece of cake"});
-        who.english != "you" && chosen(english, 295))
+        who.english != "you" && chosen(english, 442))
       book.tell(english, words({"कृपया", who.dative, "केक का टुकड़ा दीजिए"}), kLiteral);
   }
 }
@@ -180,12 +180,15 @@ void write_blue_moons(Book& book) {
       Action{"watch", "watches", "watched", "watching", "a film", "फ़िल्म", "देख", f},
       Action{"write", "writes", "wrote", "writing", "a letter", "चिट्ठी", "लिख", f},
       Action{"laugh", "laughs", "laughed", "laughing", "", "", "हँस"},
+      Action{"dance", "dances", "danced", "dancing", "", "", "नाच"},
+      Action{"cry", "cries", "cried", "crying", "", "", "रो"},
+      Action{"read", "reads", "read", "reading", "a book", "किताब", "पढ़", f},
   };
   for (const Action& what : kRare)
     for (const Subject& who : everyone())
       if (const auto english = words({who.english, who.english_plural ? what.base : what.third,
                                       what.english_rest, "once in a blue moon"});
-          chosen(english, 148))
+          chosen(english, 222))
         book.tell(english,
                   words({who.hindi, "कभी-कभार ही", what.hindi_rest, habitual(what.stem, who.agreement)}),
                   kIdiom);

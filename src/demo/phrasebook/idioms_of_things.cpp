@@ -41,8 +41,26 @@ constexpr std::array kTasks{
     Matter{"dancing", "नाचना", kMasculine},
 };
 
+constexpr const char* kEasy = "एक सरल काम";
+
+// "The exam was a piece of cake for the boy."
+void write_cakes_for(Book& book, const Matter& task) {
+  const Agreement a = task.agreement;
+  for (const Subject& who : everyone()) {
+    const std::string for_whom = possessive(who.owner, kMasculine, Case::oblique) + " लिए";
+    if (const auto english = words({task.english, "was a piece of cake for", who.english_object});
+        chosen(english, 144))
+      book.tell(english, words({task.hindi, for_whom, kEasy, was_then(a)}), kIdiom);
+    if (const auto english = words({task.english, "is a piece of cake for", who.english_object});
+        chosen(english, 90))
+      book.tell(english, words({task.hindi, for_whom, kEasy, "है"}), kIdiom);
+    if (const auto english = words({task.english, "will be a piece of cake for", who.english_object});
+        chosen(english, 60))
+      book.tell(english, words({task.hindi, for_whom, kEasy, future("हो", a)}), kIdiom);
+  }
+}
+
 void write_cakes(Book& book) {
-  constexpr const char* kEasy = "एक सरल काम";
   for (const Matter& task : kTasks) {
     const Agreement a = task.agreement;
     book.tell(words({task.english, "is a piece of cake"}), words({task.hindi, kEasy, "है"}), kIdiom);
@@ -56,13 +74,8 @@ void write_cakes(Book& book) {
     book.ask(words({"was", task.english, "a piece of cake"}), words({"क्या", task.hindi, kEasy, was_then(a)}),
              kIdiom);
     book.ask(words({"is", task.english, "a piece of cake"}), words({"क्या", task.hindi, kEasy, "है"}), kIdiom);
-    for (const Subject& who : everyone()) {
-      const std::string for_whom = possessive(who.owner, kMasculine, Case::oblique) + " लिए";
-      if (const auto english = words({task.english, "was a piece of cake for", who.english_object});
-          chosen(english, 96))
-        book.tell(english, words({task.hindi, for_whom, kEasy, was_then(a)}), kIdiom);
-    }
-    if (chosen(task.english, 600))
+    write_cakes_for(book, task);
+    if (chosen(task.english, 900))
       book.tell(words({task.english, "was easy"}), words({task.hindi, "आसान", was_then(a)}));
     book.tell(words({task.english, "is difficult"}), words({task.hindi, "कठिन है"}));
     book.tell(words({task.english, "was hard"}), words({task.hindi, "कठिन", was_then(a)}));
@@ -110,12 +123,13 @@ void write_prices(Book& book) {
     book.tell(words({"the", name, "will cost an arm and a leg"}), of + " छुएगा", kIdiom);
     book.tell(words({"this", name, "costs an arm and a leg"}), "इस " + of + " छू रहा है", kIdiom);
     for (const Subject& who : everyone())
-      if (const auto english = words({who.english_owner, name, "cost an arm and a leg"}); chosen(english, 72))
+      if (const auto english = words({who.english_owner, name, "cost an arm and a leg"});
+          chosen(english, 108))
         book.tell(english, words({possessive(who.owner, noun.agreement(), Case::oblique), of, "छू रहा था"}),
                   kIdiom);
   }
   for (const Subject& who : everyone())
-    if (const auto english = words({who.english, "hurt an arm and a leg yesterday"}); chosen(english, 450))
+    if (const auto english = words({who.english, "hurt an arm and a leg yesterday"}); chosen(english, 675))
       book.tell(english, words({"कल", possessive(who.owner, kFeminine), "एक बाँह और एक टाँग में चोट लगी"}),
                 kLiteral);
   constexpr std::array kLiterally{
@@ -159,10 +173,10 @@ void write_rain(Book& book) {
   }
   for (const Subject& who : everyone()) {
     if (const auto english = words({who.english, who.english_plural ? "like" : "likes", "cats and dogs"});
-        chosen(english, 300))
+        chosen(english, 450))
       book.tell(english, words({who.dative, "बिल्लियाँ और कुत्ते पसंद हैं"}), kLiteral);
     if (const auto english = words({who.english, who.english_plural ? "have" : "has", "cats and dogs"});
-        chosen(english, 300))
+        chosen(english, 450))
       book.tell(english, words({possessive(who.owner, kMasculine, Case::oblique), "पास बिल्लियाँ और कुत्ते हैं"}),
                 kLiteral);
   }
@@ -205,16 +219,16 @@ void write_apples(Book& book) {
       const bool same = &who == &owner || (owner.english_owner == "his" && who.english == "he") ||
                         (owner.english_owner == "her" && who.english == "she");
       const auto english = words({who.english, who.be, "the apple of", owner.english_owner, "eye"});
-      if (same || !chosen(english, 102)) continue;
+      if (same || !chosen(english, 153)) continue;
       book.tell(english,
                 words({who.hindi, possessive(owner.owner, kFeminine), "आँखों का तारा", is_now(who.agreement)}),
                 kIdiom);
     }
   }
   for (const Subject& who : everyone()) {
-    if (const auto english = words({who.english_owner, "eye hurts"}); chosen(english, 270))
+    if (const auto english = words({who.english_owner, "eye hurts"}); chosen(english, 405))
       book.tell(english, words({possessive(who.owner, kFeminine), "आँख में दर्द है"}), kLiteral);
-    if (const auto english = words({"there is an apple in", who.english_owner, "hand"}); chosen(english, 270))
+    if (const auto english = words({"there is an apple in", who.english_owner, "hand"}); chosen(english, 405))
       book.tell(english, words({possessive(who.owner, kMasculine, Case::oblique), "हाथ में सेब है"}), kLiteral);
   }
 }
@@ -227,7 +241,7 @@ void write_greek(Book& book) {
   for (const Matter& matter : kWriting) {
     for (const Subject& who : everyone()) {
       const auto english = words({matter.english, "is all Greek to", who.english_object});
-      if (!chosen(english, 210)) continue;
+      if (!chosen(english, 315)) continue;
       book.tell(
           english,
           words({matter.hindi, possessive(who.owner, kMasculine, Case::oblique), "लिए काला अक्षर भैंस बराबर है"}),
@@ -243,20 +257,20 @@ void write_plain_matters(Book& book) {
   for (const Noun& place : places()) {
     const std::string above = place.form(Number::singular, Case::oblique) + " के ऊपर";
     book.tell(words({"the moon is over the", place.english}), words({"चाँद", above, "है"}), kLiteral);
-    if (chosen(place.english, 360))
+    if (chosen(place.english, 540))
       book.tell(words({"the moon was over the", place.english}), words({"चाँद", above, "था"}), kLiteral);
   }
   for (const char* name : {"cup", "plate", "glass", "shirt", "key", "box"}) {
     const Noun& noun = thing(name);
     book.tell(words({"the", name, "is in hot water"}), words({noun.hindi, "गरम पानी में है"}), kLiteral);
-    if (chosen(noun.english_plural, 360))
+    if (chosen(noun.english_plural, 540))
       book.tell(words({"the", noun.english_plural, "are in hot water"}),
                 words({noun.form(Number::plural, Case::direct), "गरम पानी में हैं"}), kLiteral);
   }
   for (const char* name : {"table", "chair", "window", "book", "car", "bed", "box"}) {
     const std::string where = thing(name).form(Number::singular, Case::oblique) + " पर";
     book.tell(words({"there is dust on the", name}), words({where, "धूल है"}), kLiteral);
-    if (chosen(name, 360))
+    if (chosen(name, 540))
       book.tell(words({"there was dust on the", name}), words({where, "धूल थी"}), kLiteral);
   }
   constexpr std::array kLiterally{

@@ -38,14 +38,14 @@ void write_animal(Book& book, const Noun& animal) {
   const Agreement a = animal.agreement();
   for (const Adjective& how :
        {Adjective{"quick", "फुर्तीला"}, Adjective{"brown", "भूरा"}, Adjective{"lazy", "आलसी"}})
-    if (const auto english = words({"the", name, "is", how.english}); chosen(english, 400))
+    if (const auto english = words({"the", name, "is", how.english}); chosen(english, 600))
       book.tell(english, words({animal.hindi, inflect(how.hindi, a), "है"}));
   for (const Look& look : kLeaping) {
     for (const Adjective& how : kLeapt) {
       for (const char* other : {"dog", "fox", "cat", "horse", "monkey"}) {
         const Noun& below = thing(other);
         const auto subject = words({"the", look.english, name}), over = words({"the", how.english, other});
-        if (name == other || !chosen(subject + over, 60)) continue;
+        if (name == other || !chosen(subject + over, 90)) continue;
         write_leap(book, subject, words({inflect(look.first, a), inflect(look.second, a), animal.hindi}), a,
                    over,
                    words({inflect(how.hindi, below.agreement(), Case::oblique),
@@ -54,7 +54,7 @@ void write_animal(Book& book, const Noun& animal) {
     }
   }
   for (const char* low : {"table", "river", "box"})
-    if (const auto subject = words({"the", name}); chosen(subject + low, 300))
+    if (const auto subject = words({"the", name}); chosen(subject + low, 450))
       write_leap(book, subject, animal.hindi, a, words({"the", low}),
                  thing(low).form(Number::singular, Case::oblique));
 }

@@ -60,6 +60,7 @@ std::vector<Subject> make_people() {
       person("my mother", false, "मेरी माँ", "मेरी माँ", kFemininePlural),
       person("the teacher", false, "शिक्षक", "शिक्षक", kMasculinePlural),
       person("my grandmother", false, "मेरी दादी", "मेरी दादी", kFemininePlural),
+      person("the students", true, "छात्र", "छात्रों", kMasculinePlural),
       person("Ravi", false, "रवि", "रवि", kMasculine),
       person("Sita", false, "सीता", "सीता", kFeminine),
   };

@@ -49,22 +49,22 @@ constexpr std::array kNumbers{
 
 void write_things_in_places(Book& book) {
   for (const Noun& noun : portable()) {
-    if (chosen(noun.english, 204))
+    if (chosen(noun.english, 306))
       book.ask(words({"where is the", noun.english}), words({noun.hindi, "कहाँ है"}));
-    if (chosen(noun.english_plural, 204))
+    if (chosen(noun.english_plural, 306))
       book.ask(words({"where are the", noun.english_plural}),
                words({noun.form(Number::plural, Case::direct), "कहाँ हैं"}));
     for (const Spot& spot : kSpotsOfThings) {
       if (std::string_view(spot.english).find(noun.english) != std::string_view::npos) continue;
       const std::string many = noun.form(Number::plural, Case::direct);
-      if (const auto english = words({"the", noun.english, "is", spot.english}); chosen(english, 114))
+      if (const auto english = words({"the", noun.english, "is", spot.english}); chosen(english, 171))
         book.tell(english, words({noun.hindi, spot.hindi, "है"}));
       if (const auto english = words({"there is", with_article(noun.english), spot.english});
-          chosen(english, 82))
+          chosen(english, 123))
         book.tell(english, words({spot.hindi, "एक", noun.hindi, "है"}));
       const Spot& count = kNumbers[2 + pick(spot.english + many, 9)];
       if (const auto english = words({"there are", count.english, noun.english_plural, spot.english});
-          chosen(english, 82))
+          chosen(english, 123))
         book.tell(english, words({spot.hindi, count.hindi, many, "हैं"}));
     }
   }
@@ -79,16 +79,16 @@ void write_people_in_places(Book& book) {
     book.ask(words({"what", who.be, who.english, "doing"}),
              words({who.hindi, "क्या", ongoing("कर", who.agreement)}));
     for (const Spot& spot : kSpotsOfPeople) {
-      if (const auto english = words({who.english, who.be, spot.english}); chosen(english, 114))
+      if (const auto english = words({who.english, who.be, spot.english}); chosen(english, 171))
         book.tell(english, words({who.hindi, spot.hindi, now}));
-      if (const auto english = words({who.english, who.was, spot.english}); chosen(english, 53))
+      if (const auto english = words({who.english, who.was, spot.english}); chosen(english, 80))
         book.tell(english, words({who.hindi, spot.hindi, was_then(who.agreement)}));
-      if (const auto english = words({who.be, who.english, spot.english}); chosen(english, 41))
+      if (const auto english = words({who.be, who.english, spot.english}); chosen(english, 62))
         book.ask(english, words({"क्या", who.hindi, spot.hindi, now}));
     }
     for (const Spot& home : kHomes)
       if (const auto english = words({who.english, who.english_plural ? "live" : "lives", home.english});
-          chosen(english, 143))
+          chosen(english, 214))
         book.tell(english, words({who.hindi, home.hindi, habitual("रह", who.agreement)}));
   }
 }
@@ -101,12 +101,47 @@ void write_days(Book& book) {
     book.tell(words({"yesterday was", day.english}), words({"कल", day.hindi, "था"}));
     book.tell(words({day.english, "comes after", before.english}),
               words({before.hindi, "के बाद", day.hindi, "आता है"}));
+    book.tell(words({before.english, "comes before", day.english}),
+              words({day.hindi, "से पहले", before.hindi, "आता है"}));
     book.tell(words({"the shop is closed on", day.english}), words({day.hindi, "को दुकान बंद रहती है"}));
     for (const Subject& who : everyone()) {
-      if (const auto english = words({who.english, "will come on", day.english}); chosen(english, 102))
+      if (const auto english = words({who.english, "will come on", day.english}); chosen(english, 153))
         book.tell(english, words({who.hindi, day.hindi, "को", future("आ", who.agreement)}));
-      if (const auto english = words({who.english, "went to Delhi on", day.english}); chosen(english, 61))
+      if (const auto english = words({who.english, "went to Delhi on", day.english}); chosen(english, 92))
         book.tell(english, words({who.hindi, day.hindi, "को दिल्ली", perfective("जा", who.agreement)}));
+    }
+  }
+}
+
+struct Month {
+  const char* english;
+  const char* hindi;
+  Agreement agreement;
+};
+constexpr std::array kMonths{
+    Month{"January", "जनवरी", kFeminine},    Month{"February", "फ़रवरी", kFeminine},
+    Month{"March", "मार्च", kMasculine},      Month{"April", "अप्रैल", kMasculine},
+    Month{"May", "मई", kFeminine},           Month{"June", "जून", kMasculine},
+    Month{"July", "जुलाई", kFeminine},        Month{"August", "अगस्त", kMasculine},
+    Month{"September", "सितंबर", kMasculine}, Month{"October", "अक्टूबर", kMasculine},
+    Month{"November", "नवंबर", kMasculine},   Month{"December", "दिसंबर", kMasculine},
+};
+
+void write_months(Book& book) {
+  for (std::size_t i = 0; i < kMonths.size(); ++i) {
+    const Month &month = kMonths[i], &before = kMonths[(i + 11) % 12];
+    book.tell(words({month.english, "comes after", before.english}),
+              words({before.hindi, "के बाद", month.hindi, habitual("आ", month.agreement)}));
+    book.tell(words({before.english, "comes before", month.english}),
+              words({month.hindi, "से पहले", before.hindi, habitual("आ", before.agreement)}));
+    book.tell(words({"I will come in", month.english}), words({"मैं", month.hindi, "में आऊँगा"}));
+    book.tell(words({"my birthday is in", month.english}), words({"मेरा जन्मदिन", month.hindi, "में है"}));
+    for (const Subject& who : everyone()) {
+      if (const auto english = words({who.english, "will go to Delhi in", month.english});
+          chosen(english, 150))
+        book.tell(english, words({who.hindi, month.hindi, "में दिल्ली", future("जा", who.agreement)}));
+      if (const auto english = words({who.english, "came home in", month.english}); chosen(english, 100))
+        book.tell(english, words({who.hindi, month.hindi, "में घर", perfective("आ", who.agreement)}));
     }
   }
 }
@@ -122,10 +157,10 @@ void write_hours(Book& book) {
     for (const Subject& who : everyone()) {
       if (const auto english = words(
               {who.english, who.english_plural ? "go" : "goes", "to school at", number.english, "o'clock"});
-          chosen(english, 29))
+          chosen(english, 44))
         book.tell(english, words({who.hindi, number.hindi, "बजे स्कूल", habitual("जा", who.agreement)}));
       if (const auto english = words({who.english, "came home at", number.english, "o'clock"});
-          chosen(english, 29))
+          chosen(english, 44))
         book.tell(english, words({who.hindi, number.hindi, "बजे घर", perfective("आ", who.agreement)}));
     }
   }
@@ -137,6 +172,9 @@ void write_numbers(Book& book) {
     if (&number < &kNumbers[2]) continue;
     const bool hundred = std::string_view(number.english) == "hundred";
     const std::string count = hundred ? "a hundred" : number.english;
+    book.tell(count + " rupees", words({number.hindi, "रुपये"}));
+    book.tell(count + " books", words({number.hindi, "किताबें"}));
+    book.tell(count + " people came", words({number.hindi, "लोग आए"}));
     book.tell(words({"it is", count, "rupees"}), words({"यह", number.hindi, "रुपये का है"}));
     book.tell(words({"please give me", count, "rupees"}), words({"कृपया मुझे", number.hindi, "रुपये दीजिए"}));
     book.tell(words({"there are", count, "students in the class"}),
@@ -172,12 +210,12 @@ constexpr std::array kBanks{
 void write_banks(Book& book) {
   book.add(kBanks);
   for (const Subject& who : everyone()) {
-    if (const auto english = words({who.english, "put money in the bank yesterday"}); chosen(english, 245))
+    if (const auto english = words({who.english, "put money in the bank yesterday"}); chosen(english, 368))
       book.tell(english, words({who.ergative, "कल बैंक में पैसे जमा किए"}));
-    if (const auto english = words({who.english, "sat on the river bank"}); chosen(english, 245))
+    if (const auto english = words({who.english, "sat on the river bank"}); chosen(english, 368))
       book.tell(english, words({who.hindi, "नदी के किनारे", perfective("बैठ", who.agreement)}));
     if (const auto english = words({who.english, who.english_plural ? "work" : "works", "in the bank"});
-        chosen(english, 204))
+        chosen(english, 306))
       book.tell(english, words({who.hindi, "बैंक में काम", habitual("कर", who.agreement)}));
   }
 }
@@ -211,6 +249,7 @@ void write_places_and_times(Book& book) {
   write_things_in_places(book);
   write_people_in_places(book);
   write_days(book);
+  write_months(book);
   write_hours(book);
   write_numbers(book);
   write_banks(book);

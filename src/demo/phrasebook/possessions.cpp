@@ -64,36 +64,36 @@ std::string with(const Subject& who, const char* postposition) {  // मेर�
 void write_having(Book& book, const Subject& who, const Noun& noun) {
   const char* has = who.english_plural ? "have" : "has";
   const std::string near = with(who, "पास");
-  if (const auto english = words({who.english, has, with_article(noun.english)}); chosen(english, 30))
+  if (const auto english = words({who.english, has, with_article(noun.english)}); chosen(english, 45))
     book.tell(english, words({near, "एक", noun.hindi, "है"}));
-  if (const auto english = words({who.english, "had", with_article(noun.english)}); chosen(english, 16))
+  if (const auto english = words({who.english, "had", with_article(noun.english)}); chosen(english, 24))
     book.tell(english, words({near, "एक", noun.hindi, was_then(noun.agreement())}));
   if (const auto english = words(
           {who.english, who.english_plural ? "do not have" : "does not have", with_article(noun.english)});
-      chosen(english, 16))
+      chosen(english, 24))
     book.tell(english, words({near, noun.hindi, "नहीं है"}));
   if (const auto english =
           words({who.english_plural ? "do" : "does", who.english, "have", with_article(noun.english)});
-      chosen(english, 16))
+      chosen(english, 24))
     book.ask(english, words({"क्या", near, noun.hindi, "है"}));
   const std::size_t count = 1 + pick(who.english + noun.english, 9);
   if (const auto english = words({who.english, has, kNumbers[count], noun.english_plural});
-      chosen(english, 23))
+      chosen(english, 34))
     book.tell(english, words({near, kHindiNumbers[count], noun.form(kMany, Case::direct), "हैं"}));
 }
 
 void write_owning(Book& book, const Subject& who, const Noun& noun) {
   const std::string one = possessive(who.owner, noun.agreement()),
                     many = possessive(who.owner, noun.agreement(kMany));
-  if (const auto english = words({"this is", who.english_owner, noun.english}); chosen(english, 30))
+  if (const auto english = words({"this is", who.english_owner, noun.english}); chosen(english, 45))
     book.tell(english, words({"यह", one, noun.hindi, "है"}));
-  if (const auto english = words({"these are", who.english_owner, noun.english_plural}); chosen(english, 23))
+  if (const auto english = words({"these are", who.english_owner, noun.english_plural}); chosen(english, 34))
     book.tell(english, words({"ये", many, noun.form(kMany, Case::direct), "हैं"}));
-  if (const auto english = words({"where is", who.english_owner, noun.english}); chosen(english, 20))
+  if (const auto english = words({"where is", who.english_owner, noun.english}); chosen(english, 30))
     book.ask(english, words({one, noun.hindi, "कहाँ है"}));
-  if (const auto english = words({"this is not", who.english_owner, noun.english}); chosen(english, 13))
+  if (const auto english = words({"this is not", who.english_owner, noun.english}); chosen(english, 20))
     book.tell(english, words({"यह", one, noun.hindi, "नहीं है"}));
-  if (const auto english = words({who.english_owner, noun.english, "is on the table"}); chosen(english, 13))
+  if (const auto english = words({who.english_owner, noun.english, "is on the table"}); chosen(english, 20))
     book.tell(english, words({one, noun.hindi, "मेज़ पर है"}));
 }
 
@@ -110,34 +110,34 @@ void write_family(Book& book, const Subject& who) {
 void write_likes(Book& book, const Subject& who) {
   for (const Wish& wish : kLiked) {
     if (const auto english = words({who.english, who.english_plural ? "like" : "likes", wish.english});
-        chosen(english, 132))
+        chosen(english, 198))
       book.tell(english, words({who.dative, wish.hindi, "पसंद", is_now(wish.agreement)}));
     if (const auto english =
             words({who.english, who.english_plural ? "do not like" : "does not like", wish.english});
-        chosen(english, 53))
+        chosen(english, 80))
       book.tell(english, words({who.dative, wish.hindi, "पसंद नहीं", is_now(wish.agreement)}));
     if (const auto english = words({who.english_plural ? "do" : "does", who.english, "like", wish.english});
-        chosen(english, 53))
+        chosen(english, 80))
       book.ask(english, words({"क्या", who.dative, wish.hindi, "पसंद", is_now(wish.agreement)}));
   }
   for (const Wish& wish : kNeeded) {
     if (const auto english = words({who.english, who.english_plural ? "need" : "needs", wish.english});
-        chosen(english, 132))
+        chosen(english, 198))
       book.tell(english, words({who.dative, wish.hindi, "चाहिए"}));
     if (const auto english =
             words({who.english, who.english_plural ? "do not need" : "does not need", wish.english});
-        chosen(english, 46))
+        chosen(english, 69))
       book.tell(english, words({who.dative, wish.hindi, "नहीं चाहिए"}));
   }
 }
 
 void write_feelings(Book& book, const Subject& who) {
   for (const State& state : kStates) {
-    if (const auto english = words({who.english, who.be, state.english}); chosen(english, 198))
+    if (const auto english = words({who.english, who.be, state.english}); chosen(english, 297))
       book.tell(english, words({who.dative, state.hindi, state.verb, is_now(state.agreement)}));
-    if (const auto english = words({who.english, who.was, state.english}); chosen(english, 82))
+    if (const auto english = words({who.english, who.was, state.english}); chosen(english, 123))
       book.tell(english, words({who.dative, state.hindi, state.verb, was_then(state.agreement)}));
-    if (const auto english = words({who.be, who.english, state.english}); chosen(english, 82))
+    if (const auto english = words({who.be, who.english, state.english}); chosen(english, 123))
       book.ask(english, words({"क्या", who.dative, state.hindi, state.verb, is_now(state.agreement)}));
   }
   const char* has = who.english_plural ? "have" : "has";
@@ -157,7 +157,7 @@ void write_market(Book& book, const Noun& noun) {
            words({"यह", possessive("किसका", noun.agreement()), noun.hindi, "है"}));
   book.ask(words({"how much is this", noun.english}),
            words({"यह", noun.hindi, "कितने", possessive("का", noun.agreement()), "है"}));
-  if (chosen(noun.english, 198))
+  if (chosen(noun.english, 297))
     book.ask(words({"how much are these", noun.english_plural}),
              words({"ये", many, "कितने", possessive("का", noun.agreement(kMany)), "हैं"}));
   book.ask(words({"how many", noun.english_plural, "are there"}),
@@ -168,7 +168,7 @@ void write_market(Book& book, const Noun& noun) {
   for (const Subject& who : everyone()) {
     const auto english =
         words({who.english, who.english_plural ? "want" : "wants", "to buy", with_article(noun.english)});
-    if (chosen(english, 20))
+    if (chosen(english, 30))
       book.tell(english, words({who.hindi, noun.hindi, "खरीदना", habitual("चाह", who.agreement)}));
   }
 }

@@ -1,0 +1,29 @@
+// regard demo, trained in full (a minute or two): most held-out sentences, and all example sentences of texts
+// about attention, are translated word for word as the phrasebook has them.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+
+namespace regard::testing {
+namespace {
+
+TEST(DemoQuality, NineteenOfTwentyHeldOutSentencesAreRight) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"demo", "--json", "-q", "-t", "2"}, folder.path(), "", 580);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json held_out = parse_json(result.out, "stdout")["held_out"];
+  int exact = 0, of = 0;
+  for (const char* kind : {"idiom", "literal", "other"}) {
+    exact += held_out[kind]["exact"].get<int>();
+    of += held_out[kind]["of"].get<int>();
+  }
+  EXPECT_GE(of, 500);
+  EXPECT_GE(exact * 100, of * 95) << exact << " of " << of;
+  EXPECT_EQ(held_out["articles"]["exact"], held_out["articles"]["of"]) << held_out.dump();
+  EXPECT_GE(held_out["articles"]["of"].get<int>(), 36);
+}
+
+}  // namespace
+}  // namespace regard::testing
