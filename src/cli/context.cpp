@@ -89,7 +89,8 @@ const inspect::ContextLayer& chosen_layer(const inspect::WordContext& context, c
 
 void print_context(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
   constexpr std::size_t kMostColumns = 12;  // maximum number of sentences in a matrix on the terminal
-  print_result("'{}' in {} sentences\n", context.word, context.places.size());
+  print_result("'{}' in {} {}\n", context.word, context.places.size(),
+               context.places.size() == 1 ? "sentence" : "sentences");
   for (std::size_t i = 0; i < context.places.size(); ++i) {
     const inspect::ContextSentence& sentence = context.sentences[i];
     print_result("{:>4}  {}{}\n", i + 1, sentence.sense.empty() ? "" : "[" + sentence.sense + "] ",

@@ -185,6 +185,7 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
                          std::vector<ContextSentence> sentences) {
   Network& model = *loaded.model;
   model.input_spec().require(InputKind::tokens);
+  if (word.empty()) throw input_error("the word to compare is empty");
   if (sentences.empty()) throw input_error("there is no sentence");
   if (sentences.size() > kMostContextSentences)
     throw usage_error("too many sentences")

@@ -148,6 +148,11 @@ TEST(ContextVerb, PrintsLayersAndReadsSenses) {
       {"context", model, "bank", "A bank.", "The bank.", "--senses", "a,b", "--json"}, folder.path());
   ASSERT_EQ(json.exit_code, 0) << json.err;
   EXPECT_EQ(parse_json(json.out, "stdout")["sentences"][1]["sense"], "b");
+  const ProgramResult one = run_program({"context", model, "bank", "A bank."}, folder.path());
+  EXPECT_EQ(one.out.substr(0, one.out.find('\n')), "'bank' in 1 sentence");
+  const ProgramResult nothing = run_program({"context", model, "", "A bank."}, folder.path());
+  EXPECT_EQ(nothing.exit_code, 3);
+  EXPECT_NE(nothing.err.find("the word to compare is empty"), std::string::npos) << nothing.err;
   const ProgramResult wrong = run_program({"context", model, "bank", "A house."}, folder.path());
   EXPECT_NE(wrong.exit_code, 0);
   EXPECT_NE(wrong.err.find("'bank' as a whole word"), std::string::npos) << wrong.err;
