@@ -1,25 +1,38 @@
 // Upper bounds of a request's needs: new tokens, cache pages and cache capacity.
 #include <algorithm>
 
+#include "infer/new_tokens.h"
 #include "infer/scheduler.h"
 
 namespace regard::infer {
+namespace {
+
+// For one token, attention to this number of keys times the hidden size takes as long as the rest of the
+// model: in each layer the matrix products have about 24 hidden² operations, attention 4 hidden for each key
+// at about half the speed.
+constexpr std::int64_t kKeysAsCostly = 3;
+constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;  // of a step's tokens; avoids overflow
+
+}  // namespace
 
 std::int64_t Scheduler::length_of_source(const Request& request) const {
   if (model_.kind() != ModelKind::encoder_decoder) return 0;
   return model_.input_spec().length_of(request.source);
 }
 
-std::int64_t Scheduler::limit_of(const Request& request) const {
-  const SearchOptions& options = options_of(request);
+std::int64_t new_tokens_of(const Network& model, const Request& request, const SearchOptions& options) {
   std::int64_t limit = options.max_new;
-  const bool encoder = model_.kind() == ModelKind::encoder_decoder;
+  const bool encoder = model.kind() == ModelKind::encoder_decoder;
   const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
   if (limit <= 0 && !encoder && options.max_length > 0) return options.max_length - prompt;
   if (limit <= 0) limit = request.source.ids.empty() ? kDefaultNew : 2 * std::ssize(request.source.ids) + 16;
   // The last generated token is never an input, so it needs no position.
-  if (encoder && model_.max_positions() > 0) limit = std::min(limit, model_.max_positions() + 1 - prompt);
+  if (encoder && model.max_positions() > 0) limit = std::min(limit, model.max_positions() + 1 - prompt);
   return limit;
+}
+
+std::int64_t Scheduler::limit_of(const Request& request) const {
+  return new_tokens_of(model_, request, options_of(request));
 }
 
 std::int64_t Scheduler::pages_of_row(const Request& request) const {
@@ -94,8 +107,21 @@ void Scheduler::allot(Job& job, std::int64_t& budget) {
     if (job.source_length > budget && budget < limits_.tokens_at_once) return;
     budget = std::max<std::int64_t>(1, budget - job.source_length);
   }
-  job.fed_now = std::min(std::ssize(job.request.prompt) - cache_.length(job.slots[0]), budget);
-  budget -= job.fed_now;
+  const std::int64_t before = cache_.length(job.slots[0]);
+  const std::int64_t rest = std::ssize(job.request.prompt) - before;
+  if (!limits_.short_prompts_first) {
+    job.fed_now = std::min(rest, budget);
+    budget -= job.fed_now;
+    return;
+  }
+  // A token that attends to many others takes longer than one at the start of a text. Slices become shorter
+  // with it, so that all steps take the same time and a short prompt waits no longer beside a long one.
+  const std::int64_t window = cache_.shape().window;
+  const std::int64_t keys = window > 0 ? std::min(before, window) : before;
+  const std::int64_t even = kKeysAsCostly * model_.hidden_size();
+  const std::int64_t units = std::min(budget, kMostUnits);
+  job.fed_now = std::min(rest, (units * even + even + keys - 1) / (even + keys));
+  budget -= std::min(budget, job.fed_now * (even + keys) / even);
 }
 
 }  // namespace regard::infer
