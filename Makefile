@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-mpi check-kills soak-serve format install package benchmark claims clean
+.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-mpi check-kills soak-serve format install package benchmark claims clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -95,11 +95,18 @@ old-machine: check-packages build
 	@echo "== a processor without AVX"
 	@tools/check_old_machine.sh $(BUILD)/bin/regard
 
+# Tests of the server with src/serve under the sanitizers; the rest of the library is not instrumented.
+sanitize-serve: build
+	@echo "== src/serve under the address, undefined-behaviour and thread sanitizers"
+	@cmake --build $(BUILD) -j $(JOBS) --target test_serve_address test_serve_thread
+	@$(BUILD)/bin/test_serve_address --gtest_brief=1 --gtest_filter='-Hostile.TenThousand*'
+	@TSAN_OPTIONS=suppressions=tools/tsan_serve.txt $(BUILD)/bin/test_serve_thread --gtest_brief=1 --gtest_filter='-Hostile.*'
+
 # clang-tidy over all sources; `check` looks at changed ones only.
 tidy: packages
 	@tools/check_tidy.sh --all
 
-check-all: build check tidy old-machine asan clang tsan arm64
+check-all: build check tidy old-machine asan sanitize-serve clang tsan arm64
 	@echo "== everything passed"
 
 SECONDS_EACH := $(or $(SECONDS),600)

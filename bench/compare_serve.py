@@ -106,8 +106,11 @@ class Load:
                 "p50": self.percentile(0.5), "p99": self.percentile(0.99), "failures": self.failures}
 
 
-def wait_until_ready(port, path):
-    for _ in range(600):
+def wait_until_ready(process, port, path):
+    """Wait for at most ten minutes; ends the process if it does not answer."""
+    for _ in range(1200):
+        if process.poll() is not None:
+            raise SystemExit("the server ended before it was ready")
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             connection.request("GET", path)
@@ -116,6 +119,7 @@ def wait_until_ready(port, path):
         except OSError:
             pass
         time.sleep(0.5)
+    process.kill()
     raise SystemExit("the server did not start")
 
 
@@ -139,13 +143,13 @@ def peer(options, clients, folder):
         command = [options.llama_server, "-m", options.gguf, "--port", str(PEER_PORT), "--parallel", str(clients),
                    "-t", str(options.threads), "-c", str(256 * clients), "--no-webui"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until_ready(PEER_PORT, "/health")
+        wait_until_ready(process, PEER_PORT, "/health")
         return process, PEER_PORT
     script = pathlib.Path(folder) / "peer.py"
     script.write_text(EMBEDDINGS_PEER if options.task == "embeddings" else TRANSLATION_PEER)
     model = options.folder if options.task == "embeddings" else options.ctranslate2
     process = subprocess.Popen([sys.executable, script, model, str(options.threads), str(PEER_PORT), options.folder])
-    wait_until_ready(PEER_PORT, "/docs")
+    wait_until_ready(process, PEER_PORT, "/docs")
     return process, PEER_PORT
 
 
