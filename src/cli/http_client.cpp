@@ -63,6 +63,16 @@ std::string message_of(const std::string& body) {
   return message.is_string() ? message.get<std::string>() : std::string();
 }
 
+// The kind of an error with a status of 4xx: that of its body. An error of a proxy has none.
+ErrorKind kind_of(int status, const std::string& body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object() || !json.contains("kind"))
+    return status == 413 ? ErrorKind::invalid_input : ErrorKind::usage;
+  for (const ErrorKind kind : {ErrorKind::invalid_input, ErrorKind::resource_exhausted})
+    if (json["kind"] == name_of(kind)) return kind;
+  return ErrorKind::usage;
+}
+
 }  // namespace
 
 void ServerOptions::exclude(bool set, const char* option) const {
@@ -245,13 +255,11 @@ Json HttpClient::post(const std::string& path, const Json& body) {
       }
       continue;
     }
-    if (response.status == 400 || response.status == 413)
-      throw input_error("the server refuses the request: " + message);
-    if (response.status == 401 || response.status == 403)
-      throw usage_error("the server refuses the request: " + message)
-          .remedy("Give its key with --server-key");
-    if (response.status == 404) throw usage_error("the server refuses the request: " + message);
-    throw failed("the server failed: " + message).found("status " + std::to_string(response.status));
+    if (response.status < 400 || response.status >= 500 || response.status == 429)
+      throw failed("the server failed: " + message).found("status " + std::to_string(response.status));
+    Error error(kind_of(response.status, response.body), "the server refuses the request: " + message);
+    if (response.status == 401 || response.status == 403) error.remedy("Give its key with --server-key");
+    throw error;
   }
 }
 

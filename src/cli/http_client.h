@@ -28,8 +28,9 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // Send the body and return the response's JSON. Waits and repeats the request while the server is busy or
-  // loading (429, 503). Throws invalid_input if the server refuses the request, usage for 401, 403 and 404,
-  // io if it cannot be reached or its response is malformed; Stopped after a stop signal.
+  // loading (429, 503). If the server refuses the request (4xx), throws an error of the kind that its body
+  // names: invalid_input for a wrong input, else usage or resource_exhausted. Throws io if the server cannot
+  // be reached, fails or its response is malformed; Stopped after a stop signal.
   Json post(const std::string& path, const Json& body);
 
   // Post and call `read` on the JSON of the response. Throws io also if a member is missing or has another

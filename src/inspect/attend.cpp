@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "infer/stoppable_search.h"
 #include "inspect/ablation.h"
 #include "inspect/capture_json.h"
 #include "inspect/generation_steps.h"
@@ -88,19 +89,27 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 }
 
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        const AttendRequest& request, std::int64_t max_new, Probe* probe) {
+                                        const AttendRequest& request, std::int64_t max_new, Probe* probe,
+                                        const BetweenPasses& between) {
   if (!request.input) require_text(*loaded.source, request.text);
   infer::SearchOptions options = loaded.options;
   if (max_new > 0) options.max_new = max_new;
   options.probe = probe;
   const ModelInput input = request.input ? *request.input : loaded.read(request.text);
-  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
+  infer::Stop step;
+  if (between) {
+    between();
+    step = [&between] { return between(), false; };
+  }
+  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options, step);
   return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
 }
 
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
-                     std::int64_t max_new) {
-  const auto generated = [&](Probe* probe) { return generated_ids(loaded, pool, request, max_new, probe); };
+                     std::int64_t max_new, const BetweenPasses& between) {
+  const auto generated = [&](Probe* probe) {
+    return generated_ids(loaded, pool, request, max_new, probe, between);
+  };
   const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
   EditedPass edits(ablated.get());
   if (request.edits != nullptr) edits.add(*request.edits);

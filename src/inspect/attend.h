@@ -9,6 +9,7 @@
 
 #include "infer/loaded_model.h"
 #include "inspect/attention_view.h"
+#include "inspect/between_passes.h"
 #include "inspect/edited_pass.h"
 
 namespace regard::inspect {
@@ -39,16 +40,17 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
 
 // Return the ids of a target text, with the end token if there is one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
-// Return the ids that the model generates for request.input or request.text with the probe (may be null).
-// `max_new` is as in generate_target().
+// The ids that the model generates for request.input or request.text under the probe (null: none). max_new
+// and `between` as below.
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        const AttendRequest& request, std::int64_t max_new, Probe* probe);
+                                        const AttendRequest& request, std::int64_t max_new, Probe* probe,
+                                        const BetweenPasses& between = {});
 // Generate the continuation or translation of request.text with the folder's search options into
 // request.written; If the request has ablated heads or edits, these apply, and request.unablated gets the
 // text generated without them. max_new: as in SearchOptions; 0 uses the folder's value. Throws usage for
 // encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
-                     std::int64_t max_new = 0);
+                     std::int64_t max_new = 0, const BetweenPasses& between = {});
 
 // Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
 // tokens and tokens that are not complete characters are shown by their name in the vocabulary.

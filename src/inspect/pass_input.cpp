@@ -13,7 +13,7 @@ std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int3
 }
 
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
-                     std::string_view target) {
+                     std::string_view target, const BetweenPasses& between) {
   const ModelKind kind = loaded.model->kind();
   loaded.model->input_spec().require(InputKind::tokens);
   if (!target.empty() && kind != ModelKind::encoder_decoder)
@@ -26,7 +26,7 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
   if (target.empty()) {
     AttendRequest request;
     request.text = std::string(text);
-    generate_target(loaded, pool, request);
+    generate_target(loaded, pool, request, 0, between);
     input.written = std::move(request.written);
   } else {
     input.written = written_ids(loaded, target);

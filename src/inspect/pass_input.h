@@ -9,6 +9,7 @@
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "inspect/between_passes.h"
 #include "models/model_input.h"
 #include "ops/probe.h"
 
@@ -29,7 +30,7 @@ std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int3
 // Throws invalid_input if a text has no tokens, and usage if the model does not read text or does not accept
 // a target.
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
-                     std::string_view target = {});
+                     std::string_view target = {}, const BetweenPasses& between = {});
 
 // Call run_with_probe() of attention_view.h with a PassInput.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);

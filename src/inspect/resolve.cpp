@@ -52,8 +52,12 @@ bool has_features(std::string_view point) {
 
 class Resolver {
  public:
-  Resolver(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded)
-      : model_(model), pool_(pool), loaded_(loaded), points_(ModelPoints::of(model, pool)) {}
+  Resolver(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded, const BetweenPasses& between)
+      : model_(model),
+        pool_(pool),
+        loaded_(loaded),
+        between_(between),
+        points_(ModelPoints::of(model, pool)) {}
 
   void add(const Intervention& one) {
     if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace)
@@ -118,7 +122,7 @@ class Resolver {
     if (other.ids.empty()) {
       if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
         throw usage_error("text= needs a tokenizer").found(other.text).expected("ids=0,1,…");
-      return pass_input(*loaded_, pool_, other.text, other.target);
+      return pass_input(*loaded_, pool_, other.text, other.target, between_);
     }
     PassInput input;
     (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
@@ -132,6 +136,7 @@ class Resolver {
   PointCapture run(const PassInput& input, const std::vector<std::string>& names) const {
     PointCapture capture;
     for (const std::string& name : names) capture.want(name);
+    if (between_) between_();
     run_pass(model_, pool_, input, &capture);
     return capture;
   }
@@ -180,7 +185,7 @@ class Resolver {
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
       const std::size_t tab = model_.kind() == ModelKind::encoder_decoder ? line.find('\t') : line.npos;
       sums.add(edits, run(pass_input(*loaded_, pool_, line.substr(0, tab),
-                                     tab == line.npos ? "" : line.substr(tab + 1)),
+                                     tab == line.npos ? "" : line.substr(tab + 1), between_),
                           names_of(edits)));
       ++inputs;
     }
@@ -287,6 +292,7 @@ class Resolver {
   Network& model_;
   ThreadPool& pool_;
   const infer::LoadedModel* loaded_;
+  const BetweenPasses& between_;
   ModelPoints points_;
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
 };
@@ -331,9 +337,10 @@ ValueEdit ModelPoints::of_head(const Head& head) const {
 }
 
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
-                                    const std::vector<Intervention>& interventions) {
+                                    const std::vector<Intervention>& interventions,
+                                    const BetweenPasses& between) {
   if (interventions.empty()) return nullptr;
-  Resolver resolver(model, pool, loaded);
+  Resolver resolver(model, pool, loaded, between);
   for (const Intervention& one : interventions) resolver.add(one);
   return resolver.take();
 }

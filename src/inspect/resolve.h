@@ -9,6 +9,7 @@
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "inspect/between_passes.h"
 #include "inspect/edited_pass.h"
 #include "inspect/intervention.h"
 
@@ -32,7 +33,8 @@ struct ModelPoints {
 // Throws usage for a place that the model does not have, positions that the other input does not have, or a
 // text without `loaded`; io and bad_file for the files. Returns null if `interventions` is empty.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
-                                    const std::vector<Intervention>& interventions);
+                                    const std::vector<Intervention>& interventions,
+                                    const BetweenPasses& between = {});
 
 // Return the probe that sets the output of `ablated` to zero and applies the interventions, given as text;
 // null if there are none.

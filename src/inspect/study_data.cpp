@@ -54,8 +54,9 @@ StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, c
   example.text = text, example.target = target;
   Network& model = *loaded.model;
   const bool decodes = model.kind() != ModelKind::encoder;
-  example.input = pass_input(loaded, pool, text,
-                             model.kind() == ModelKind::encoder_decoder ? std::string_view(target) : "");
+  example.input =
+      pass_input(loaded, pool, text,
+                 model.kind() == ModelKind::encoder_decoder ? std::string_view(target) : "", options.between);
   if (!decodes) {
     if (!target.empty() && model.output() == Output::sequence_classes)
       example.labels = {class_of(model, target)};

@@ -27,6 +27,7 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
+  BetweenPasses between = {};  // while a target is generated
 };
 
 // Return one example. `text` is as in a line of a file. `target`: see StudyExample; if it is empty, an

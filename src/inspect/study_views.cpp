@@ -55,9 +55,17 @@ class Study {
   }
   StudyExample example(bool whole) const {
     need(request_.text, request_.data.empty() && !whole ? "DATA or --text" : "--text");
-    StudyDataOptions options;
+    StudyDataOptions options = interruptible();
     if (!whole) options.answer = request_.answer;
     return study_example(loaded_, pool_, request_.text, request_.target, options);
+  }
+  // A target that is generated may take long.
+  StudyDataOptions interruptible() const {
+    StudyDataOptions options;
+    options.between = [this] {
+      if (progress_ && !progress_(0.0)) throw cancelled_error("the study was stopped");
+    };
+    return options;
   }
   std::string token(std::int32_t id) const { return shown_token(*loaded_.target, id); }
   std::string source_token(std::int32_t id) const { return shown_token(*loaded_.source, id); }
@@ -262,7 +270,7 @@ StudyTable Study::patch(PatchMode mode) {
   const AnswerDifference answer = answer_of(clean);
   const StudyExample other =
       study_example(loaded_, pool_, request_.other,
-                    request_.other_target.empty() ? request_.target : request_.other_target);
+                    request_.other_target.empty() ? request_.target : request_.other_target, interruptible());
   PassInput corrupted = other.input;
   const PatchResult result = patch_components(model_, pool_, clean.input, corrupted, answer, mode, progress_);
   StudyTable table;

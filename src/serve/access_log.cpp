@@ -45,7 +45,7 @@ void AccessLog::reopen() {
 }
 
 void AccessLog::write(const AccessEntry& entry) {
-  if (stream_ == nullptr) return;
+  if (file_.empty()) return;
   const Json json{{"time", time_stamp()},
                   {"client", entry.client},
                   {"method", entry.method},

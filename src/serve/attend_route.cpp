@@ -1,4 +1,5 @@
-// POST /attend: return the attention weights of one text, in the capture format.
+// POST /attend: attention of one text, in the capture format.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -52,7 +53,9 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
     require_short(host, target, "target");
     request.written = inspect::written_ids(loaded, target);
   } else if (kind == ModelKind::encoder_decoder || generate > 0) {
-    inspect::generate_target(loaded, host.pool(), request, generate > 0 ? generate : kMostAttended);
+    const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
+    inspect::generate_target(loaded, host.pool(), request, generate > 0 ? std::min(generate, most) : most,
+                             [&] { call.waiting.require(); });
   }
 }
 
@@ -77,6 +80,7 @@ void answer_attend(Call& call) {
   else
     turn.emplace(*host, call);
   set_target(call, *host, request);
+  call.waiting.require();
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   inspect::limit_values(view, kMostValues);
   call.prompt_tokens += view.tokens.source.size() + view.tokens.target.size();
@@ -113,7 +117,8 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"generate", integer(0, kMostAttended)},
                    {"model", text(1000)}},
                   {"text"}),
-       .response = Json{{"type", "object"}}});
+       .response = Json{{"type", "object"}},
+       .heavy = true});
 }
 
 }  // namespace regard::serve

@@ -3,6 +3,7 @@
 // turns (FairQueue). The results of an input do not depend on its batch (the bit rule).
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "serve/fair_queue.h"
@@ -29,20 +31,24 @@ class Batcher {
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order. Throws the error that `work` throws for one of them, and
-  // HttpError 504 if an input is still waiting at the deadline.
-  std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline) {
+  // Return the outputs of the inputs, in order. Throws what the work throws for one of them; HttpError 504 if
+  // an input is still waiting at the deadline, 503 if one is when gone() is true. It is asked between
+  // batches.
+  std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline,
+                          const std::function<bool()>& gone = {}) {
     std::vector<std::shared_ptr<Item>> mine;
     for (Input& input : inputs) mine.push_back(std::make_shared<Item>(std::move(input)));
     std::unique_lock lock(guard_);
     for (const auto& item : mine) waiting_.push(client, item);
     for (const auto& item : mine)
       while (!item->done) {
-        if (!computing_) {
+        const bool left = gone && gone();
+        if (left || std::chrono::steady_clock::now() >= deadline)
+          give_up(mine, left, lock);
+        else if (!computing_)
           lead(lock);
-        } else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
-          give_up(mine, lock);
-        }
+        else
+          changed_.wait_until(lock, std::min(deadline, std::chrono::steady_clock::now() + kPoll));
       }
     std::vector<Output> outputs;
     for (const auto& item : mine) {
@@ -58,12 +64,14 @@ class Batcher {
   }
 
  private:
+  static constexpr std::chrono::milliseconds kPoll{100};  // between two looks at gone()
+
   struct Item {
     explicit Item(Input from) : input(std::move(from)) {}
     Input input;
     Output output{};
     std::exception_ptr error;
-    bool done = false, taken = false;
+    bool done = false;
   };
   using Items = std::vector<std::shared_ptr<Item>>;
 
@@ -76,7 +84,6 @@ class Batcher {
       if (!batch.empty() && cost + next > most_) break;
       cost += next;
       batch.push_back(waiting_.pop());
-      batch.back()->taken = true;
     }
     computing_ = true;
     lock.unlock();
@@ -103,17 +110,14 @@ class Batcher {
     }
   }
 
-  // Wait for inputs that are part of the batch being computed; remove the others from the queue.
-  void give_up(const Items& mine, std::unique_lock<std::mutex>& lock) {
-    bool removed = false;
-    for (const auto& item : mine) removed = removed || !item->taken;
-    waiting_.remove_if([&](const std::shared_ptr<Item>& item) {
-      for (const auto& one : mine)
-        if (one == item) return true;
-      return false;
-    });
-    if (removed) throw HttpError(504, "the request was not processed in time", "timeout");
-    changed_.wait(lock);
+  // Inputs of a batch that is being computed are waited for; the others are removed.
+  void give_up(const Items& mine, bool left, std::unique_lock<std::mutex>& lock) {
+    const std::unordered_set<std::shared_ptr<Item>> items(mine.begin(), mine.end());
+    const std::size_t before = waiting_.size();
+    waiting_.remove_if([&](const std::shared_ptr<Item>& item) { return items.contains(item); });
+    if (waiting_.size() == before) return changed_.wait(lock);
+    if (left) throw HttpError(503, "the client is gone");
+    throw HttpError(504, "the request was not processed in time", "timeout");
   }
 
   Work work_;

@@ -1,9 +1,13 @@
-// Exclusive use of a model's resources by one request at a time. Unlike a mutex, it may be released by any
-// thread.
+// A turn for requests that need a model's resources alone. Turns are given in the order of begin(). Unlike a
+// mutex, a turn may be ended by any thread.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 
@@ -16,21 +20,35 @@ class EditTurn {
   bool begin(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& given_up) {
     using namespace std::chrono_literals;
     std::unique_lock lock(guard_);
-    while (taken_) {
-      if (std::chrono::steady_clock::now() >= deadline || given_up()) return false;
-      changed_.wait_for(lock, 50ms, [this] { return !taken_; });
+    const std::uint64_t mine = next_++;
+    line_.push_back(mine);
+    const auto first = [&] { return !taken_ && line_.front() == mine; };
+    while (!first()) {
+      if (std::chrono::steady_clock::now() >= deadline || given_up()) {
+        std::erase(line_, mine);
+        changed_.notify_all();  // the next one may be first now
+        return false;
+      }
+      changed_.wait_for(lock, 50ms, first);
     }
+    line_.pop_front();
     return taken_ = true;
   }
   void end() {
     const std::lock_guard lock(guard_);
     taken_ = false;
-    changed_.notify_one();
+    changed_.notify_all();
+  }
+  std::size_t waiting() const {
+    const std::lock_guard lock(guard_);
+    return line_.size();
   }
 
  private:
-  std::mutex guard_;
+  mutable std::mutex guard_;
   std::condition_variable changed_;
+  std::deque<std::uint64_t> line_;  // of those that wait, in order
+  std::uint64_t next_ = 0;
   bool taken_ = false;
 };
 

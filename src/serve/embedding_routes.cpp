@@ -1,4 +1,6 @@
 // The routes of text-embeddings-inference, and POST / as Hugging Face's InferenceClient uses it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "serve/embedding_routes.h"
@@ -8,6 +10,10 @@
 
 namespace regard::serve {
 namespace {
+
+// Limits of a response, whose JSON takes many times the memory of the request.
+constexpr std::int64_t kMostStates = std::int64_t{1} << 22;  // of /embed_all
+constexpr std::size_t kMostTokens = std::size_t{1} << 17;    // of /tokenize
 
 using schema::any_of;
 using schema::array;
@@ -27,9 +33,15 @@ ModelHost::Inputs embedded_inputs(Call& call, const ModelHost& host, const std::
 
 void answer_embed_all(Call& call) {
   const auto host = call.find_model(Ability::embed);
+  const ModelHost::Inputs inputs = embedded_inputs(call, *host, texts_of(call.body["inputs"]));
+  std::int64_t values = 0;
+  for (const tasks::Input& input : inputs) values += input.tokens() * host->loaded().model->hidden_size();
+  if (values > kMostStates)
+    throw HttpError(400,
+                    fmt::format("expected at most {} values in a response, found {}", kMostStates, values),
+                    "request_too_large", "inputs");
   Json json = Json::array();
-  for (const Tensor& states :
-       host->states(embedded_inputs(call, *host, texts_of(call.body["inputs"])), probe_of(call, *host))) {
+  for (const Tensor& states : host->states(inputs, call.waiting, probe_of(call, *host))) {
     Json rows = Json::array();
     for (std::int64_t t = 0; t < states.rows(); ++t)
       rows.push_back(std::vector<float>(states.row(t), states.row(t) + states.columns()));
@@ -66,10 +78,15 @@ void answer_tokenize(Call& call) {
   const auto host = call.find_model(Ability::attend);
   const text::Tokenizer& tokenizer = host->tokenizer();
   Json json = Json::array();
+  std::size_t total = 0;
   for (const std::string& one : texts_of(call.body["inputs"])) {
+    call.waiting.require();
     const text::Encoding encoding = tokenizer.encode(
         one,
         {.add_special = call.value("add_special_tokens", true), .match_special = false, .as_file = false});
+    if ((total += encoding.ids.size()) > kMostTokens)
+      throw HttpError(400, fmt::format("expected at most {} tokens in a request", kMostTokens),
+                      "request_too_large", "inputs");
     Json& tokens = json.emplace_back(Json::array());
     for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
       const bool special = encoding.special_mask[i] != 0;
@@ -136,30 +153,19 @@ void answer_info(Call& call) {
               {"models", models}});
 }
 
-Route embedding_route(const char* path, const char* summary, void (*handle)(Call&), Json request,
-                      Json response) {
-  return {.method = "POST",
-          .path = path,
-          .protocol = Protocol::embeddings,
-          .summary = summary,
-          .handle = handle,
-          .request = std::move(request),
-          .response = std::move(response)};
-}
-
 void add_token_routes(std::vector<Route>& routes) {
   const Json texts = any_of({text(), array(text(), 1, kMostTexts)}), model = text(1000);
-  routes.push_back(embedding_route(
-      "/tokenize", "Tokens of texts; offsets count characters", answer_tokenize,
+  routes.push_back(json_route(
+      Protocol::embeddings, "/tokenize", "Tokens of texts; offsets count characters", answer_tokenize,
       object({{"inputs", texts}, {"add_special_tokens", boolean()}, {"model", model}}, {"inputs"}),
       array(array(Json{{"type", "object"}}, 0, 1 << 24), 1, kMostTexts)));
   const Json ids = array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, 1 << 20);
-  routes.push_back(embedding_route("/decode", "Texts of tokens", answer_decode,
-                                   object({{"ids", any_of({ids, array(ids, 1, kMostTexts)})},
-                                           {"skip_special_tokens", boolean()},
-                                           {"model", model}},
-                                          {"ids"}),
-                                   array(text(), 0, kMostTexts)));
+  routes.push_back(json_route(Protocol::embeddings, "/decode", "Texts of tokens", answer_decode,
+                              object({{"ids", any_of({ids, array(ids, 1, kMostTexts)})},
+                                      {"skip_special_tokens", boolean()},
+                                      {"model", model}},
+                                     {"ids"}),
+                              array(text(), 0, kMostTexts)));
   routes.push_back({.method = "GET",
                     .path = "/info",
                     .protocol = Protocol::embeddings,
@@ -244,25 +250,26 @@ void add_embedding_routes(std::vector<Route>& routes) {
   const Json number{{"type", "number"}};
   const Json vectors = array(array(number, 1, 1 << 20), 1, kMostTexts);
   const Json label = object({{"score", number}, {"label", text()}}, {"score", "label"});
-  routes.push_back(embedding_route("/embed", "Vectors of texts", answer_embed,
-                                   object({{"inputs", texts},
-                                           {"normalize", boolean()},
-                                           {"truncate", boolean()},
-                                           {"dimensions", integer(1, 1 << 20)},
-                                           {"interventions", interventions_schema()},
-                                           {"model", model}},
-                                          {"inputs"}),
-                                   vectors));
-  routes.push_back(embedding_route("/embed_all", "A vector for each token of texts", answer_embed_all,
-                                   object({{"inputs", texts},
-                                           {"truncate", boolean()},
-                                           {"interventions", interventions_schema()},
-                                           {"model", model}},
-                                          {"inputs"}),
-                                   array(vectors, 1, kMostTexts)));
+  routes.push_back(json_route(Protocol::embeddings, "/embed", "Vectors of texts", answer_embed,
+                              object({{"inputs", texts},
+                                      {"normalize", boolean()},
+                                      {"truncate", boolean()},
+                                      {"dimensions", integer(1, 1 << 20)},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"inputs"}),
+                              vectors));
+  routes.push_back(json_route(Protocol::embeddings, "/embed_all", "A vector for each token of texts",
+                              answer_embed_all,
+                              object({{"inputs", texts},
+                                      {"truncate", boolean()},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"inputs"}),
+                              array(vectors, 1, kMostTexts)));
   const Json pair = array(text(), 1, 2);
-  routes.push_back(embedding_route(
-      "/predict", "Classify texts or pairs of texts", answer_predict,
+  routes.push_back(json_route(
+      Protocol::embeddings, "/predict", "Classify texts or pairs of texts", answer_predict,
       object({{"inputs", any_of({text(), array(text(), 1, kMostTexts), array(pair, 1, kMostTexts)})},
               {"raw_scores", boolean()},
               {"interventions", interventions_schema()},
@@ -271,25 +278,25 @@ void add_embedding_routes(std::vector<Route>& routes) {
              {"inputs"}),
       any_of({array(label, 1, 1 << 20), array(array(label, 1, 1 << 20), 1, kMostTexts)})));
   routes.push_back(
-      embedding_route("/rerank", "Rank texts by their relevance to a query", answer_rerank,
-                      object({{"query", text()},
-                              {"texts", array(text(), 1, kMostTexts)},
-                              {"raw_scores", boolean()},
-                              {"return_text", boolean()},
-                              {"interventions", interventions_schema()},
-                              {"truncate", boolean()},
-                              {"model", model}},
-                             {"query", "texts"}),
-                      array(object({{"index", integer(0, kMostTexts)}, {"score", number}, {"text", text()}},
-                                   {"index", "score"}),
-                            1, kMostTexts)));
+      json_route(Protocol::embeddings, "/rerank", "Rank texts by their relevance to a query", answer_rerank,
+                 object({{"query", text()},
+                         {"texts", array(text(), 1, kMostTexts)},
+                         {"raw_scores", boolean()},
+                         {"return_text", boolean()},
+                         {"interventions", interventions_schema()},
+                         {"truncate", boolean()},
+                         {"model", model}},
+                        {"query", "texts"}),
+                 array(object({{"index", integer(0, kMostTexts)}, {"score", number}, {"text", text()}},
+                              {"index", "score"}),
+                       1, kMostTexts)));
   const Json sentences = object({{"source_sentence", text()}, {"sentences", array(text(), 1, kMostTexts)}},
                                 {"source_sentence", "sentences"});
-  routes.push_back(embedding_route(
-      "/similarity", "Similarity of a sentence to others", answer_similarity,
-      object({{"inputs", sentences}, {"interventions", interventions_schema()}, {"model", model}},
-             {"inputs"}),
-      array(number, 1, kMostTexts)));
+  routes.push_back(
+      json_route(Protocol::embeddings, "/similarity", "Similarity of a sentence to others", answer_similarity,
+                 object({{"inputs", sentences}, {"interventions", interventions_schema()}, {"model", model}},
+                        {"inputs"}),
+                 array(number, 1, kMostTexts)));
   add_token_routes(routes);
   add_inference_route(routes);
 }

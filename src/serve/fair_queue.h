@@ -2,8 +2,9 @@
 // Items of one client keep their order. Not thread-safe.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <deque>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,16 +23,26 @@ class FairQueue {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
+  std::size_t size(const std::string& client) const {
+    const auto found = std::ranges::find(lines_, client, &Line::client);
+    return found == lines_.end() ? 0 : found->items.size();
+  }
   const Item& front() const { return lines_.front().items.front(); }  // requires !empty()
 
-  Item pop() {  // requires !empty()
-    Line line = std::move(lines_.front());
-    lines_.pop_front();
-    Item item = std::move(line.items.front());
-    line.items.pop_front();
-    --size_;
-    if (!line.items.empty()) lines_.push_back(std::move(line));
-    return item;
+  Item pop() { return take(lines_.begin()); }  // requires !empty()
+
+  // As pop(), among the clients for which may(client) holds. False if they have no item.
+  template <class May>
+  bool pop_of(const May& may, Item& item, std::string& client) {
+    const auto found = std::ranges::find_if(lines_, [&](const Line& line) { return may(line.client); });
+    if (found == lines_.end()) return false;
+    client = found->client;
+    item = take(found);
+    return true;
+  }
+  template <class May>
+  bool has_of(const May& may) const {
+    return std::ranges::any_of(lines_, [&](const Line& line) { return may(line.client); });
   }
 
   // Remove the items for which test(item) holds.
@@ -46,7 +57,18 @@ class FairQueue {
     std::string client;
     std::deque<Item> items;
   };
-  std::deque<Line> lines_;  // no line is empty; the first is served next
+
+  Item take(typename std::deque<Line>::iterator at) {
+    Line line = std::move(*at);
+    lines_.erase(at);
+    Item item = std::move(line.items.front());
+    line.items.pop_front();
+    --size_;
+    if (!line.items.empty()) lines_.push_back(std::move(line));
+    return item;
+  }
+
+  std::deque<Line> lines_;  // none is empty; the front has the next turn
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "serve/generator.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "infer/choice.h"
@@ -75,6 +76,10 @@ std::shared_ptr<Generation> Generator::submit(infer::Request request, const std:
 }
 
 void Generator::cancel(const std::shared_ptr<Generation>& generation) {
+  {
+    const std::lock_guard lock(generation->guard_);
+    if (generation->state_ > Generation::State::running) return;
+  }
   const std::lock_guard lock(guard_);
   cancelling_.push_back(generation);
   changed_.notify_all();
@@ -94,8 +99,10 @@ bool Generator::take_work() {
                   [&] { return stopping_ || !cancelling_.empty() || !waiting_.empty() || !live_.empty(); });
     if (stopping_) return false;
     cancelled.swap(cancelling_);
-    for (const auto& one : cancelled)
-      waiting_.remove_if([&](const std::shared_ptr<Generation>& other) { return other == one; });
+    if (!cancelled.empty() && !waiting_.empty()) {
+      const std::unordered_set<std::shared_ptr<Generation>> all(cancelled.begin(), cancelled.end());
+      waiting_.remove_if([&](const std::shared_ptr<Generation>& one) { return all.contains(one); });
+    }
     std::int64_t rows = rows_;
     while (!waiting_.empty() && (rows == 0 || rows + waiting_.front()->rows_ <= limits_.rows)) {
       joining.push_back(waiting_.pop());

@@ -29,6 +29,8 @@ bool HandlerThreads::start_thread() {
 bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
+  const std::size_t waiting = tasks_.size(client);
+  if (waiting > share_.waiting || (waiting == share_.waiting && !may_run(client))) return false;
   if (tasks_.size() >= idle_) {  // no thread is free
     if (threads_.size() >= most_ && tasks_.size() >= idle_ + queue_) return false;
     if (threads_.size() < most_ && !start_thread()) return false;
@@ -43,18 +45,28 @@ std::size_t HandlerThreads::waiting() const {
   return tasks_.size();
 }
 
+bool HandlerThreads::may_run(const std::string& client) const {
+  const auto found = running_.find(client);
+  return found == running_.end() || found->second < share_.running;
+}
+
 void HandlerThreads::run() {
+  const auto may = [this](const std::string& client) { return may_run(client); };
   std::unique_lock lock(guard_);
   while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !tasks_.empty(); });
+    changed_.wait(lock, [&] { return stopping_ || tasks_.has_of(may); });
     --idle_;
-    if (tasks_.empty()) return;  // stopping
-    std::function<void()> task = tasks_.pop();
+    std::function<void()> task;
+    std::string client;
+    if (!tasks_.pop_of(may, task, client)) return;  // stopping
+    ++running_[client];
     lock.unlock();
     task();
     task = nullptr;
     lock.lock();
     ++idle_;
+    if (--running_[client] == 0) running_.erase(client);
+    // A thread that found only tasks of clients with a full share may run one now: this one does.
   }
 }
 

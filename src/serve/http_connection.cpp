@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -20,6 +19,7 @@
 
 #include "serve/http_delivery.h"
 #include "serve/http_text.h"
+#include "serve/outgoing_bytes.h"
 
 namespace regard::serve {
 namespace {
@@ -44,6 +44,7 @@ class Connection : public OpenConnection {
     const auto peer = stream_.socket().remote_endpoint(ignored);
     if (!ignored) client_ = peer.address().to_string();
     stream_.socket().set_option(tcp::no_delay(true), ignored);
+    const std::lock_guard lock(core_->guard);
     core_->connections.insert(this);
     ++core_->open;
   }
@@ -56,7 +57,7 @@ class Connection : public OpenConnection {
   // Append bytes of the response to the current request. `last`: they complete the response.
   void enqueue(std::string bytes, bool last) {
     if (closed_) return;
-    outgoing_ += bytes;
+    outgoing_.add(std::move(bytes));
     ended_ = ended_ || last;
     if (!writing_) write_next();
   }
@@ -84,6 +85,7 @@ class Connection : public OpenConnection {
   std::shared_ptr<Connection> self() { return std::static_pointer_cast<Connection>(shared_from_this()); }
 
   void unlist() {
+    const std::lock_guard lock(core_->guard);
     if (core_->connections.erase(this) > 0) --core_->open;
   }
 
@@ -179,20 +181,23 @@ class Connection : public OpenConnection {
 
   void deliver();
 
-  // Notice when the client closes the connection while its request is being handled.
+  // Notice when the client closes the connection while its request is worked on. Pipelined requests are
+  // dropped: the connection is closed after this response.
   void watch() {
     const std::uint64_t id = ++watch_;
     stream_.socket().async_wait(tcp::socket::wait_read, [self = self(), id](const ErrorCode& error) {
       if (error || self->closed_ || id != self->watch_ || self->ended_) return;
-      char byte = 0;
-      const auto count = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-      if (count > 0)
-        // pipelining: the early request is not answered, and the connection is closed after this response
+      char dropped[4096];
+      const auto count =
+          ::recv(self->stream_.socket().native_handle(), dropped, sizeof dropped, MSG_DONTWAIT);
+      if (count > 0) {
         self->early_ = true;
-      else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-        self->close();
-      else
-        self->watch();
+        self->discarded_ += static_cast<std::size_t>(count);
+        if (self->discarded_ > kMostDiscarded) return self->close();
+      } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        return self->close();
+      }
+      self->watch();
     });
   }
 
@@ -208,26 +213,20 @@ class Connection : public OpenConnection {
 
   void write_next() {
     if (closed_) return;
-    if (outgoing_.empty()) {
+    const std::string_view piece = outgoing_.next();
+    if (piece.empty()) {
       writing_ = false;
       if (ended_) finish();
       return;
     }
     writing_ = true;
-    if (outgoing_.size() <= kWriteAtOnce) {
-      sending_ = std::move(outgoing_);
-      outgoing_.clear();
-    } else {
-      sending_ = outgoing_.substr(0, kWriteAtOnce);
-      outgoing_.erase(0, kWriteAtOnce);
-    }
     stream_.expires_after(core_->limits.send);
-    net::async_write(stream_, net::buffer(sending_),
-                     [self = self()](const ErrorCode& error, std::size_t count) {
-                       if (error) return self->close();
-                       if (self->delivery_) self->delivery_->sent(count);
-                       self->write_next();
-                     });
+    net::async_write(stream_, net::buffer(piece), [self = self()](const ErrorCode& error, std::size_t count) {
+      if (error) return self->close();
+      self->outgoing_.taken(count);
+      if (self->delivery_) self->delivery_->sent(count);
+      self->write_next();
+    });
   }
 
   void finish() {
@@ -267,8 +266,9 @@ class Connection : public OpenConnection {
   std::optional<http::request_parser<http::string_body> > parser_;
   std::shared_ptr<HttpRequest> request_;
   std::shared_ptr<Delivery> delivery_;
-  std::string client_, outgoing_, sending_;
-  std::size_t discarded_ = 0;
+  std::string client_;
+  OutgoingBytes outgoing_{kWriteAtOnce};
+  std::size_t discarded_ = 0;  // bytes
   std::uint64_t watch_ = 0;
   bool keep_alive_ = true, head_only_ = false, http10_ = false;
   bool busy_ = false;   // a request has begun and its response is incomplete
@@ -287,8 +287,7 @@ class Connection::Exchange final : public HttpExchange {
         head_only_(connection_->head_only()),
         http10_(connection_->is_http10()) {}
   ~Exchange() override {
-    if (core_->stopped) return;
-    net::post(core_->context, [connection = std::move(connection_), complete = complete_.load()] {
+    core_->post([connection = std::move(connection_), complete = complete_.load()] {
       if (!complete) connection->close();
     });
   }
@@ -364,11 +363,9 @@ class Connection::Exchange final : public HttpExchange {
  private:
   template <class Work>
   void post(Work&& work) {
-    if (core_->stopped) return;
-    net::post(core_->context,
-              [connection = connection_, delivery = delivery_, work = std::forward<Work>(work)]() mutable {
-                if (connection->delivery_ == delivery) work(*connection);
-              });
+    core_->post([connection = connection_, delivery = delivery_, work = std::forward<Work>(work)]() mutable {
+      if (connection->delivery_ == delivery) work(*connection);
+    });
   }
 
   std::shared_ptr<ServerCore> core_;
@@ -382,7 +379,7 @@ class Connection::Exchange final : public HttpExchange {
 void Connection::deliver() {
   delivery_ = std::make_shared<Delivery>();
   auto exchange = std::make_shared<Exchange>(core_, self(), delivery_);
-  if (!early_) watch();
+  watch();
   core_->handler.handle(std::move(request_), std::move(exchange));
 }
 

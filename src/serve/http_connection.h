@@ -4,9 +4,12 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "serve/http_server.h"
 
@@ -26,10 +29,24 @@ struct ServerCore {
   boost::asio::io_context context{1};
   HttpHandler& handler;
   HttpLimits limits;
-  std::unordered_set<OpenConnection*> connections;  // used only on the server's thread
+
+  // Run `work` on the server's thread; dropped after stop(). Threads: any. Work that is accepted is always
+  // run, so that nothing in the context's queue keeps a connection, which keeps this object.
+  template <class Work>
+  void post(Work&& work) {
+    const std::lock_guard lock(guard);
+    if (!stopped) boost::asio::post(context, std::forward<Work>(work));
+  }
+  void stop() {
+    const std::lock_guard lock(guard);
+    stopped = true;
+  }
+
+  std::mutex guard;                                 // guards the following two
+  std::unordered_set<OpenConnection*> connections;  // handlers may destroy one while the server stops
+  bool stopped = false;                             // all connections are being closed
   std::atomic<std::size_t> open{0};
   std::atomic<bool> draining{false};  // close each connection after its response
-  std::atomic<bool> stopped{false};   // all connections are closed
 };
 
 // Start to read requests. The connection owns itself until it is closed.

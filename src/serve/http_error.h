@@ -5,14 +5,21 @@
 #include <string>
 #include <utility>
 
+#include "regard/error.h"
+
 namespace regard::serve {
+
+// What must be changed after an error of this status, if nothing else is known: 413 invalid_input, the other
+// 4xx usage, 429 and 504 resource_exhausted, 503 cancelled, the rest internal.
+ErrorKind kind_of_status(int status);
 
 class HttpError : public std::exception {
  public:
   // `code`: a machine-readable name, such as "model_not_found"; `parameter`: the wrong member of the
   // request. Either may be empty.
   HttpError(int status, std::string message, std::string code = {}, std::string parameter = {})
-      : status_(status),
+      : kind(kind_of_status(status)),
+        status_(status),
         message_(std::move(message)),
         code_(std::move(code)),
         parameter_(std::move(parameter)) {}
@@ -22,6 +29,9 @@ class HttpError : public std::exception {
   const std::string& code() const { return code_; }
   const std::string& parameter() const { return parameter_; }
   int retry_after = 0;  // seconds; 0: no Retry-After field
+  // The body of regard's own routes has it, so that a client can tell a wrong input (invalid_input) from a
+  // wrong option (usage).
+  ErrorKind kind;
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:

@@ -17,6 +17,7 @@ HttpServer::HttpServer(const std::string&, std::uint16_t, HttpHandler&, const Ht
       .remedy("Install libboost-dev and build regard again");
 }
 HttpServer::~HttpServer() = default;
+void HttpServer::close() {}
 void HttpServer::start() {}
 std::uint16_t HttpServer::port() const {
   return 0;
@@ -115,6 +116,7 @@ struct HttpServer::State {
   // Returns copies, because closing a connection removes it from the set and may destroy it.
   std::vector<std::shared_ptr<OpenConnection> > all() const {
     std::vector<std::shared_ptr<OpenConnection> > found;
+    const std::lock_guard lock(core->guard);
     for (OpenConnection* one : core->connections)
       if (auto alive = one->weak_from_this().lock()) found.push_back(std::move(alive));
     return found;
@@ -145,10 +147,14 @@ void HttpServer::start() {
 }
 
 HttpServer::~HttpServer() {
+  close();
+}
+
+void HttpServer::close() {
   if (!state_ || !state_->thread.joinable()) return;
   state_->core->draining = true;
   net::post(state_->core->context, [this] {
-    state_->core->stopped = true;
+    state_->core->stop();
     state_->close_acceptor();
     for (const auto& connection : state_->all()) connection->close();
   });

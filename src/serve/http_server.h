@@ -33,7 +33,7 @@ class HttpServer {
   // for a malformed address, io if it cannot be used. `handler` must outlive the server.
   HttpServer(const std::string& address, std::uint16_t port, HttpHandler& handler,
              const HttpLimits& limits = {});
-  ~HttpServer();  // closes all connections
+  ~HttpServer();  // as close()
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
@@ -42,6 +42,8 @@ class HttpServer {
   std::size_t connections() const;
   // Stop accepting connections and close the idle ones; the others are closed after their response.
   void stop_accepting();
+  // Close all connections and end the server's thread. No effect if called again.
+  void close();
 
  private:
   struct State;

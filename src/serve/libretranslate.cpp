@@ -192,14 +192,10 @@ void answer_settings(Call& call) {
 }
 
 Route form_route(const char* path, const char* summary, void (*handle)(Call&), Json request, Json response) {
-  return {.method = "POST",
-          .path = path,
-          .protocol = Protocol::libretranslate,
-          .summary = summary,
-          .handle = handle,
-          .request = std::move(request),
-          .response = std::move(response),
-          .forms = true};
+  Route route =
+      json_route(Protocol::libretranslate, path, summary, handle, std::move(request), std::move(response));
+  route.forms = true;
+  return route;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void answer_classify(Call& call) {
       inputs.push_back(
           host->read_classified(one.at(0).get<std::string>(), one.at(1).get<std::string>(), truncate));
   for (const tasks::Input& input : inputs)
-    if (input.ids.empty()) throw HttpError(400, "cannot classify a line without tokens", {}, "inputs");
+    if (input.ids.empty()) throw input_error("cannot classify a line without tokens");
   count_inputs(call, inputs);
   Json results = Json::array();
   for (const tasks::Input& input : inputs) results.push_back({{"truncated", input.cut}});
@@ -59,23 +59,13 @@ void answer_classify(Call& call) {
   call.reply({{"model", host->name()}, {"labels", host->labels()}, {"results", std::move(results)}});
 }
 
-Route line_route(const char* path, const char* summary, void (*handle)(Call&), Json request, Json response) {
-  return {.method = "POST",
-          .path = path,
-          .protocol = Protocol::regard,
-          .summary = summary,
-          .handle = handle,
-          .request = std::move(request),
-          .response = std::move(response)};
-}
-
 }  // namespace
 
 void add_line_routes(std::vector<Route>& routes) {
   using namespace schema;
   const Json results = array(Json::object(), 0, kMostTexts);
-  routes.push_back(line_route("/vectors",
-                              "Return the vectors of texts, computed as the folder specifies, and the tokens",
+  routes.push_back(json_route(Protocol::regard, "/vectors",
+                              "Vectors of texts as the folder defines them, with their tokens",
                               answer_vectors,
                               object({{"inputs", array(text(), 0, kMostTexts)},
                                       {"truncate", boolean()},
@@ -84,16 +74,16 @@ void add_line_routes(std::vector<Route>& routes) {
                                      {"inputs"}),
                               object({{"model", text()}, {"results", results}}, {"model", "results"})));
   const Json pair = array(text(), 2, 2);
-  routes.push_back(
-      line_route("/classify", "Scores of all labels of texts or pairs of texts", answer_classify,
-                 object({{"inputs", array(any_of({text(), pair}), 1, kMostTexts)},
-                         {"scores", one_of({"softmax", "sigmoid", "none"})},
-                         {"truncate", boolean()},
-                         {"interventions", interventions_schema()},
-                         {"model", text(1000)}},
-                        {"inputs"}),
-                 object({{"model", text()}, {"labels", array(text(), 1, 1 << 20)}, {"results", results}},
-                        {"model", "labels", "results"})));
+  routes.push_back(json_route(
+      Protocol::regard, "/classify", "Scores of all labels of texts or pairs of texts", answer_classify,
+      object({{"inputs", array(any_of({text(), pair}), 1, kMostTexts)},
+              {"scores", one_of({"softmax", "sigmoid", "none"})},
+              {"truncate", boolean()},
+              {"interventions", interventions_schema()},
+              {"model", text(1000)}},
+             {"inputs"}),
+      object({{"model", text()}, {"labels", array(text(), 1, 1 << 20)}, {"results", results}},
+             {"model", "labels", "results"})));
 }
 
 }  // namespace regard::serve

@@ -46,6 +46,22 @@ tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std:
   return folder;
 }
 
+// Compute the outputs of some inputs at a time, so that the request can be given up in between.
+template <class Work>
+std::vector<ModelHost::Vector> in_parts(const ModelHost::Inputs& inputs, const Waiting& waiting,
+                                        const Work& work) {
+  constexpr std::size_t kAtOnce = 32;
+  std::vector<ModelHost::Vector> outputs;
+  for (std::size_t first = 0; first < inputs.size(); first += kAtOnce) {
+    waiting.require();
+    const std::size_t count = std::min(kAtOnce, inputs.size() - first);
+    const auto begin = inputs.begin() + static_cast<std::ptrdiff_t>(first);
+    for (ModelHost::Vector& one : work({begin, begin + static_cast<std::ptrdiff_t>(count)}))
+      outputs.push_back(std::move(one));
+  }
+  return outputs;
+}
+
 std::vector<ModelHost::Vector> rows_of(const Tensor& matrix) {
   std::vector<ModelHost::Vector> rows;
   for (std::int64_t i = 0; i < matrix.rows(); ++i)
@@ -109,6 +125,12 @@ const char* key_of(Ability ability) {
       return "transcribe";
   }
   return "";
+}
+
+void Waiting::require() const {
+  if (gone && gone()) throw HttpError(503, "the client is gone");
+  if (std::chrono::steady_clock::now() >= deadline)
+    throw HttpError(504, "the request was not finished in time", "timeout");
 }
 
 ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, ThreadPool& pool,
@@ -238,19 +260,20 @@ std::vector<ModelHost::Vector> ModelHost::embed(Inputs inputs, bool scale, const
   std::vector<Vector> found;
   if (probe != nullptr) {
     tasks::Embedder edited(embedding_, pool_, {}, probe);
-    found = vectors(edited, inputs);
+    found = in_parts(inputs, waiting, [&](const Inputs& part) { return vectors(edited, part); });
   } else {
-    found = embed_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+    found = embed_batches_->run(std::move(inputs), waiting.client, waiting.deadline, waiting.gone);
   }
   if (scale || scales_)
     for (Vector& vector : found) tasks::scale_to_length_one(vector);
   return found;
 }
 
-std::vector<Tensor> ModelHost::states(const Inputs& inputs, Probe* probe) {
+std::vector<Tensor> ModelHost::states(const Inputs& inputs, const Waiting& waiting, Probe* probe) {
   tasks::Pass pass(*loaded().model, pool_, probe);
   std::vector<Tensor> all;
   for (const tasks::Input& input : inputs) {
+    waiting.require();
     metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
     const Tensor& hidden = pass.run({&input, 1}).hidden->value;
     Tensor copy = Tensor::empty({hidden.rows(), hidden.columns()});
@@ -274,9 +297,9 @@ std::vector<ModelHost::Vector> ModelHost::classify(Inputs inputs, tasks::Scores 
   if (probe != nullptr) {
     tasks::Classifier edited(loaded(), pool_,
                              {.reading = {.probe = probe}, .scores = tasks::Scores::plain, .labels = {}});
-    rows = logits(edited, inputs);
+    rows = in_parts(inputs, waiting, [&](const Inputs& part) { return logits(edited, part); });
   } else {
-    rows = logit_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+    rows = logit_batches_->run(std::move(inputs), waiting.client, waiting.deadline, waiting.gone);
   }
   for (Vector& row : rows) tasks::scores_of_logits(scores, row, row);
   return rows;

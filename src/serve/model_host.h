@@ -46,10 +46,14 @@ inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,      
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 
-// The client of a waiting request, and its deadline.
+// The client of a waiting request, and when the request is given up.
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;
+  std::function<bool()> gone = {};  // whether the client is gone; empty: never
+
+  // Throws HttpError 503 if the client is gone, 504 if the deadline has passed. Called between passes.
+  void require() const;
 };
 
 // Threads: any.
@@ -84,8 +88,8 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // separate passes.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
-  // Return the last hidden states [tokens, hidden] of each input.
-  std::vector<Tensor> states(const Inputs& inputs, Probe* probe = nullptr);
+  // The last hidden states [tokens, hidden] of each input.
+  std::vector<Tensor> states(const Inputs& inputs, const Waiting& waiting, Probe* probe = nullptr);
 
   // Names and scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }

@@ -108,8 +108,7 @@ class ChatCompletion {
                           finish_reason(results[i].hypothesis)));
       send_usage(events);
     } catch (...) {
-      const HttpError error = caught_http_error();
-      events.send(error_body(Protocol::openai, error.status(), error.message(), error.code(), ""));
+      events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();
   }

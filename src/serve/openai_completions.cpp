@@ -97,8 +97,7 @@ class Completion {
         events.send(json);
       }
     } catch (...) {
-      const HttpError error = caught_http_error();
-      events.send(error_body(Protocol::openai, error.status(), error.message(), error.code(), ""));
+      events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();
   }

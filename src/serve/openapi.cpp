@@ -34,6 +34,16 @@ const char* error_name(Protocol protocol) {
   return "Error";
 }
 
+// Names of ErrorKind.
+Json error_kinds() {
+  Json names = Json::array();
+  for (const ErrorKind kind :
+       {ErrorKind::usage, ErrorKind::invalid_input, ErrorKind::bad_file, ErrorKind::io, ErrorKind::numeric,
+        ErrorKind::cancelled, ErrorKind::resource_exhausted, ErrorKind::internal})
+    names.push_back(name_of(kind));
+  return {{"type", "string"}, {"enum", std::move(names)}};
+}
+
 Json error_schemas() {
   const Json text{{"type", "string"}};
   const Json text_or_null{{"type", {"string", "null"}}};
@@ -46,7 +56,7 @@ Json error_schemas() {
   return {{"OpenAIError", object({{"error", inner}}, Json::array({"error"}))},
           {"EmbeddingsError",
            object({{"error", text}, {"error_type", text}}, Json::array({"error", "error_type"}))},
-          {"Error", object({{"error", text}}, Json::array({"error"}))}};
+          {"Error", object({{"error", text}, {"kind", error_kinds()}}, Json::array({"error", "kind"}))}};
 }
 
 Json request_of(const Route& route) {

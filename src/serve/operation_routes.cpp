@@ -27,7 +27,9 @@ void answer_metrics(Call& call) {
 }
 
 void answer_openapi(Call& call) {
-  call.reply(openapi_of(call.services.routes));
+  // Answered on the server's thread, so made once. All servers of a process have the same routes.
+  static const std::string document = json_text(openapi_of(call.services.routes));
+  call.reply_text(document, "application/json");
 }
 
 // Return the digests of the page's scripts for the content security policy, so that no other script runs.

@@ -51,46 +51,37 @@ void answer_tag(Call& call) {
   call.reply({{"model", host->name()}, {"tags", call.body["text"].is_string() ? json[0] : json}});
 }
 
-Route own_route(const char* path, const char* summary, void (*handle)(Call&), Json request, Json response) {
-  return {.method = "POST",
-          .path = path,
-          .protocol = Protocol::regard,
-          .summary = summary,
-          .handle = handle,
-          .request = std::move(request),
-          .response = std::move(response)};
-}
-
 }  // namespace
 
 void add_regard_routes(std::vector<Route>& routes) {
   using namespace schema;
   const Json model = text(1000), list = array(Json::object(), 0, 1 << 20);
-  routes.push_back(own_route("/answer", "Find the answer to a question in a text", answer_answer,
-                             object({{"question", text()},
-                                     {"context", text()},
-                                     {"top_k", integer(1, 100)},
-                                     {"max_answer_len", integer(1, 1000)},
-                                     {"handle_impossible_answer", boolean()},
-                                     {"interventions", interventions_schema()},
-                                     {"model", model}},
-                                    {"question", "context"}),
-                             object({{"model", text()}, {"answers", list}}, {"model", "answers"})));
-  routes.push_back(own_route("/fill", "Predict masked words", answer_fill,
-                             object({{"text", text()},
-                                     {"top_k", integer(1, 100)},
-                                     {"targets", array(text(1000), 0, 1000)},
-                                     {"interventions", interventions_schema()},
-                                     {"model", model}},
-                                    {"text"}),
-                             object({{"model", text()}, {"masks", list}}, {"model", "masks"})));
-  routes.push_back(own_route("/tag", "Classify the tokens of texts", answer_tag,
-                             object({{"text", any_of({text(), array(text(), 1, kMostTexts)})},
-                                     {"aggregation", one_of({"none", "simple", "first", "average", "max"})},
-                                     {"interventions", interventions_schema()},
-                                     {"model", model}},
-                                    {"text"}),
-                             object({{"model", text()}, {"tags", list}}, {"model", "tags"})));
+  routes.push_back(json_route(Protocol::regard, "/answer", "Find the answer to a question in a text",
+                              answer_answer,
+                              object({{"question", text()},
+                                      {"context", text()},
+                                      {"top_k", integer(1, 100)},
+                                      {"max_answer_len", integer(1, 1000)},
+                                      {"handle_impossible_answer", boolean()},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"question", "context"}),
+                              object({{"model", text()}, {"answers", list}}, {"model", "answers"})));
+  routes.push_back(json_route(Protocol::regard, "/fill", "Predict masked words", answer_fill,
+                              object({{"text", text()},
+                                      {"top_k", integer(1, 100)},
+                                      {"targets", array(text(1000), 0, 1000)},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"text"}),
+                              object({{"model", text()}, {"masks", list}}, {"model", "masks"})));
+  routes.push_back(json_route(Protocol::regard, "/tag", "Classify the tokens of texts", answer_tag,
+                              object({{"text", any_of({text(), array(text(), 1, kMostTexts)})},
+                                      {"aggregation", one_of({"none", "simple", "first", "average", "max"})},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"text"}),
+                              object({{"model", text()}, {"tags", list}}, {"model", "tags"})));
 }
 
 }  // namespace regard::serve

@@ -1,5 +1,8 @@
 #include "serve/regard_tasks.h"
 
+#include <algorithm>
+#include <span>
+
 #include "serve/request_edits.h"
 
 namespace regard::serve {
@@ -41,7 +44,14 @@ std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
     readings.push_back(tagger.read(text));
     count_tokens(call, host, readings.back().tokens());
   }
-  return tagger.tag(readings);
+  constexpr std::size_t kAtOnce = 32;  // then the request may be given up
+  std::vector<std::vector<tasks::Tag>> tags;
+  for (std::size_t first = 0; first < readings.size(); first += kAtOnce) {
+    call.waiting.require();
+    const std::size_t count = std::min(kAtOnce, readings.size() - first);
+    for (auto& one : tagger.tag(std::span(readings).subspan(first, count))) tags.push_back(std::move(one));
+  }
+  return tags;
 }
 
 }  // namespace regard::serve

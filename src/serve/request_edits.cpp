@@ -78,7 +78,8 @@ RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : 
     check(*host_, interventions.back(), index);
   }
   turn_.emplace(*host_, call);
-  pass_ = inspect::resolve(*host_->loaded().model, host_->pool(), &host_->loaded(), interventions);
+  pass_ = inspect::resolve(*host_->loaded().model, host_->pool(), &host_->loaded(), interventions,
+                           [&call] { call.waiting.require(); });
 }
 
 Generator& RequestEdits::generator() {
@@ -89,6 +90,15 @@ Generator& RequestEdits::generator() {
                                              host_->session_limits(), host_->metrics());
   }
   return *generator_;
+}
+
+bool has_interventions(const Json& body) {
+  const auto given = [](const Json& of) {
+    const auto found = of.find("interventions");
+    return found != of.end() && !found->empty();
+  };
+  const auto parameters = body.find("parameters");  // of POST /
+  return given(body) || (parameters != body.end() && parameters->is_object() && given(*parameters));
 }
 
 RequestEdits* edits_of(Call& call, ModelHost& host) {

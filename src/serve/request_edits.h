@@ -28,8 +28,8 @@ Json interventions_schema();
 // Exclusive use of a model among the TurnHolders of all requests, during the object's lifetime.
 class TurnHolder {
  public:
-  // Wait until no other TurnHolder of the model exists. Throws HttpError 504 if the request's deadline passes
-  // or the client disconnects first.
+  // Wait until the TurnHolders of the model that were requested before are gone. Throws HttpError 504 if the
+  // request's deadline passes or the client disconnects first.
   TurnHolder(ModelHost& host, const Call& call);
   ~TurnHolder();
   TurnHolder(const TurnHolder&) = delete;
@@ -62,7 +62,9 @@ class RequestEdits {
   std::unique_ptr<Generator> generator_;  // declared last: its thread uses the members above
 };
 
-// Return the request's interventions, resolved for the model and stored in call.edits; null if it has none.
+// Whether a body has interventions.
+bool has_interventions(const Json& body);
+// The request's interventions in the model, kept in call.edits; null if it has none.
 RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies them; null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);

@@ -63,22 +63,32 @@ std::vector<std::string> texts_of(const Json& value) {
   return value.get<std::vector<std::string>>();
 }
 
-Json error_body(Protocol protocol, int status, const std::string& message, const std::string& code,
-                const std::string& parameter) {
+Route json_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
+                 Json request, Json response) {
+  return {.method = "POST",
+          .path = path,
+          .protocol = protocol,
+          .summary = summary,
+          .handle = handle,
+          .request = std::move(request),
+          .response = std::move(response)};
+}
+
+Json error_body(Protocol protocol, const HttpError& error) {
   switch (protocol) {
     case Protocol::openai:
       return {{"error",
-               {{"message", message},
-                {"type", openai_type(status)},
-                {"param", text_or_null(parameter)},
-                {"code", text_or_null(code)}}}};
+               {{"message", error.message()},
+                {"type", openai_type(error.status())},
+                {"param", text_or_null(error.parameter())},
+                {"code", text_or_null(error.code())}}}};
     case Protocol::embeddings:
-      return {{"error", message}, {"error_type", embeddings_type(status)}};
+      return {{"error", error.message()}, {"error_type", embeddings_type(error.status())}};
     case Protocol::libretranslate:
     case Protocol::regard:
       break;
   }
-  return {{"error", message}};
+  return {{"error", error.message()}, {"kind", name_of(error.kind)}};
 }
 
 }  // namespace regard::serve

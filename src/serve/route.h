@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "serve/form.h"
 #include "serve/http.h"
+#include "serve/http_error.h"
 #include "serve/metrics.h"
 #include "serve/model_registry.h"
 #include "serve/options.h"
@@ -34,15 +35,16 @@ struct Route {
   Protocol protocol;
   const char* summary;
   void (*handle)(Call& call);
-  Json request = nullptr;                 // schema of the body; null if there is no body
-  Json response = nullptr;                // schema of the JSON response; null if the response is not JSON
-  const char* type = "application/json";  // media type of the response
-  bool also_text = false;                 // the response may also be text/plain
-  bool forms = false;                     // HTML forms are accepted too
-  bool files = false;                     // forms may be multipart, with files
-  bool streams = false;                   // the response may also be server-sent events
-  bool open = false;                      // no API key is needed
-  bool any_time = false;                  // answered also before the models are loaded
+  Json request = nullptr;                 // schema of the body; null: no body
+  Json response = nullptr;                // schema of the JSON response; null: not JSON
+  const char* type = "application/json";  // of the response
+  bool also_text = false;                 // may also respond with text/plain
+  bool forms = false;                     // also accepts HTML forms
+  bool files = false;                     // of these, multipart with files
+  bool streams = false;                   // also responds with server-sent events
+  bool open = false;                      // needs no API key
+  bool any_time = false;                  // also answered before the models are loaded
+  bool heavy = false;                     // takes long or much memory; one request of a client at a time
 };
 
 // Objects of the server that handlers use.
@@ -95,7 +97,11 @@ std::vector<std::string> texts_of(const Json& value);
 // Return JSON as text in UTF-8.
 std::string json_text(const Json& json);
 
-// Functions that add routes to the table.
+// A route of method POST that takes and returns JSON.
+Route json_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
+                 Json request, Json response);
+
+// Tables of routes.
 void add_operation_routes(std::vector<Route>& routes);
 void add_openai_routes(std::vector<Route>& routes);
 void add_libretranslate_routes(std::vector<Route>& routes);
@@ -110,8 +116,7 @@ void add_model_routes(std::vector<Route>& routes);
 // Return the OpenAPI 3.1 document of the routes.
 Json openapi_of(const std::vector<Route>& routes);
 
-// Return the body of an error in the form that the protocol requires.
-Json error_body(Protocol protocol, int status, const std::string& message, const std::string& code,
-                const std::string& parameter);
+// The body of an error under the route's protocol.
+Json error_body(Protocol protocol, const HttpError& error);
 
 }  // namespace regard::serve

@@ -6,13 +6,16 @@
 #include "base/clock.h"
 #include "regard/error.h"
 #include "serve/request_body.h"
+#include "serve/request_edits.h"
 
 namespace regard::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // maximum total size of stored translated files
+// Heavy requests in progress, each of another client. A model computes one at a time.
+constexpr std::size_t kHeavyThreads = 4;
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored translated files together
 
 void check(const ServeOptions& options) {
   if (options.folders.empty()) throw usage_error("expected a model folder, found none");
@@ -30,8 +33,7 @@ void check(const ServeOptions& options) {
 
 void send_error(HttpExchange& exchange, Protocol protocol, const HttpError& error) {
   HttpResponse response{.status = error.status()};
-  response.body =
-      json_text(error_body(protocol, error.status(), error.message(), error.code(), error.parameter()));
+  response.body = json_text(error_body(protocol, error));
   if (error.retry_after > 0) response.fields.emplace_back("Retry-After", std::to_string(error.retry_after));
   if (error.status() == 401) response.fields.emplace_back("WWW-Authenticate", "Bearer");
   exchange.send(std::move(response));
@@ -68,6 +70,9 @@ Service::Service(ServeOptions options, ThreadPool& pool)
   add_line_routes(routes_);
   add_model_routes(routes_);
   threads_ = std::make_unique<HandlerThreads>(options_.in_progress, options_.queue);
+  heavy_ = std::make_unique<HandlerThreads>(
+      std::min(kHeavyThreads, options_.in_progress), options_.queue,
+      HandlerThreads::Share{.running = 1, .waiting = std::max<std::size_t>(1, options_.queue / 2)});
   server_ = std::make_unique<HttpServer>(options_.host, options_.port, static_cast<HttpHandler&>(*this),
                                          options_.http);
   server_->start();
@@ -120,8 +125,9 @@ void Service::close() {
   draining_ = true;
   if (loader_.joinable()) loader_.join();
   // Closing the connections cancels their requests, which ends the handlers.
-  if (server_) server_.reset();
+  if (server_) server_->close();
   threads_.reset();
+  heavy_.reset();
 }
 
 // --- on the server's thread ---
@@ -149,7 +155,7 @@ std::size_t Service::body_limit(std::string_view method, std::string_view path) 
 
 HttpResponse Service::refuse(int status, const std::string& message) {
   metrics_.count_request("", status, 0.0);
-  return {.status = status, .body = json_text(error_body(Protocol::regard, status, message, {}, {}))};
+  return {.status = status, .body = json_text(error_body(Protocol::regard, HttpError(status, message)))};
 }
 
 void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchange) const {
@@ -221,21 +227,35 @@ void Service::handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpE
   }
 }
 
+// A request on its way through the handlers' threads.
+struct Service::Task {
+  Task(std::shared_ptr<HttpRequest> from, const Route& route, std::shared_ptr<HttpExchange> exchange,
+       const Services& services, Waiting waiting)
+      : request(std::move(from)), call{*request, route, std::move(exchange), services, std::move(waiting)} {}
+
+  std::shared_ptr<HttpRequest> request;
+  Call call;
+  Stopwatch watch;
+};
+
 void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
                        const std::shared_ptr<HttpExchange>& exchange, const std::string& client) {
-  const Waiting waiting{client, Clock::now() + options_.timeout};
+  const auto deadline = route.any_time ? Clock::time_point::max() : Clock::now() + options_.timeout;
+  const auto task = std::make_shared<Task>(request, route, exchange, services_,
+                                           Waiting{client, deadline, [=] { return exchange->gone(); }});
   ++metrics_.in_progress;
-  // answered on the server's thread, because it is quick and must not wait for busy handlers
-  if (route.any_time) {
-    work(route, *request, exchange, waiting);
+  if (route.any_time) {  // quick, and answered however busy the handlers are
+    begin(task);
     return;
   }
-  // The key in a form's body is not known yet, so the client is identified by its address.
-  const bool accepted = threads_->submit(
-      client.empty() ? request->client : client,
-      [this, &route, request, exchange, waiting] { work(route, *request, exchange, waiting); });
-  if (accepted) return;
-  --metrics_.in_progress, ++metrics_.refused;
+  // A key in the body of a form is not known yet: the address counts then.
+  if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
+  --metrics_.in_progress;
+  refuse_busy();
+}
+
+void Service::refuse_busy() {
+  ++metrics_.refused;
   HttpError busy(429, "too many requests are waiting", "queue_full");
   busy.retry_after = 1;
   throw busy;
@@ -243,34 +263,56 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
 
 // --- on a handler's thread ---
 
-void Service::work(const Route& route, const HttpRequest& request,
-                   const std::shared_ptr<HttpExchange>& exchange, const Waiting& waiting) {
-  const Stopwatch watch;
-  Call call{request, route, exchange, services_, waiting};
+// Read the body and answer, on a thread of the heavy requests if the request is one.
+void Service::begin(const std::shared_ptr<Task>& task) {
+  Call& call = task->call;
   try {
-    if (exchange->gone()) throw HttpError(503, "the client is gone");
+    call.waiting.require();
     read_body(call);
     if (call.waiting.client.empty())
       call.waiting.client = client_of_key(call.value<std::string>("api_key", ""));
-    if (const std::string_view parameter = path_parameter(route.path); !parameter.empty())
-      call.body[std::string(parameter)] = request.path.substr(std::string_view(route.path).find('{'));
-    route.handle(call);
+    if (const std::string_view parameter = path_parameter(call.route.path); !parameter.empty())
+      call.body[std::string(parameter)] =
+          call.request.path.substr(std::string_view(call.route.path).find('{'));
+    if (call.route.heavy || has_interventions(call.body)) {
+      if (heavy_->submit(call.waiting.client, [this, task] { finish(*task); })) return;
+      refuse_busy();
+    }
+  } catch (...) {
+    send_error(*call.exchange, call.route.protocol, caught_http_error());
+    return count(*task);
+  }
+  finish(*task);
+}
+
+void Service::finish(Task& task) {
+  Call& call = task.call;
+  try {
+    call.waiting.require();
+    call.route.handle(call);
   } catch (...) {
     const HttpError error = caught_http_error();
-    if (exchange->status() == 0) send_error(*exchange, route.protocol, error);
+    if (call.exchange->status() == 0) send_error(*call.exchange, call.route.protocol, error);
   }
-  const bool unanswered = exchange->status() == 0 || (exchange->gone() && exchange->bytes_sent() == 0);
-  const int status = unanswered ? 499 : exchange->status();
-  metrics_.count_request(route.path, status, watch.seconds());
-  log_.write({.client = request.client,
-              .method = request.method,
-              .path = route.path,
+  call.edits.reset();  // ends the model's turn
+  count(task);
+}
+
+void Service::count(const Task& task) {
+  const Call& call = task.call;
+  const HttpExchange& exchange = *call.exchange;
+  const bool unanswered = exchange.status() == 0 || (exchange.gone() && exchange.bytes_sent() == 0);
+  const int status = unanswered ? 499 : exchange.status();
+  metrics_.count_request(call.route.path, status, task.watch.seconds());
+  log_.write({.client = call.request.client,
+              .method = call.request.method,
+              .path = call.route.path,
               .model = call.model,
               .status = status,
-              .bytes = exchange->bytes_sent(),
+              .bytes = exchange.bytes_sent(),
               .prompt_tokens = call.prompt_tokens,
               .completion_tokens = call.completion_tokens,
-              .seconds = watch.seconds()});
+              .seconds = task.watch.seconds()});
   --metrics_.in_progress;
 }
 

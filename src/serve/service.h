@@ -43,6 +43,7 @@ class Service : private HttpHandler {
   std::size_t connections() const { return server_->connections(); }  // open now
 
  private:
+  struct Task;
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) override;
   HttpResponse refuse(int status, const std::string& message) override;
@@ -53,8 +54,10 @@ class Service : private HttpHandler {
   void answer_preflight(const HttpRequest& request, HttpExchange& exchange) const;
   void dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
                 const std::shared_ptr<HttpExchange>& exchange, const std::string& client);
-  void work(const Route& route, const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange,
-            const Waiting& waiting);
+  [[noreturn]] void refuse_busy();  // throws HttpError 429
+  void begin(const std::shared_ptr<Task>& task);
+  void finish(Task& task);
+  void count(const Task& task);
   void close();
 
   ServeOptions options_;
@@ -70,7 +73,7 @@ class Service : private HttpHandler {
   mutable std::mutex loading_guard_;
   std::exception_ptr loading_error_;
   std::thread loader_;
-  std::unique_ptr<HandlerThreads> threads_;
+  std::unique_ptr<HandlerThreads> threads_, heavy_;
   std::unique_ptr<HttpServer> server_;
 };
 

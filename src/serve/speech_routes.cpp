@@ -55,11 +55,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
   tasks::Transcriber transcriber(host.model_folder(), host.loaded(), host.pool(), options);
   tasks::TranscriptWriter writer(format, file.file_name);
   std::string text = writer.begin();
-  const auto go_on = [&](double) {
-    if (call.exchange->gone()) throw HttpError(503, "the client is gone");
-    if (std::chrono::steady_clock::now() >= call.waiting.deadline)
-      throw HttpError(504, "the transcript was not finished in time", "timeout");
-  };
+  const auto go_on = [&](double) { call.waiting.require(); };
   tasks::TranscribeListener listener;
   listener.decoding = go_on;
   listener.reading = [&](double seconds) {
@@ -126,16 +122,10 @@ void answer_translation(Call& call) {
 
 Route speech_route(const char* path, const char* summary, void (*handle)(Call&), Json request) {
   using namespace schema;
-  return {.method = "POST",
-          .path = path,
-          .protocol = Protocol::openai,
-          .summary = summary,
-          .handle = handle,
-          .request = std::move(request),
-          .response = object({{"text", text()}}, {"text"}),
-          .also_text = true,
-          .forms = true,
-          .files = true};
+  Route route = json_route(Protocol::openai, path, summary, handle, std::move(request),
+                           object({{"text", text()}}, {"text"}));
+  route.also_text = route.forms = route.files = route.heavy = true;
+  return route;
 }
 
 }  // namespace

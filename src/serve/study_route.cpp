@@ -49,13 +49,8 @@ void check(const ModelHost& host, const inspect::StudyRequest& request) {
 }
 
 inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRequest& request) {
-  // The callback throws to end the study. A study that does not report its progress runs to its end.
-  const auto progress = [&](double) {
-    if (call.exchange->gone()) throw HttpError(503, "the client is gone");
-    if (std::chrono::steady_clock::now() >= call.waiting.deadline)
-      throw HttpError(504, "the study was not finished in time", "timeout");
-    return true;
-  };
+  // Throws out of the study; one that does not report its progress ends first.
+  const auto progress = [&](double) { return call.waiting.require(), true; };
   const auto seed = static_cast<std::uint64_t>(call.integer("seed", 1));
   if (request.view != "tokens")
     return inspect::study_table(host.loaded(), host.pool(), request, seed, progress);
@@ -102,7 +97,8 @@ void add_study_route(std::vector<Route>& routes) {
                           {"seed", integer(0, std::numeric_limits<std::int64_t>::max())},
                           {"model", text(1000)}},
                          {"view"}),
-       .response = Json{{"type", "object"}}});
+       .response = Json{{"type", "object"}},
+       .heavy = true});
 }
 
 }  // namespace regard::serve

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "infer/choice.h"
+#include "infer/new_tokens.h"
 #include "serve/http_error.h"
 #include "serve/request_edits.h"
 
@@ -15,7 +16,11 @@ constexpr std::size_t kContext = 4;
 }  // namespace
 
 TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), plan_(std::move(plan)) {
-  if (plan_.input.empty()) throw HttpError(400, "the prompt has no tokens", "empty_prompt");
+  if (plan_.input.empty()) {
+    HttpError empty(400, "the prompt has no tokens", "empty_prompt");
+    empty.kind = ErrorKind::invalid_input;
+    throw empty;
+  }
   const auto& loaded = plan_.host->loaded();
   infer::SearchOptions& search = plan_.search;
   const std::int64_t wanted = plan_.copies;
@@ -26,8 +31,10 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
   search.check();
   prompt_tokens_ = std::ssize(plan_.input.ids);
   call_.prompt_tokens += static_cast<std::uint64_t>(prompt_tokens_);
-  search_ = std::make_shared<const infer::SearchOptions>(search);
   infer::Request request = infer::request_of(*loaded.model, std::move(plan_.input));
+  const std::int64_t most = call_.services.options.most_new_tokens;
+  if (infer::new_tokens_of(*loaded.model, request, search) > most) search.max_new = most;
+  search_ = std::make_shared<const infer::SearchOptions>(search);
   request.options = search_;
   prompt_ = request.prompt;
   const std::int64_t results = search.beam > 1 ? search.n_best : infer::width_of(search);

@@ -1,6 +1,8 @@
 #include "serve/translation.h"
 
+#include <algorithm>
 #include <charconv>
+#include <deque>
 
 #include "base/plain_text.h"
 #include "base/utf8.h"
@@ -10,10 +12,24 @@
 namespace regard::serve {
 namespace {
 
-// A sentence to translate, or a part without words.
-struct Part {
-  std::unique_ptr<TextGeneration> generation;  // null if there is nothing to translate
-  std::string space;                           // white space after the part
+constexpr std::size_t kLongestEntity = 13;  // characters, with & and ;
+
+// Translates sentences in order. Some are decoded ahead together, not all: a text may have 100,000.
+class Sentences {
+ public:
+  Sentences(Call& call, const TranslationRequest& request);
+
+  void add(std::string_view sentence) { sentences_.push_back(sentence); }
+  // The results of the next sentence; empty if it has no content.
+  std::vector<GeneratedText> next();
+
+ private:
+  Call& call_;
+  const TranslationRequest& request_;
+  std::size_t ahead_;
+  std::vector<std::string_view> sentences_;
+  std::deque<std::unique_ptr<TextGeneration>> begun_;  // null: nothing to translate
+  std::size_t first_ = 0;                              // sentence of begun_[0]
 };
 
 std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {
@@ -30,18 +46,18 @@ std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& requ
   return std::make_unique<TextGeneration>(call, std::move(plan));
 }
 
-Translations join(std::string begin, std::vector<Part>& parts, std::int64_t alternatives) {
-  Translations all(static_cast<std::size_t>(1 + alternatives), begin);
-  for (Part& part : parts) {
-    std::vector<GeneratedText> results;
-    if (part.generation) results = part.generation->run();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      // If a sentence has fewer alternatives, repeat its last one.
-      if (!results.empty()) all[i] += results[std::min(i, results.size() - 1)].text;
-      all[i] += part.space;
-    }
-  }
-  return all;
+Sentences::Sentences(Call& call, const TranslationRequest& request)
+    : call_(call),
+      request_(request),
+      ahead_(2 * static_cast<std::size_t>(request.host->session_limits().rows)) {}
+
+std::vector<GeneratedText> Sentences::next() {
+  call_.waiting.require();
+  while (begun_.size() < ahead_ && first_ + begun_.size() < sentences_.size())
+    begun_.push_back(begin(call_, request_, sentences_[first_ + begun_.size()]));
+  const std::unique_ptr<TextGeneration> generation = std::move(begun_.front());
+  begun_.pop_front(), ++first_;
+  return generation ? generation->run() : std::vector<GeneratedText>();
 }
 
 std::optional<char32_t> numeric_entity(std::string_view name) {
@@ -78,23 +94,29 @@ std::string language_token(const ModelHost& host, const std::string& target) {
 
 std::vector<Translations> translate_texts(Call& call, const TranslationRequest& request,
                                           const std::vector<std::string>& texts) {
-  struct Text {
-    std::string before;  // white space before the text
-    std::vector<Part> parts;
-  };
-  std::vector<Text> all;
+  std::vector<std::vector<text::Sentence>> parts;
+  Sentences sentences(call, request);
   for (const std::string& text : texts) {
-    const std::vector<text::Sentence> sentences = text::split_sentences(text);
-    Text& of = all.emplace_back();
-    of.before = sentences.empty()
-                    ? text
-                    : text.substr(0, static_cast<std::size_t>(sentences[0].text.data() - text.data()));
-    for (const text::Sentence& one : sentences)
-      of.parts.push_back({begin(call, request, one.text), std::string(one.space)});
+    parts.push_back(text::split_sentences(text));
+    for (const text::Sentence& one : parts.back()) sentences.add(one.text);
   }
-  std::vector<Translations> results;
-  for (Text& one : all) results.push_back(join(one.before, one.parts, request.alternatives));
-  return results;
+  std::vector<Translations> all;
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    const std::string& text = texts[t];
+    const std::size_t before =  // white space at the start
+        parts[t].empty() ? text.size() : static_cast<std::size_t>(parts[t][0].text.data() - text.data());
+    Translations& of =
+        all.emplace_back(static_cast<std::size_t>(1 + request.alternatives), text.substr(0, before));
+    for (const text::Sentence& one : parts[t]) {
+      const std::vector<GeneratedText> results = sentences.next();
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        // A sentence with fewer alternatives keeps its last one.
+        if (!results.empty()) of[i] += results[std::min(i, results.size() - 1)].text;
+        of[i] += one.space;
+      }
+    }
+  }
+  return all;
 }
 
 std::vector<Translations> translate_html(Call& call, const TranslationRequest& request,
@@ -143,12 +165,13 @@ std::string html_unescaped(const std::string& text) {
       {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}, {"nbsp", "\u00a0"}};
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text[at] == '&' ? text.find(';', at) : text.npos;
-    if (end == text.npos || end - at > 12) {
+    const std::string_view rest = std::string_view(text).substr(at, kLongestEntity);
+    const std::size_t length = text[at] == '&' ? rest.find(';') : rest.npos;
+    if (length == rest.npos) {
       result += text[at++];
       continue;
     }
-    const std::string_view name = std::string_view(text).substr(at + 1, end - at - 1);
+    const std::string_view name = rest.substr(1, length - 1);
     const std::size_t before = result.size();
     for (const auto& [known, value] : kNames)
       if (name == known) result += value;
@@ -157,7 +180,7 @@ std::string html_unescaped(const std::string& text) {
       result += text[at++];
       continue;
     }
-    at = end + 1;
+    at += length + 1;
   }
   return result;
 }

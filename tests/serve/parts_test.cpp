@@ -8,12 +8,14 @@
 
 #include "serve/access.h"
 #include "serve/batcher.h"
+#include "serve/edit_turn.h"
 #include "serve/fair_queue.h"
 #include "serve/file_store.h"
 #include "serve/form.h"
 #include "serve/handler_threads.h"
 #include "serve/http_text.h"
 #include "serve/json_schema.h"
+#include "serve/outgoing_bytes.h"
 #include "serve/translation.h"
 
 namespace regard::serve {
@@ -89,6 +91,109 @@ TEST(Batcher, JoinsCallsAndIsolatesErrors) {
   EXPECT_EQ(refused, 160);
   EXPECT_GT(largest, 2u);
   EXPECT_LE(largest, 16u);
+}
+
+TEST(Batcher, EndsBetweenBatchesForAClientThatIsGone) {
+  std::atomic<int> computed{0};
+  Batcher<int, int> batcher(
+      [&](std::vector<int> inputs) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return ++computed, inputs;
+      },
+      [](int) { return 1; }, 1);
+  const auto status = [&](auto deadline, const std::function<bool()>& gone) {
+    try {
+      batcher.run(std::vector<int>(1000, 1), "a", deadline, gone);
+    } catch (const HttpError& error) {
+      return error.status();
+    }
+    return 200;
+  };
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_EQ(status(now + std::chrono::minutes(1), [&] { return computed >= 3; }), 503);
+  EXPECT_EQ(computed, 3);
+  EXPECT_EQ(status(now, {}), 504);
+  EXPECT_EQ(computed, 3);
+  EXPECT_EQ(batcher.waiting(), 0u);
+}
+
+TEST(HandlerThreads, GiveEachClientItsShare) {
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
+  std::atomic<int> of_a{0}, of_b{0};
+  serve::HandlerThreads threads(4, 10, {.running = 1, .waiting = 2});
+  const auto wait_for = [](const std::atomic<int>& count, int wanted) {
+    for (int i = 0; i < 2000 && count < wanted; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return count.load();
+  };
+  ASSERT_TRUE(threads.submit("a", [&] { ++of_a, gone.wait(); }));
+  EXPECT_EQ(wait_for(of_a, 1), 1);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(threads.submit("a", [&] { ++of_a; }));
+  EXPECT_FALSE(threads.submit("a", [&] { ++of_a; })) << "its share of the queue is full";
+  EXPECT_TRUE(threads.submit("b", [&] { ++of_b; }));
+  EXPECT_EQ(wait_for(of_b, 1), 1) << "another client has threads";
+  EXPECT_EQ(of_a, 1) << "one at a time";
+  go.set_value();
+  EXPECT_EQ(wait_for(of_a, 3), 3);
+}
+
+TEST(EditTurn, ComesInTheOrderOfTheRequests) {
+  EditTurn turn;
+  const auto later = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  ASSERT_TRUE(turn.begin(later, [] { return false; }));
+  std::string order;
+  std::atomic<bool> gives_up{false};
+  std::vector<std::thread> threads;
+  for (char name = 'a'; name < 'i'; ++name) {
+    threads.emplace_back([&, name] {
+      if (!turn.begin(later, [&] { return name == 'c' && gives_up; })) return;
+      order += name;
+      turn.end();
+    });
+    while (turn.waiting() < threads.size()) std::this_thread::yield();
+  }
+  gives_up = true;
+  while (turn.waiting() == 8) std::this_thread::yield();
+  turn.end();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(order, "abdefgh");
+}
+
+TEST(OutgoingBytes, JoinsSmallPartsAndDividesLargeOnes) {
+  OutgoingBytes outgoing(10);
+  std::string sent;
+  std::size_t pieces = 0;
+  const auto send_all = [&] {
+    while (true) {
+      const std::string_view piece = outgoing.next();
+      if (piece.empty()) return;
+      EXPECT_LE(piece.size(), 10u);
+      outgoing.add("");
+      sent += piece, ++pieces;
+      outgoing.taken(piece.size());
+    }
+  };
+  for (const char* part : {"abc", "def", "ghijk", "l"}) outgoing.add(part);
+  send_all();
+  EXPECT_EQ(sent, "abcdefghijkl");
+  EXPECT_EQ(pieces, 2u);
+  const std::string large(1003, 'x');
+  outgoing.add(large), outgoing.add("end");
+  const char* const begin = outgoing.next().data();
+  outgoing.taken(10);
+  EXPECT_EQ(outgoing.next().data(), begin + 10) << "the rest is not moved";
+  sent.clear();
+  send_all();
+  EXPECT_EQ(sent, large.substr(10) + "end");
+}
+
+TEST(Html, EntitiesAreReadInOnePass) {
+  const std::string ampersands(1 << 20, '&');
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(html_unescaped(ampersands), ampersands);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_EQ(html_unescaped("&amp;&#65;&#x42;&nothing;&#00000000065;&lt;a"), "&AB&nothing;&#00000000065;<a");
 }
 
 TEST(Form, ReadsBothEncodings) {

@@ -101,6 +101,23 @@ TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {
   expect_same("generate", "gpt", {"--max-new", "4", "--skip-bad"}, "the\n" + longest + "\nthe dog\n");
 }
 
+TEST_F(ServerOption, SkipBadEndsAtOnceOnAWrongOption) {
+  for (const Words& wrong : std::vector<Words>{{"translate", "translator", "--beam", "2", "--sample"},
+                                               {"translate", "translator", "--intervene", "zero cross.9.0"},
+                                               {"generate", "gpt", "--max-new", "99999"},
+                                               {"generate", "gpt", "--beam", "60"},
+                                               {"embed", "embed", "--intervene", "zero encoder.9.0"},
+                                               {"classify", "nli", "--intervene", "zero encoder.9.0"},
+                                               {"translate", "none"}}) {
+    Words words = wrong;
+    words.insert(words.end(), {"--skip-bad", "--server", url()});
+    const ProgramResult result = run(words, "the\nthe dog\na bank\n");
+    EXPECT_EQ(result.out, "") << Json(wrong);
+    EXPECT_NE(result.exit_code, 0) << Json(wrong);
+    EXPECT_EQ(result.err.find("skipped"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(ServerOption, GenerateNeedsInputsOrMessages) {
   const Reply reply = served().post("/generate", {{"model", "gpt"}});
   EXPECT_EQ(reply.status, 400) << reply.body;

@@ -1,0 +1,46 @@
+// The bytes that a connection has still to send, in order. Small parts are joined; a large one is sent in
+// pieces without being moved.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace regard::serve {
+
+class OutgoingBytes {
+ public:
+  // `most`: maximum size of a piece, in bytes.
+  explicit OutgoingBytes(std::size_t most) : most_(most) {}
+
+  void add(std::string bytes) {
+    if (!bytes.empty()) parts_.push_back(std::move(bytes));
+  }
+  // The next piece; empty if all bytes were taken. It stays where it is until taken() is called, also if
+  // bytes are added.
+  std::string_view next() {
+    if (taken_ == sending_.size()) {
+      sending_.clear(), taken_ = 0;
+      while (!parts_.empty() && (sending_.empty() || sending_.size() + parts_[0].size() <= most_)) {
+        if (sending_.empty())
+          sending_.swap(parts_[0]);
+        else
+          sending_ += parts_[0];
+        parts_.pop_front();
+      }
+    }
+    return std::string_view(sending_).substr(taken_, most_);
+  }
+  void taken(std::size_t bytes) { taken_ += std::min(bytes, sending_.size() - taken_); }
+
+ private:
+  std::size_t most_;
+  std::deque<std::string> parts_;  // none is empty
+  std::string sending_;
+  std::size_t taken_ = 0;  // bytes of sending_
+};
+
+}  // namespace regard::serve

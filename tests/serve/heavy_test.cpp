@@ -1,0 +1,177 @@
+// Requests that take long or much memory: they keep no other request waiting, and end when nobody wants them.
+#include <atomic>
+
+#include "support/test_server.h"
+
+namespace regard::testing {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t counted(TestServer& server, const std::string& metric) {
+  const std::string text = server.get("/metrics").body;
+  const std::size_t at = text.find(metric + " ");
+  return at == text.npos ? 0 : std::stoull(text.substr(at + metric.size() + 1));
+}
+
+template <class Test>
+bool becomes(const Test& test, int seconds = 20) {
+  const auto deadline = Clock::now() + std::chrono::seconds(seconds);
+  while (!test() && Clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return test();
+}
+
+std::string words(const std::string& word, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += word;
+  return text;
+}
+
+TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
+  serve::ServeOptions options = serve_options();
+  options.in_progress = 4, options.queue = 64;
+  TestServer server(options, {"gpt"});
+  const Json study{{"model", "gpt"},
+                   {"view", "patch"},
+                   {"text", words("the dog ", 25)},
+                   {"other", words("the fox ", 25)},
+                   {"answer", "d"}};
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 16; ++i) {
+    clients.push_back(std::make_unique<RawClient>(server.port()));
+    clients.back()->send(request_text("POST", "/study", study.dump()));
+  }
+  ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress == 16; }));
+  for (int i = 0; i < 4; ++i) {
+    const Reply reply = server.post("/v1/completions", {{"prompt", "the"}, {"max_tokens", 2}});
+    EXPECT_EQ(reply.status, 200) << reply.body;
+  }
+  // Not even the requests that were running have to end first.
+  EXPECT_GE(server.service().metrics().in_progress, 8);
+  const Reply first = clients[0]->read();
+  EXPECT_EQ(first.status, 200) << first.body;
+  for (auto& client : clients) client->reset();
+  EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
+}
+
+TEST(HeavyRequests, OfOneClientAreBounded) {
+  serve::ServeOptions options = serve_options();
+  options.in_progress = 4, options.queue = 4;
+  TestServer server(options, {"gpt"});
+  const Json study{{"model", "gpt"},
+                   {"view", "patch"},
+                   {"text", words("the dog ", 25)},
+                   {"other", words("the fox ", 25)},
+                   {"answer", "d"}};
+  std::vector<std::unique_ptr<RawClient>> clients;
+  int refused = 0;
+  for (int i = 0; i < 12; ++i) {  // one runs, half of the queue waits
+    clients.push_back(std::make_unique<RawClient>(server.port()));
+    clients.back()->send(request_text("POST", "/study", study.dump()));
+  }
+  for (auto& client : clients) {
+    const Reply reply = client->read();
+    refused += reply.status == 429 ? 1 : 0;
+    if (reply.status == 429) {
+      EXPECT_EQ(reply.json()["kind"], "resource_exhausted");
+    } else {
+      EXPECT_EQ(reply.status, 200) << reply.body;
+    }
+  }
+  EXPECT_GE(refused, 1);
+  EXPECT_LT(refused, 12);
+}
+
+TEST(NewTokens, AreBoundedOnEveryRoute) {
+  serve::ServeOptions options = serve_options();
+  options.most_new_tokens = 7;
+  TestServer server(options, {"gpt", "translator"});
+  const Json requests[] = {{{"model", "gpt"}, {"inputs", "the"}},
+                           {{"model", "gpt"}, {"inputs", "the"}, {"max_new", 0}},
+                           {{"model", "gpt"}, {"inputs", "the"}, {"sample", true}},
+                           {{"model", "translator"}, {"inputs", words("the quick brown fox ", 4)}}};
+  std::uint64_t before = 0;
+  for (const Json& request : requests) {
+    const Reply reply = server.post("/generate", request);
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    const std::uint64_t after = counted(server, "regard_completion_tokens_total{model=\"gpt\"}") +
+                                counted(server, "regard_completion_tokens_total{model=\"translator\"}");
+    EXPECT_LE(after - before, 7u) << request;
+    before = after;
+  }
+  const Json long_text{{"q", words("the quick brown fox ", 4)}, {"source", "en"}, {"target", "hi"}};
+  ASSERT_EQ(server.post("/translate", long_text).status, 200);
+  EXPECT_LE(counted(server, "regard_completion_tokens_total{model=\"translator\"}"), 14u);
+  const Reply attended = server.post("/attend", {{"model", "gpt"}, {"text", "the"}, {"generate", 100}});
+  ASSERT_EQ(attended.status, 200) << attended.body;
+  EXPECT_EQ(server.post("/generate", {{"model", "gpt"}, {"inputs", "the"}, {"max_new", 8}}).status, 400);
+}
+
+TEST(Errors, HaveAKind) {
+  TestServer server(serve_options(), {"gpt", "nli"});
+  const auto kind = [&](const std::string& path, const Json& body) {
+    const Json reply = server.post(path, body).json();
+    return reply.value("kind", "none");
+  };
+  EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", "the"}, {"beam", 2}, {"sample", true}}), "usage");
+  EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", words("the ", 400)}}), "invalid_input");
+  EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", "the"}, {"beam", 64}}), "resource_exhausted");
+  EXPECT_EQ(kind("/generate", {{"model", "none"}, {"inputs", "the"}}), "usage");
+  EXPECT_EQ(kind("/classify", {{"model", "nli"}, {"inputs", {"the"}}, {"scores", "all"}}), "usage");
+  EXPECT_EQ(kind("/classify", {{"model", "nli"}, {"inputs", {std::string((1 << 20) + 1, 'a')}}}),
+            "invalid_input");
+}
+
+TEST(Sentences, OfOneTextDoNotFillTheQueue) {
+  TestServer server(serve_options(), {"translator"});
+  RawClient client(server.port());
+  const Json request{{"q", words("A dog. ", 20000)}, {"source", "en"}, {"target", "hi"}};
+  client.send(request_text("POST", "/translate", request.dump()));
+  const auto queued = [&] { return counted(server, "regard_queue_length{model=\"translator\"}"); };
+  ASSERT_TRUE(becomes([&] { return queued() > 0; }));
+  std::uint64_t longest = 0;
+  for (int i = 0; i < 20; ++i) longest = std::max(longest, queued());
+  EXPECT_LE(longest, 64u);
+  client.reset();
+  EXPECT_TRUE(becomes([&] { return queued() == 0 && server.service().metrics().in_progress == 0; }));
+}
+
+TEST(Pipelining, DoesNotHideThatTheClientIsGone) {
+  TestServer server(serve_options(), {"gpt"});
+  const Json many{{"model", "gpt"}, {"prompt", std::vector<std::string>(200, "the")}, {"max_tokens", 200}};
+  {
+    RawClient client(server.port());
+    client.send(request_text("POST", "/v1/completions", many.dump()) + "GET /health HTTP/1.1\r\n");
+    ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress > 0; }));
+    client.send("more");
+  }
+  EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
+  EXPECT_LT(counted(server, "regard_completion_tokens_total{model=\"gpt\"}"), 20000u);
+}
+
+TEST(Responses, AreBoundedInMemory) {
+  TestServer server(serve_options(), {"gpt"});
+  const Reply tokens = server.post("/tokenize", {{"model", "gpt"}, {"inputs", std::string(140000, 'a')}});
+  EXPECT_EQ(tokens.status, 400) << tokens.body.substr(0, 200);
+}
+
+TEST(Service, StopsWhileItStreams) {
+  for (int round = 0; round < 8; ++round) {
+    auto server = std::make_unique<TestServer>(serve_options(), std::vector<std::string>{"gpt"});
+    const std::uint16_t port = server->port();
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i)
+      clients.emplace_back([port, i] {
+        RawClient client(port);
+        const Json request{{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 200}, {"stream", i % 2 == 0}};
+        if (client.send(request_text("POST", "/v1/completions", request.dump()))) client.read(10);
+      });
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * round));
+    server.reset();
+    for (std::thread& client : clients) client.join();
+  }
+  SUCCEED() << "no crash, and nothing to report for the sanitizers";
+}
+
+}  // namespace
+}  // namespace regard::testing
