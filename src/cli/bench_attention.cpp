@@ -1,4 +1,4 @@
-// regard bench attention: the fused kernel, forward and backward.
+// regard bench attention: the fused kernel in f32 or bf16, forward and backward.
 #include <cmath>
 #include <vector>
 
@@ -6,6 +6,8 @@
 #include "cli/bench.h"
 #include "cli/timing.h"
 #include "kernels/attention.h"
+#include "kernels/bf16.h"
+#include "kernels/bf16_attention.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
 
@@ -30,6 +32,7 @@ class Workload {
     float* value = random(narrow);
     float* key_gradient = random(narrow);
     float* value_gradient = random(narrow);
+    operands_.key = rounded(key, narrow), operands_.value = rounded(value, narrow);
     for (std::int64_t i = 0; i < request.batch; ++i) {
       kernels::AttentionSequence sequence;
       sequence.query_begin = i * request.seq;
@@ -50,6 +53,16 @@ class Workload {
     problem.out_gradient = random(wide), problem.query_gradient = random(wide);
     problem.out_gradient_stride = problem.query_gradient_stride = wide;
     problem.key_gradient_stride = problem.value_gradient_stride = narrow;
+    operands_.query = rounded(problem.query, wide), operands_.out = rounded(problem.out, wide);
+  }
+
+  void forward(ThreadPool& pool, bool bf16) {
+    bf16 ? kernels::bf16_attention_forward(pool, problem, operands_)
+         : kernels::attention_forward(pool, problem);
+  }
+  void backward(ThreadPool& pool, bool bf16) {
+    bf16 ? kernels::bf16_attention_backward(pool, problem, operands_)
+         : kernels::attention_backward(pool, problem);
   }
 
   kernels::Attention problem;
@@ -61,15 +74,28 @@ class Workload {
     for (std::int64_t i = 0; i < rows_ * columns; ++i) values[i] = static_cast<float>(stream_.next_normal());
     return values;
   }
+  std::uint16_t* rounded(const float* values, std::int64_t columns) {
+    const std::int64_t count = rows_ * columns;
+    auto* halves = reinterpret_cast<std::uint16_t*>(
+        arena_.allocate(static_cast<std::size_t>(count) * sizeof(std::uint16_t)));
+    ThreadPool pool(1);
+    kernels::round_to_bf16(pool, values, halves, count);
+    return halves;
+  }
 
   std::int64_t rows_;
   RandomStream stream_;
   Arena arena_;
   std::vector<kernels::AttentionSequence> sequences_;
+  kernels::Bf16Operands operands_;
 };
 
 void run(AttentionBenchRequest request, Globals& globals) {
-  check_dtype(request.dtype);
+  const bool bf16 = request.dtype == "bf16";
+  if (bf16)
+    kernels::require_bf16("--dtype bf16");
+  else
+    check_dtype(request.dtype);
   if (request.kv_heads == 0) request.kv_heads = request.heads;
   if (request.heads % request.kv_heads != 0)
     throw usage_error("--heads is not a multiple of --kv-heads")
@@ -80,16 +106,17 @@ void run(AttentionBenchRequest request, Globals& globals) {
                             static_cast<double>(request.seq) * static_cast<double>(request.seq) *
                             static_cast<double>(request.dim) / (request.causal ? 2.0 : 1.0);
   Json line = bench_line("attention", globals);
+  line["dtype"] = request.dtype;
   line["batch"] = request.batch, line["heads"] = request.heads, line["kv_heads"] = request.kv_heads;
   line["seq"] = request.seq, line["dim"] = request.dim, line["causal"] = request.causal;
-  const Timing forward = time_repeatedly([&] { kernels::attention_forward(pool, workload.problem); });
+  const Timing forward = time_repeatedly([&] { workload.forward(pool, bf16); });
   line["fwd_ms"] = forward.median_ms, line["fwd_best_ms"] = forward.best_ms;
   line["fwd_cpu_ms"] = forward.processor_ms;
   line["fwd_gflops"] = operations / forward.median_ms * 1e-6;
   if (request.backward) {
     const Timing both = time_repeatedly([&] {
-      kernels::attention_forward(pool, workload.problem);
-      kernels::attention_backward(pool, workload.problem);
+      workload.forward(pool, bf16);
+      workload.backward(pool, bf16);
     });
     line["fwdbwd_ms"] = both.median_ms, line["fwdbwd_best_ms"] = both.best_ms;
     line["fwdbwd_cpu_ms"] = both.processor_ms;

@@ -9,6 +9,7 @@
 #include "kernels/bf16_table.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_tiling.h"
+#include "kernels/partition.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -49,16 +50,33 @@ std::int64_t panel_numbers(std::int64_t k) {
   return blocks_of(k) * kBf16Steps * kBf16PanelColumns;
 }
 
-Bf16Source rows_of_a(const Gemm& problem, Range rows) {
-  const bool along = problem.transpose_a;
-  return {problem.a + rows.begin * (along ? 1 : problem.lda), along ? 1 : problem.lda,
-          along ? problem.lda : 1, rows.size(), problem.k};
+// `lines` of a matrix of k steps, in f32 at `data` or in bf16 at `stored`. along: the lines are consecutive
+// in memory, else the steps.
+struct Bf16Lines {
+  const float* data;
+  const std::uint16_t* stored;
+  bool along;
+  std::int64_t stride, k;
+
+  Bf16Source source(Range lines) const {
+    const std::int64_t first = lines.begin * (along ? 1 : stride);
+    Bf16Source source;
+    if (stored != nullptr)
+      source.stored = stored + first;
+    else
+      source.data = data + first;
+    source.line_stride = along ? 1 : stride, source.step_stride = along ? stride : 1;
+    source.lines = lines.size(), source.steps = k;
+    return source;
+  }
+};
+
+Bf16Source rows_of_a(const Gemm& problem, const Bf16Storage& stored, Range rows) {
+  return Bf16Lines{problem.a, stored.a, problem.transpose_a, problem.lda, problem.k}.source(rows);
 }
 
-Bf16Source columns_of_b(const Gemm& problem, Range columns) {
-  const bool along = !problem.transpose_b;
-  return {problem.b + columns.begin * (along ? 1 : problem.ldb), along ? 1 : problem.ldb,
-          along ? problem.ldb : 1, columns.size(), problem.k};
+Bf16Source columns_of_b(const Gemm& problem, const Bf16Storage& stored, Range columns) {
+  return Bf16Lines{problem.b, stored.b, !problem.transpose_b, problem.ldb, problem.k}.source(columns);
 }
 
 const Bf16Table::Path& active_table() {
@@ -67,9 +85,10 @@ const Bf16Table::Path& active_table() {
 
 class Bf16Product {
  public:
-  Bf16Product(ThreadPool& pool, const Gemm& problem)
+  Bf16Product(ThreadPool& pool, const Gemm& problem, const Bf16Storage& stored)
       : pool_(pool),
         problem_(problem),
+        stored_(stored),
         table_(active_table()),
         panels_(ceil_divide(problem.n, kBf16PanelColumns)) {
     const double work =
@@ -103,7 +122,7 @@ class Bf16Product {
   // Pack all panels of B.
   void pack(std::uint16_t* to) {
     for_each(panels_, [&](std::int64_t panel, int) {
-      table_.pack_b(columns_of_b(problem_, part(problem_.n, kBf16PanelColumns, panel)),
+      table_.pack_b(columns_of_b(problem_, stored_, part(problem_.n, kBf16PanelColumns, panel)),
                     to + panel * panel_numbers(problem_.k));
     });
   }
@@ -138,7 +157,7 @@ class Bf16Product {
   }
 
   void multiply(Range rows, Range panels, const std::uint16_t* b, std::uint16_t* a) {
-    table_.pack_a(rows_of_a(problem_, rows), a);
+    table_.pack_a(rows_of_a(problem_, stored_, rows), a);
     Bf16Block block;
     block.rows = rows.size(), block.blocks = blocks_of(problem_.k);
     block.a = a;
@@ -149,13 +168,20 @@ class Bf16Product {
       const Range columns = part(problem_.n, kBf16PanelColumns, panel);
       block.columns = columns.size(), block.column = columns.begin;
       block.b = b + panel * panel_numbers(problem_.k);
-      block.c = problem_.c + rows.begin * problem_.ldc + columns.begin;
+      const std::int64_t place = rows.begin * problem_.ldc + columns.begin;
+      if (stored_.c != nullptr) {
+        block.stored = stored_.c + place;
+        block.stored_pre = stored_.pre != nullptr ? stored_.pre + place : nullptr;
+      } else {
+        block.c = problem_.c + place;
+      }
       table_.multiply(block);
     }
   }
 
   ThreadPool& pool_;
   const Gemm& problem_;
+  const Bf16Storage& stored_;
   const Bf16Table::Path& table_;
   std::int64_t panels_;
   int threads_ = 1, caller_ = 0;
@@ -163,6 +189,10 @@ class Bf16Product {
 };
 
 }  // namespace
+
+const Bf16Table& bf16_functions() {
+  return dispatch_bf16_table();
+}
 
 std::string_view name_of(Bf16Path path) {
   switch (path) {
@@ -217,18 +247,36 @@ Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
   whole.m = whole.n;  // the work of packing
-  Bf16Product(pool, whole).pack(data);
+  const Bf16Storage none;
+  Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};
 }
 
-void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed) {
+void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, const Bf16Storage& stored) {
   if (problem.m <= 0 || problem.n <= 0) return;
   if (problem.packed != nullptr ||
       (packed != nullptr && (packed->k != problem.k || problem.packed_column % kBf16PanelColumns != 0 ||
                              problem.packed_column + problem.n > packed->n)))
     throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
+  const bool stores = stored.c != nullptr;
+  if (((stored.a != nullptr || stored.b != nullptr || stores) && problem.k <= 0) ||
+      (stores && (problem.accumulate || problem.epilogue.residual != nullptr)) ||
+      (stored.pre != nullptr && !stores))
+    throw Error(ErrorKind::internal, "a product stored as bf16 has no steps, or adds to its result");
   if (problem.k <= 0) return gemm(pool, problem);  // zeros and the epilogue
-  Bf16Product(pool, problem).run(packed);
+  Bf16Product(pool, problem, stored).run(packed);
+}
+
+void round_to_bf16(ThreadPool& pool, const float* x, std::uint16_t* y, std::int64_t count) {
+  const Bf16Table& table = bf16_functions();
+  for_elements(pool, count,
+               [&](std::int64_t begin, std::int64_t end) { table.round(x + begin, y + begin, end - begin); });
+}
+
+void widen_bf16(ThreadPool& pool, const std::uint16_t* x, float* y, std::int64_t count) {
+  const Bf16Table& table = bf16_functions();
+  for_elements(pool, count,
+               [&](std::int64_t begin, std::int64_t end) { table.widen(x + begin, y + begin, end - begin); });
 }
 
 }  // namespace regard::kernels

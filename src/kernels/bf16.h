@@ -41,9 +41,24 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
 // Pack B of `problem` (its other fields are ignored) into `memory`, 64-byte aligned, of bf16_packed_bytes().
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
+// Operands and results of a product that are stored as bf16: each pointer replaces the one of the same name
+// in Gemm or Epilogue, with the same strides. c: requires neither accumulate nor a residual; the activation
+// is computed from the value before it is rounded.
+struct Bf16Storage {
+  const std::uint16_t* a = nullptr;
+  const std::uint16_t* b = nullptr;
+  std::uint16_t* c = nullptr;
+  std::uint16_t* pre = nullptr;  // only with c
+};
+
 // C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. Like
 // gemm(), with its epilogue. `packed` replaces problem.b: its n columns from problem.packed_column on, a
-// multiple of kPackedColumnStep. problem.packed must be null.
-void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr);
+// multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must be positive.
+void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
+               const Bf16Storage& stored = {});
+
+// y = x rounded to bf16 as the products round it, or widened exactly; `count` elements.
+void round_to_bf16(ThreadPool& pool, const float* x, std::uint16_t* y, std::int64_t count);
+void widen_bf16(ThreadPool& pool, const std::uint16_t* x, float* y, std::int64_t count);
 
 }  // namespace regard::kernels

@@ -18,6 +18,7 @@ static_assert(kPackedColumnStep % kBf16PanelColumns == 0);
 // where one of the strides is 1. The lines are rows of A or columns of B.
 struct Bf16Source {
   const float* data = nullptr;
+  const std::uint16_t* stored = nullptr;  // instead of data: bf16
   std::int64_t line_stride = 0, step_stride = 1;
   std::int64_t lines = 0, steps = 0;
 };
@@ -29,11 +30,26 @@ struct Bf16Block {
   const std::uint16_t* b = nullptr;                // a panel
   float* c = nullptr;                              // the block's first element; row stride ldc
   std::int64_t ldc = 0;
+  // Instead of c and epilogue->pre: bf16, at the block's first element.
+  std::uint16_t* stored = nullptr;
+  std::uint16_t* stored_pre = nullptr;
   bool accumulate = false;
   const Epilogue* epilogue = nullptr;
   std::int64_t row = 0, column = 0;  // position of the block in C, for the epilogue
 
   std::int64_t width() const { return (columns + kBf16Columns - 1) / kBf16Columns * kBf16Columns; }
+};
+
+// A row of scores of bf16 attention: the first `count` are computed, and `rounded` is cleared from there to
+// `padded`.
+struct Bf16ScoreRow {
+  float* scores = nullptr;
+  std::uint16_t* rounded = nullptr;
+  std::int64_t count = 0, padded = 0;
+  float scale = 1.0f;
+};
+struct Bf16RowSum {
+  float maximum = 0.0f, sum = 0.0f;
 };
 
 struct Bf16Table {
@@ -42,7 +58,17 @@ struct Bf16Table {
     void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // packs at most one panel
     void (*multiply)(const Bf16Block& block) = nullptr;
   };
-  Path of[3];  // indexed by Bf16Path; entries that the instruction set lacks are empty
+  Path of[3];  // by Bf16Path; those that the instruction set lacks are empty
+  void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
+  void (*widen)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;
+  // Rows of attention; simd/bf16_attention.h has the formulas.
+  Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
+  void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;
+  void (*score_gradient_row)(const Bf16ScoreRow& row, const float* weight_gradient, float delta) = nullptr;
+  float (*product_sum)(const float* x, const std::uint16_t* y, std::int64_t size) = nullptr;
+  void (*scale_row)(const float* x, float factor, std::uint16_t* y, std::int64_t size) = nullptr;
 };
+
+const Bf16Table& bf16_functions();  // of the active instruction set
 
 }  // namespace regard::kernels

@@ -1,5 +1,7 @@
 #include "nn/block.h"
 
+#include "ops/bf16_store.h"
+
 namespace regard::nn {
 
 Block::Block(const std::string& prefix, const std::string& point, const BlockConfig& config)
@@ -33,17 +35,18 @@ BranchEnd Block::end_of(const Norms& norms, Var residual, const Ragged& shape) c
 
 Var Block::forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const {
   const Ragged& shape = *self.shape;
-  const auto branch = [&](const Norms& norms, auto&& layer) {
-    Var start = norms.before ? norms.before->forward(tape, x) : x;
-    Var sum = layer(start, end_of(norms, x, shape));
+  const bool stores = ops::stores_bf16(tape);
+  const auto branch = [&](const Norms& norms, const auto& layer, auto&& run) {
+    Var start = norms.before ? norms.before->forward(tape, x, stores && layer.reads_bf16()) : x;
+    Var sum = run(start, end_of(norms, x, shape));
     x = norms.after ? norms.after->forward(tape, sum) : sum;
   };
-  branch(self_norms_,
+  branch(self_norms_, *self_,
          [&](Var start, const BranchEnd& end) { return self_->forward(tape, start, self, end); });
   if (cross_)
-    branch(cross_norms_,
+    branch(cross_norms_, *cross_,
            [&](Var start, const BranchEnd& end) { return cross_->forward(tape, start, cross, end); });
-  branch(feed_forward_norms_,
+  branch(feed_forward_norms_, *feed_forward_,
          [&](Var start, const BranchEnd& end) { return feed_forward_->forward(tape, start, end); });
   return show(tape, point_, "residual", x);
 }

@@ -1,5 +1,6 @@
 #include "nn/feed_forward.h"
 
+#include "ops/bf16_store.h"
 #include "ops/multiply.h"
 
 namespace regard::nn {
@@ -15,10 +16,16 @@ FeedForward::FeedForward(const std::string& prefix, const std::string& point, co
   down_ = layer(config.down, config.inner, config.hidden, config.output_initial);
 }
 
+bool FeedForward::reads_bf16() const {
+  return up_->reads_bf16() && (!gate_ || gate_->reads_bf16());
+}
+
 Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
-  Linear::Options activated;
+  Linear::Options plain, activated;
   activated.activation = config_.activation;
-  Var inner = gate_ ? ops::multiply(tape, gate_->forward(tape, x, activated), up_->forward(tape, x))
+  // A layer with low-rank updates ignores store_bf16, so all must be without.
+  plain.store_bf16 = activated.store_bf16 = ops::stores_bf16(tape) && reads_bf16() && down_->reads_bf16();
+  Var inner = gate_ ? ops::multiply(tape, gate_->forward(tape, x, activated), up_->forward(tape, x, plain))
                     : up_->forward(tape, x, activated);
   inner = show(tape, point_, "inner", inner);
   inner = ops::dropout(tape, inner, *end.shape, {config_.dropout, dropout_place_});

@@ -29,6 +29,8 @@ class FeedForward {
 
   Var forward(Tape& tape, Var x, const BranchEnd& end) const;
 
+  bool reads_bf16() const;  // whether x may be stored as bf16
+
   const std::string& point() const { return point_; }
 
   void collect(std::vector<Parameter*>& parameters);

@@ -60,6 +60,7 @@ Var Linear::forward(Tape& tape, Var x, const Options& options) const {
   if (!weight_->updates.empty()) return forward_updated(tape, x, options);
   ops::LinearOptions all;
   all.activation = options.activation, all.residual = options.residual;
+  all.store_bf16 = options.store_bf16;
   all.transposed = transposed_, all.packed = &packed_;
   return ops::linear(tape, x, &weight_->variable, bias_ ? &bias_->variable : nullptr, all);
 }

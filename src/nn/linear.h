@@ -29,11 +29,15 @@ class Linear {
   struct Options {
     kernels::Activation activation = kernels::Activation::none;
     Var residual = nullptr;
+    bool store_bf16 = false;  // see ops::LinearOptions; ignored if there are low-rank updates
   };
   // x [tokens, in] → [tokens, sum of the parts' out]: activation(x Wᵀ + b) + residual, where W includes
   // low-rank updates (low_rank.h).
   Var forward(Tape& tape, Var x, const Options& options) const;
   Var forward(Tape& tape, Var x) const { return forward(tape, x, Options()); }
+
+  // Whether x may be stored as bf16 (ops/bf16_store.h): low-rank updates read it as f32.
+  bool reads_bf16() const { return weight_->updates.empty(); }
 
   std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }

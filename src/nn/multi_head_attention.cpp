@@ -1,5 +1,6 @@
 #include "nn/multi_head_attention.h"
 
+#include "ops/bf16_store.h"
 #include "ops/rotary.h"
 #include "ops/scale.h"
 #include "ops/view.h"
@@ -70,12 +71,19 @@ Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, 
   return end_branch(tape, *output_, context, named);
 }
 
-ops::AttentionOptions MultiHeadAttention::options_for(const AttentionInput& input) const {
+// Query, key and value are stored as bf16 unless a low-rank update or a head norm reads them as f32.
+bool MultiHeadAttention::stores_projections(const Tape& tape) const {
+  return ops::stores_bf16(tape) && !query_norm_ && query_->reads_bf16() &&
+         (!key_value_ || key_value_->reads_bf16());
+}
+
+ops::AttentionOptions MultiHeadAttention::options_for(const Tape& tape, const AttentionInput& input) const {
   ops::AttentionOptions options;
   static_cast<kernels::AttentionSpec&>(options) = config_;
   static_cast<kernels::AttentionMask&>(options) = input;
   static_cast<ops::AttentionBias&>(options) = input;
   options.dropout_place = dropout_place_, options.point = point_;
+  options.store_bf16 = ops::stores_bf16(tape) && output_->reads_bf16();
   return options;
 }
 
@@ -89,7 +97,8 @@ Var MultiHeadAttention::normed_heads(Tape& tape, const Norm& norm, ops::Columns 
 MultiHeadAttention::Projected MultiHeadAttention::project(Tape& tape, Var x,
                                                           const AttentionInput& input) const {
   const std::int64_t query = config_.heads * config_.head_dim, key = config_.kv_heads * config_.head_dim;
-  Var joint = query_->forward(tape, x);  // [tokens, query | key | value]
+  // [tokens, query | key | value]
+  Var joint = query_->forward(tape, x, {.store_bf16 = stores_projections(tape)});
   Projected projected{{joint, 0}, {joint, query}, {joint, query + key}};
   if (query_norm_) {
     projected.query = {normed_heads(tape, *query_norm_, projected.query, config_.heads), 0};
@@ -115,19 +124,20 @@ Var MultiHeadAttention::attend_self(Tape& tape, Var x, const AttentionInput& inp
     return attend_cache(tape, projected.query, input);
   }
   return ops::attention(tape, projected.query, projected.key, projected.value, *input.shape, *input.shape,
-                        options_for(input));
+                        options_for(tape, input));
 }
 
 Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& input) const {
-  Var query = query_->forward(tape, x);
+  const Linear::Options stored{.store_bf16 = stores_projections(tape)};
+  Var query = query_->forward(tape, x, stored);
   if (input.cache != nullptr) {
     cache_memory(tape, input);
     return attend_cache(tape, {query, 0}, input);
   }
   if (input.memory == nullptr) throw usage_error(point_ + ": cross-attention needs the encoder's output");
-  Var key_value = key_value_->forward(tape, input.memory->hidden);
+  Var key_value = key_value_->forward(tape, input.memory->hidden, stored);
   return ops::attention(tape, {query, 0}, {key_value, 0}, {key_value, config_.kv_heads * config_.head_dim},
-                        *input.shape, input.memory->shape, options_for(input));
+                        *input.shape, input.memory->shape, options_for(tape, input));
 }
 
 // Append the new tokens' keys and values to their slots.
@@ -171,7 +181,7 @@ Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const Atten
                             : cache.keys(input.layer, slot, cache.length(slot) + count);
   }
   return ops::attention_cached(tape, query, keys, config_.kv_heads * config_.head_dim,
-                               config_.kv_heads * config_.value_dim, *input.shape, options_for(input));
+                               config_.kv_heads * config_.value_dim, *input.shape, options_for(tape, input));
 }
 
 // Ablation: scale heads by the probe's factors before the output projection.

@@ -57,6 +57,8 @@ class MultiHeadAttention {
   // x [tokens, hidden] → [tokens, hidden]. `end`: dropout, norm and residual of the branch.
   Var forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const;
 
+  bool reads_bf16() const { return query_->reads_bf16(); }  // whether x may be stored as bf16
+
   const std::string& point() const { return point_; }
 
   void collect(std::vector<Parameter*>& parameters);
@@ -74,7 +76,8 @@ class MultiHeadAttention {
   Var attend_cache(Tape& tape, ops::Columns query, const AttentionInput& input) const;
   void append(Tape& tape, const Projected& projected, const AttentionInput& input) const;
   void cache_memory(Tape& tape, const AttentionInput& input) const;
-  ops::AttentionOptions options_for(const AttentionInput& input) const;
+  ops::AttentionOptions options_for(const Tape& tape, const AttentionInput& input) const;
+  bool stores_projections(const Tape& tape) const;
   Var scaled_by_probe(Tape& tape, Var context) const;
 
   AttentionConfig config_;

@@ -16,8 +16,10 @@ Norm::Norm(const std::string& name, std::int64_t size, const NormConfig& config)
   bias_->variable.value = declared({size});
 }
 
-Var Norm::forward(Tape& tape, Var x) const {
-  return ops::norm(tape, x, &gain_->variable, bias_ ? &bias_->variable : nullptr, options_);
+Var Norm::forward(Tape& tape, Var x, bool store_bf16) const {
+  ops::NormOptions options = options_;
+  options.store_bf16 = store_bf16;
+  return ops::norm(tape, x, &gain_->variable, bias_ ? &bias_->variable : nullptr, options);
 }
 
 void Norm::collect(std::vector<Parameter*>& parameters) {

@@ -21,7 +21,8 @@ class Norm {
  public:
   Norm(const std::string& name, std::int64_t size, const NormConfig& config);  // NAME.weight, NAME.bias
 
-  Var forward(Tape& tape, Var x) const;
+  // store_bf16: see ops::NormOptions.
+  Var forward(Tape& tape, Var x, bool store_bf16 = false) const;
 
   void collect(std::vector<Parameter*>& parameters);
 

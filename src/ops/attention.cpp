@@ -5,8 +5,11 @@
 #include <string>
 
 #include "kernels/attention.h"
+#include "kernels/bf16.h"
+#include "kernels/bf16_attention.h"
 #include "kernels/rows.h"
 #include "ops/attention_probe.h"
+#include "ops/bf16_store.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -14,8 +17,9 @@ namespace {
 
 using kernels::AttentionSequence;
 
-void check_columns(std::string_view name, const Columns& columns, std::int64_t width, const Ragged& shape) {
-  require_matrix("attention", name, columns.variable);
+void check_columns(const Tape& tape, std::string_view name, const Columns& columns, std::int64_t width,
+                   const Ragged& shape) {
+  if (!reads_bf16(tape, columns.variable)) require_matrix("attention", name, columns.variable);
   if (columns.column < 0 || columns.column + width > columns.variable->value.columns())
     throw shape_error("attention",
                       std::string(name) + " takes " + std::to_string(width) + " features from feature " +
@@ -47,7 +51,7 @@ struct AttentionProblem : kernels::Attention {
   void set_sequences(std::span<AttentionSequence> all) { sequences = own_sequences = all; }
 };
 
-// Set everything except keys, values and gradients.
+// Set everything except keys, values, gradients, and what is stored as bf16 (set_stored()).
 AttentionProblem make_problem(Tape& tape, const Columns& query, const Ragged& queries, Var out,
                               const AttentionOptions& options, const kernels::AttentionSpec& spec) {
   AttentionProblem problem;
@@ -57,9 +61,10 @@ AttentionProblem make_problem(Tape& tape, const Columns& query, const Ragged& qu
   problem.bias = options.bias != nullptr ? options.bias->value.f32() : nullptr;
   if (!tape.options().training) problem.dropout = 0.0f;
   problem.dropout_key = tape.key(options.dropout_place);
-  problem.query = query.variable->value.f32() + query.column;
+  if (!is_bf16(query.variable)) problem.query = query.variable->value.f32() + query.column;
   problem.query_stride = query.variable->value.row_stride();
-  problem.out = out->value.f32(), problem.out_stride = out->value.columns();
+  if (!is_bf16(out)) problem.out = out->value.f32();
+  problem.out_stride = out->value.columns();
   const std::span<AttentionSequence> sequences =
       tape.arena().array<AttentionSequence>(static_cast<std::size_t>(queries.sequences()));
   for (std::size_t s = 0; s < sequences.size(); ++s) {
@@ -113,15 +118,68 @@ void show_columns(Tape& tape, std::string_view point, const char* what, const Co
     tape.probe->see(name, -1, columns.variable->value.slice_columns(columns.column, columns.column + width));
 }
 
-void run(Tape& tape, AttentionProblem& problem, std::int64_t tokens, bool wanted, std::string_view point) {
+struct Operands {
+  Columns query, key, value;
+
+  bool stored() const { return is_bf16(query.variable); }  // all three are
+  std::array<Columns, 3> list() const { return {query, key, value}; }
+};
+
+// Whether the bf16 kernel computes the problem. With AVX512_BF16 alone it is slower than the f32 kernel,
+// which then reads the operands widened.
+bool uses_bf16(const AttentionProblem& problem, const Operands& operands, Var out) {
+  return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem) &&
+         kernels::active_bf16_path() != kernels::Bf16Path::avx512_bf16;
+}
+
+kernels::Bf16Operands bf16_operands(const Operands& operands, Var out) {
+  const auto data = [](const Columns& part) { return bf16_data(part.variable->value) + part.column; };
+  return {data(operands.query), data(operands.key), data(operands.value), bf16_data(out->value)};
+}
+
+// Widen the operands and the result that are stored as bf16 in the tape's arena, for the kernel to read. The
+// sequences' keys are concatenated.
+void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out) {
+  if (is_bf16(out)) problem.out = widened(tape, out->value);
+  if (!operands.stored()) return;
+  const std::array<Columns, 3> parts = operands.list();
+  std::array<const float*, 3> values{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::size_t same = 0;
+    while (parts[same].variable != parts[i].variable) ++same;
+    values[i] = same < i ? values[same] - parts[same].column : widened(tape, parts[i].variable->value);
+    values[i] += parts[i].column;
+  }
+  problem.query = values[0];
+  std::int64_t row = 0;
+  for (AttentionSequence& sequence : problem.own_sequences) {
+    sequence.key = values[1] + row * problem.key_stride;
+    sequence.value = values[2] + row * problem.value_stride;
+    row += sequence.keys;
+  }
+}
+
+// With operands or a result stored as bf16 there is no probe.
+void run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out, bool wanted,
+         std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
+  const std::int64_t tokens = out->value.rows();
   if (wanted || probed) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
+  if (uses_bf16(problem, operands, out))
+    return kernels::bf16_attention_forward(tape.pool(), problem, bf16_operands(operands, out));
+  if (operands.stored() || is_bf16(out)) {
+    const TemporaryValues temporary(tape);
+    set_stored(tape, problem, operands, out);
+    kernels::attention_forward(tape.pool(), problem);
+    if (is_bf16(out)) store_rounded(tape, problem.out, out->value);
+    return;
+  }
   kernels::attention_forward(tape.pool(), problem);
   if (probed) probe_weights(tape, problem, point);
 }
 
 struct AttentionNode : Tape::Node {
-  Columns query, key, value;
+  Operands operands;
   Var bias;
   AttentionProblem problem;
   static void backward(AttentionNode& node, Tape& tape);
@@ -132,9 +190,13 @@ struct AttentionNode : Tape::Node {
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options) {
   const kernels::AttentionSpec spec = checked(options);
-  check_columns("query", query, spec.heads * spec.head_dim, queries);
-  check_columns("key", key, spec.kv_heads * spec.head_dim, keys);
-  check_columns("value", value, spec.kv_heads * spec.value_dim, keys);
+  check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
+  check_columns(tape, "key", key, spec.kv_heads * spec.head_dim, keys);
+  check_columns(tape, "value", value, spec.kv_heads * spec.value_dim, keys);
+  const Operands operands{query, key, value};
+  for (const Columns& part : operands.list())
+    if (is_bf16(part.variable) != operands.stored())
+      throw usage_error("attention: query, key and value must have the same number format");
   if (queries.sequences() != keys.sequences())
     throw usage_error("attention: queries and keys must have the same number of sequences")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.sequences()));
@@ -142,20 +204,23 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
   show_columns(tape, options.point, "key", key, spec.kv_heads * spec.head_dim);
   show_columns(tape, options.point, "value", value, spec.kv_heads * spec.value_dim);
   const bool wanted = tape.wanted({query.variable, key.variable, value.variable, options.bias});
-  Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, wanted);
+  const Shape shape{queries.tokens(), spec.heads * spec.value_dim};
+  const bool stores = options.store_bf16 && stores_bf16(tape);
+  Var out = stores ? make_bf16(tape, shape, wanted) : tape.make(shape, wanted);
   AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);
   const Tensor &k = key.variable->value, &v = value.variable->value;
   problem.key_stride = k.row_stride(), problem.value_stride = v.row_stride();
   const std::span<AttentionSequence> sequences = problem.own_sequences;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const std::int64_t begin = keys.offsets[s], count = keys.offsets[s + 1] - begin;
-    set_keys(sequences[s], {k.row(begin) + key.column, v.row(begin) + value.column, count},
-             options.causal_alignment);
+    CachedKeys part{.keys = count};
+    if (!operands.stored()) part.key = k.row(begin) + key.column, part.value = v.row(begin) + value.column;
+    set_keys(sequences[s], part, options.causal_alignment);
   }
-  run(tape, problem, queries.tokens(), wanted, options.point);
+  run(tape, problem, operands, out, wanted, options.point);
   if (wanted) {
     AttentionNode node;
-    node.query = query, node.key = key, node.value = value, node.bias = options.bias, node.out = out;
+    node.operands = operands, node.bias = options.bias, node.out = out;
     node.problem = problem;
     tape.record(node);
   }
@@ -165,7 +230,7 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
 Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options) {
   const kernels::AttentionSpec spec = checked(options);
-  check_columns("query", query, spec.heads * spec.head_dim, queries);
+  check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
   if (tape.recording()) throw usage_error("attention: a pass over cached keys cannot record gradients");
   if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
     throw usage_error("attention: each sequence of the queries needs its cached keys")
@@ -177,7 +242,7 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
   for (std::size_t s = 0; s < sequences.size(); ++s)
     set_keys(sequences[s], keys[s], options.causal_alignment);
   if (!probes_weights(tape, options.point, spec.heads)) join_neighbours(problem);
-  run(tape, problem, queries.tokens(), false, options.point);
+  run(tape, problem, {query, {}, {}}, out, false, options.point);
   return out;
 }
 
@@ -216,7 +281,7 @@ struct GradientTargets {
 void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   AttentionProblem& problem = node.problem;
-  const std::array<Columns, 3> parts{node.query, node.key, node.value};
+  const std::array<Columns, 3> parts = node.operands.list();
   const std::array<std::int64_t, 3> widths{problem.heads * problem.head_dim,
                                            problem.kv_heads * problem.head_dim,
                                            problem.kv_heads * problem.value_dim};
@@ -240,7 +305,13 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
     row += sequence.keys;
   }
   problem.bias_gradient = tape.accumulated(node.bias);
-  kernels::attention_backward(tape.pool(), problem);
+  if (uses_bf16(problem, node.operands, node.out)) {
+    kernels::bf16_attention_backward(tape.pool(), problem, bf16_operands(node.operands, node.out));
+  } else {
+    const TemporaryValues temporary(tape);
+    set_stored(tape, problem, node.operands, node.out);
+    kernels::attention_backward(tape.pool(), problem);
+  }
   for (std::size_t i = 0; i < targets.count; ++i) {
     const GradientTarget& target = targets.list[i];
     if (target.apart && target.variable->needs_gradient)

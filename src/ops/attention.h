@@ -27,6 +27,7 @@ struct AttentionBias : kernels::AttentionBiasStrides {
 struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
+  bool store_bf16 = false;  // the result is stored as bf16 (bf16_store.h)
 
   // Name for probes: POINT.weights is reported, and without a cache POINT.query, .key and .value. Empty if
   // there is none.
@@ -35,7 +36,8 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
 
 // query [query tokens, heads × head_dim], key [key tokens, kv_heads × head_dim], value [key tokens, kv_heads
 // × value_dim] → [query tokens, heads × value_dim]. Sequence s of the queries attends to sequence s of the
-// keys. The three may be columns of one variable.
+// keys. The three may be columns of one variable, and may be stored as bf16: then the backward pass reads the
+// rounded result.
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options);
 

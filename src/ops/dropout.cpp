@@ -2,13 +2,14 @@
 
 #include "kernels/rows.h"
 #include "ops/add.h"
+#include "ops/bf16_store.h"
 #include "ops/check.h"
 
 namespace regard::ops {
 namespace {
 
-void check(Var x, const Ragged& shape, const DropoutOptions& options) {
-  require_contiguous("dropout", "x", x);
+void check(const Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
+  if (!reads_bf16(tape, x)) require_contiguous("dropout", "x", x);
   if (!(options.rate >= 0.0f && options.rate < 1.0f))
     throw usage_error("dropout: the rate must be in [0, 1)").found(std::to_string(options.rate));
   if (shape.tokens() != x->value.rows() ||
@@ -63,17 +64,24 @@ bool acts(const Tape& tape, const DropoutOptions& options) {
 
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
   if (!acts(tape, options)) return x;
-  check(x, shape, options);
+  check(tape, x, shape, options);
   DropoutNode node;
   node.x = x, node.problem = make_problem(tape, x, shape, options);
-  apply(tape, node.problem, x->value.f32(), x->value.f32());
+  if (is_bf16(x)) {
+    const TemporaryValues temporary(tape);
+    float* values = widened(tape, x->value);
+    apply(tape, node.problem, values, values);
+    store_rounded(tape, values, x->value);
+  } else {
+    apply(tape, node.problem, x->value.f32(), x->value.f32());
+  }
   if (tape.wanted({x})) tape.record(node);
   return x;
 }
 
 Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const DropoutOptions& options) {
   if (!acts(tape, options)) return add(tape, x, residual);
-  check(x, shape, options);
+  check(tape, x, shape, options);
   require_contiguous("dropout", "residual", residual);
   if (!(x->value.shape() == residual->value.shape()))
     throw shape_error("dropout", "x and the residual must have the same shape",

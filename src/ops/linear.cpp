@@ -1,6 +1,7 @@
 #include "ops/linear.h"
 
 #include "kernels/rows.h"
+#include "ops/bf16_store.h"
 #include "ops/check.h"
 #include "ops/product.h"
 
@@ -10,8 +11,8 @@ namespace {
 using kernels::Activation;
 using kernels::Gemm;
 
-void check(Var x, Var weight, Var bias, const LinearOptions& options) {
-  require_matrix("linear", "x", x);
+void check(const Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options) {
+  if (!reads_bf16(tape, x)) require_matrix("linear", "x", x);
   require_matrix("linear", "weight", weight);
   require_contiguous("linear", "weight", weight);
   const Shape& shape = weight->value.shape();
@@ -29,29 +30,72 @@ void check(Var x, Var weight, Var bias, const LinearOptions& options) {
 
 struct LinearNode : Tape::Node {
   Var x, weight, bias, residual;
-  float* pre;     // input of the activation's derivative; null if there is no activation
-  bool owns_pre;  // if false, pre is the output value itself
+  // Input of the activation's derivative, in f32 or bf16; both null: no activation.
+  float* pre;
+  std::uint16_t* stored_pre;
+  bool owns_pre;  // false: it is the output value itself
   Activation activation;
   bool transposed;
   static void backward(LinearNode& node, Tape& tape);
 };
 
+// A product of which at least one matrix is stored as bf16, or an ordinary one.
+void stored_product(Tape& tape, const Gemm& problem, const kernels::Bf16Storage& stored) {
+  if (stored.a != nullptr || stored.b != nullptr || stored.c != nullptr)
+    kernels::gemm_bf16(tape.pool(), problem, nullptr, stored);
+  else
+    ops::product(tape, problem);
+}
+
+// x as operand A of a product.
+void set_a(Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
+  problem.lda = x.row_stride();
+  if (x.dtype() == DType::bf16)
+    stored.a = bf16_data(x);
+  else
+    problem.a = x.f32();
+}
+
+void set_b(Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
+  problem.ldb = x.row_stride();
+  if (x.dtype() == DType::bf16)
+    stored.b = bf16_data(x);
+  else
+    problem.b = x.f32();
+}
+
+// The result, and the values before the activation if they must be kept.
+void set_c(Tape& tape, Gemm& problem, kernels::Bf16Storage& stored, Var out, bool keeps_pre) {
+  const Shape shape = out->value.shape();
+  problem.ldc = shape.back();
+  if (is_bf16(out)) {
+    stored.c = bf16_data(out->value);
+    if (keeps_pre) stored.pre = bf16_data(tape.arena().tensor(shape, DType::bf16));
+  } else {
+    problem.c = out->value.f32();
+    if (keeps_pre) problem.epilogue.pre = tape.arena().tensor(shape).f32();
+  }
+}
+
 }  // namespace
 
 Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options) {
-  check(x, weight, bias, options);
+  check(tape, x, weight, bias, options);
   const std::int64_t tokens = x->value.rows(), in = x->value.columns();
   const std::int64_t out_features = weight->value.elements() / std::max<std::int64_t>(in, 1);
   const bool wanted = tape.wanted({x, weight, bias, options.residual});
-  Var out = tape.make({tokens, out_features}, wanted);
+  const bool stores = options.store_bf16 && options.residual == nullptr && in > 0 && stores_bf16(tape);
+  Var out =
+      stores ? make_bf16(tape, {tokens, out_features}, wanted) : tape.make({tokens, out_features}, wanted);
 
   Gemm product;
+  kernels::Bf16Storage stored;
   product.m = tokens, product.n = out_features, product.k = in;
-  product.a = x->value.f32(), product.lda = x->value.row_stride();
+  set_a(product, stored, x->value);
   product.b = weight->value.f32(), product.ldb = weight->value.columns();
   product.transpose_b = !options.transposed;
-  if (!wanted && options.packed != nullptr && !options.packed->empty()) product.packed = options.packed;
-  product.c = out->value.f32(), product.ldc = out_features;
+  if (!wanted && !stores && !is_bf16(x) && options.packed != nullptr && !options.packed->empty())
+    product.packed = options.packed;
   product.epilogue.bias = bias != nullptr ? bias->value.f32() : nullptr;
   product.epilogue.activation = options.activation;
   if (options.residual != nullptr) {
@@ -60,14 +104,15 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
   }
   // relu'(x) can be computed from relu(x), so no separate copy is needed.
   const bool from_value = options.activation == Activation::relu && options.residual == nullptr;
-  if (wanted && options.activation != Activation::none && !from_value)
-    product.epilogue.pre = tape.arena().tensor({tokens, out_features}).f32();
-  ops::product(tape, product);
+  set_c(tape, product, stored, out, wanted && options.activation != Activation::none && !from_value);
+  stored_product(tape, product, stored);
 
   if (wanted) {
     LinearNode node;
     node.x = x, node.weight = weight, node.bias = bias, node.residual = options.residual, node.out = out;
-    node.pre = from_value ? out->value.f32() : product.epilogue.pre;
+    node.pre = product.epilogue.pre, node.stored_pre = stored.pre;
+    if (from_value && stores) node.stored_pre = stored.c;
+    if (from_value && !stores) node.pre = product.c;
     node.owns_pre = !from_value;
     node.activation = options.activation;
     node.transposed = options.transposed;
@@ -78,6 +123,19 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
 
 namespace {
 
+// dy = dy ∘ activation'(pre); then the memory of pre is free.
+void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t count) {
+  if (node.stored_pre != nullptr)
+    activate_backward_stored(tape, node.activation, node.stored_pre, dy, count);
+  else
+    kernels::activate_backward(tape.pool(), node.activation, node.pre, dy, dy, count);
+  if (!node.owns_pre) return;
+  if (node.stored_pre != nullptr)
+    tape.recycle(reinterpret_cast<float*>(node.stored_pre), count / 2);
+  else
+    tape.recycle(node.pre, count);
+}
+
 // dpre = dy ∘ activation'(pre), computed in place of dy;  dx = dpre W;  dW += dpreᵀ x;  db += Σ dpre.
 void LinearNode::backward(LinearNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
@@ -87,10 +145,10 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
   const std::int64_t tokens = x.rows(), in = x.columns(), out = node.out->value.columns();
   const Var consumed = tape.consume(node.out);
   float* dy = consumed->gradient.f32();
-  if (node.pre != nullptr) {
+  const bool activates = node.pre != nullptr || node.stored_pre != nullptr;
+  if (activates) {
     tape.add_gradient(node.out, node.residual);
-    kernels::activate_backward(pool, node.activation, node.pre, dy, dy, tokens * out);
-    if (node.owns_pre) tape.recycle(node.pre, tokens * out);
+    activate_back(tape, node, dy, tokens * out);
   }
   if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) {
     Gemm product;
@@ -103,15 +161,17 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
   }
   if (const Tape::Gradient dw = tape.gradient(node.weight); dw.data != nullptr) {
     Gemm product;  // [out, in] = dyᵀ x, or [in, out] = xᵀ dy
+    kernels::Bf16Storage stored;
+    const Tensor gradient = Tensor::view(dy, {tokens, out});
     product.m = node.transposed ? in : out, product.n = node.transposed ? out : in, product.k = tokens;
-    product.a = node.transposed ? x.f32() : dy, product.lda = node.transposed ? x.row_stride() : out;
+    set_a(product, stored, node.transposed ? x : gradient);
+    set_b(product, stored, node.transposed ? gradient : x);
     product.transpose_a = true;
-    product.b = node.transposed ? dy : x.f32(), product.ldb = node.transposed ? out : x.row_stride();
     product.c = dw.data, product.ldc = product.n, product.accumulate = dw.accumulate;
-    ops::product(tape, product);
+    stored_product(tape, product, stored);
   }
   if (float* db = tape.accumulated(node.bias)) kernels::sum_rows(pool, dy, out, tokens, out, db);
-  if (node.pre == nullptr) tape.pass_gradient(consumed, node.residual);
+  if (!activates) tape.pass_gradient(consumed, node.residual);
 }
 
 }  // namespace

@@ -10,10 +10,12 @@ struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
   Var residual = nullptr;   // [tokens, out], or none
   bool transposed = false;  // the weight is stored as [in, out], as in GPT-2's checkpoints
+  bool store_bf16 = false;  // the result is stored as bf16 (bf16_store.h); not with a residual
   const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
 };
 
-// x [tokens, in] (rows may be strided), weight [out, in], bias [out] or null → [tokens, out].
+// x [tokens, in], f32 or stored as bf16 (rows may be strided), weight [out, in], bias [out] or null →
+// [tokens, out].
 Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options = {});
 
 }  // namespace regard::ops

@@ -1,6 +1,7 @@
 #include "ops/multiply.h"
 
 #include "kernels/rows.h"
+#include "ops/bf16_store.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -12,6 +13,7 @@ void send(Tape& tape, Var out, Var other, Var to) {
   if (target.data == nullptr) return;
   const float* dy = out->gradient.f32();
   const std::int64_t count = out->value.elements();
+  if (is_bf16(other)) return multiply_stored(tape, dy, other->value, target);
   if (target.accumulate)
     kernels::multiply_add(tape.pool(), dy, other->value.f32(), target.data, count);
   else
@@ -30,13 +32,19 @@ struct MultiplyNode : Tape::Node {
 }  // namespace
 
 Var multiply(Tape& tape, Var a, Var b) {
-  require_contiguous("multiply", "a", a);
-  require_contiguous("multiply", "b", b);
+  const bool stored = reads_bf16(tape, a) && reads_bf16(tape, b);
+  if (!stored) {
+    require_contiguous("multiply", "a", a);
+    require_contiguous("multiply", "b", b);
+  }
   if (!(a->value.shape() == b->value.shape()))
     throw shape_error("multiply", "the shapes must be equal", {{"a", a}, {"b", b}});
   const bool wanted = tape.wanted({a, b});
-  Var out = tape.make(a->value.shape(), wanted);
-  kernels::multiply(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());
+  Var out = stored ? make_bf16(tape, a->value.shape(), wanted) : tape.make(a->value.shape(), wanted);
+  if (stored)
+    multiply_stored(tape, a->value, b->value, out->value);
+  else
+    kernels::multiply(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());
   if (wanted) {
     MultiplyNode node;
     node.a = a, node.b = b, node.out = out;

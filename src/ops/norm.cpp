@@ -1,6 +1,7 @@
 #include "ops/norm.h"
 
 #include "kernels/rows.h"
+#include "ops/bf16_store.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -23,7 +24,8 @@ Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options) {
   if (options.rms && bias != nullptr) throw shape_error("norm", "RMS norm has no bias", {{"bias", bias}});
   const bool wanted = tape.wanted({x, gain, bias});
   const std::int64_t rows = x->value.rows();
-  Var out = tape.make(x->value.shape(), wanted);
+  const bool stores = options.store_bf16 && stores_bf16(tape);
+  Var out = stores ? make_bf16(tape, x->value.shape(), wanted) : tape.make(x->value.shape(), wanted);
 
   kernels::Norm problem;
   problem.rows = rows, problem.columns = x->value.columns();
@@ -31,12 +33,19 @@ Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options) {
   problem.x = x->value.f32();
   problem.gain = gain != nullptr ? gain->value.f32() : nullptr;
   problem.bias = bias != nullptr ? bias->value.f32() : nullptr;
-  problem.y = out->value.f32();
   if (wanted) {
     problem.mean = tape.arena().tensor({rows}).f32();
     problem.inverse_deviation = tape.arena().tensor({rows}).f32();
   }
-  kernels::norm(tape.pool(), problem);
+  if (stores) {
+    const TemporaryValues temporary(tape);
+    problem.y = tape.arena().tensor(x->value.shape()).f32();
+    kernels::norm(tape.pool(), problem);
+    store_rounded(tape, problem.y, out->value);
+  } else {
+    problem.y = out->value.f32();
+    kernels::norm(tape.pool(), problem);
+  }
 
   if (wanted) {
     NormNode node;

@@ -1,6 +1,7 @@
 #include "ops/rotary.h"
 
 #include "kernels/rows.h"
+#include "ops/bf16_store.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -29,14 +30,21 @@ struct RotaryNode : Tape::Node {
 
 void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& table,
             std::span<const std::int32_t> positions) {
-  require_matrix("rotary", "x", x);
+  if (!reads_bf16(tape, x)) require_matrix("rotary", "x", x);
   if (static_cast<std::int64_t>(positions.size()) != x->value.rows())
     throw shape_error("rotary", std::to_string(positions.size()) + " positions for", {{"x", x}});
   if (which.column < 0 || which.column + which.heads * which.head_dim > x->value.columns() ||
       2 * table.cosine.columns() > which.head_dim)
     throw shape_error("rotary", "the heads exceed the features or are smaller than the table", {{"x", x}});
   require_ids("rotary positions", positions, table.cosine.rows());
-  turn(tape.pool(), x->value.f32(), x->value.row_stride(), which, table, positions, false);
+  if (is_bf16(x)) {
+    const TemporaryValues temporary(tape);
+    float* values = widened(tape, x->value);
+    turn(tape.pool(), values, x->value.columns(), which, table, positions, false);
+    store_rounded(tape, values, x->value);
+  } else {
+    turn(tape.pool(), x->value.f32(), x->value.row_stride(), which, table, positions, false);
+  }
   if (tape.wanted({x})) {
     RotaryNode node;
     node.x = x, node.which = which, node.table = &table, node.positions = positions;

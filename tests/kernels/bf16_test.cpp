@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/random.h"
@@ -222,6 +223,60 @@ TEST_P(Bf16Test, AppliesTheEpilogue) {
       ASSERT_EQ(pre[i], before);
       ASSERT_EQ(result[i], std::max(before, 0.0f) + residual[i]);
     }
+  });
+}
+
+std::vector<std::uint16_t> stored(ThreadPool& pool, const std::vector<float>& values) {
+  std::vector<std::uint16_t> halves(values.size());
+  round_to_bf16(pool, values.data(), halves.data(), std::ssize(values));
+  return halves;
+}
+
+// The conversion is that of the products, also at the borders: ties, subnormal numbers, infinity, NaN.
+TEST_P(Bf16Test, RoundsAsTheProductsDo) {
+  ThreadPool pool(2);
+  std::vector<float> values = bf16_values(20'003, 8);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float value : {0.0f, -0.0f, 1e-40f, -1e-40f, 0x1.fffffcp-127f, 0x1p-126f, 0x1.018p0f, 0x1.01p0f,
+                            0x1.03p0f, 3.4e38f, infinity, -infinity})
+    values.push_back(value);
+  const std::vector<std::uint16_t> halves = stored(pool, values);
+  std::vector<float> wide(values.size());
+  widen_bf16(pool, halves.data(), wide.data(), std::ssize(wide));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float expected = rounded(flushed(values[i]));
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(expected)) << values[i];
+  }
+  const std::vector<std::uint16_t> nan = stored(pool, {std::nanf("")});
+  EXPECT_EQ(nan[0] & 0x7FC0u, 0x7FC0u);
+}
+
+// Operands and results that are stored as bf16: the bits of the product of f32 operands, rounded.
+TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
+  each_path([](Bf16Path) {
+    for (const Bf16Case& shape : {Bf16Case{1, 1, 1}, Bf16Case{17, 49, 33}, Bf16Case{65, 100, 95}})
+      for (int options = 0; options < 4; ++options) {
+        Bf16Case c = shape;
+        c.transpose_a = (options & 1) != 0, c.transpose_b = (options & 2) != 0, c.extra_stride = options;
+        const Bf16Operands o(c);
+        ThreadPool pool(3);
+        const std::vector<std::uint16_t> a = stored(pool, o.a), b = stored(pool, o.b);
+        const std::vector<float> plain = product(c, o, 1), bias = bf16_values(c.n, 4);
+        std::vector<float> result = o.before, pre(plain.size());
+        Gemm problem = o.problem(c, result);
+        problem.a = problem.b = nullptr;
+        gemm_bf16(pool, problem, nullptr, {.a = a.data(), .b = b.data()});
+        EXPECT_TRUE(equal_values(result, plain)) << c.m << " " << options;
+        problem.epilogue = {.bias = bias.data(), .pre = pre.data(), .activation = Activation::gelu};
+        gemm_bf16(pool, problem, nullptr, {.a = a.data(), .b = b.data()});
+        problem.c = problem.epilogue.pre = nullptr;
+        std::vector<std::uint16_t> halves = stored(pool, o.before), pre_halves = stored(pool, pre);
+        const std::vector<std::uint16_t> pre_expected = pre_halves;
+        gemm_bf16(pool, problem, nullptr,
+                  {.a = a.data(), .b = b.data(), .c = halves.data(), .pre = pre_halves.data()});
+        EXPECT_EQ(halves, stored(pool, result)) << c.m << " " << options;
+        EXPECT_EQ(pre_halves, pre_expected);
+      }
   });
 }
 

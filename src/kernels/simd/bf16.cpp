@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/simd/bf16_attention.h"
 #include "kernels/simd/bf16_finish.h"
 #include "kernels/simd/bf16_intrinsics.h"
 
@@ -29,7 +30,8 @@ float wide(std::uint16_t x) {
 
 std::uint16_t element(const Bf16Source& source, std::int64_t line, std::int64_t step) {
   if (line >= source.lines || step >= source.steps) return 0;
-  return rounded(source.data[line * source.line_stride + step * source.step_stride]);
+  const std::int64_t place = line * source.line_stride + step * source.step_stride;
+  return source.stored != nullptr ? source.stored[place] : rounded(source.data[place]);
 }
 
 void pack_a(const Bf16Source& source, std::uint16_t* tiles) {
@@ -92,6 +94,10 @@ const Bf16Table& bf16_table() {
     t.of[static_cast<int>(Bf16Path::avx512_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_vectors};
     t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles};
 #endif
+    t.round = round_numbers, t.widen = widen_numbers;
+    t.softmax_row = softmax_row, t.weights_row = weights_row;
+    t.score_gradient_row = score_gradient_row;
+    t.product_sum = product_sum, t.scale_row = scale_row;
     return t;
   }();
   return table;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/bf16_table.h"
+#include "kernels/simd/bf16_round.h"
 #include "kernels/simd/gemm_finish.h"
 
 namespace regard::kernels::REGARD_ISA {
@@ -22,8 +23,30 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
+void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums);
+
+// finish_rows() in a buffer, then rounded to block.stored and block.stored_pre. rows ≤ 2 kBf16Rows.
+void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
+  alignas(64) float values[2 * kBf16Rows * kBf16PanelColumns], before[2 * kBf16Rows * kBf16PanelColumns];
+  Epilogue epilogue = block.epilogue != nullptr ? *block.epilogue : Epilogue();
+  if (epilogue.bias != nullptr) epilogue.bias += block.column;
+  epilogue.pre = block.stored_pre != nullptr ? before : nullptr;
+  Bf16Block buffered = block;
+  buffered.stored = buffered.stored_pre = nullptr;
+  buffered.c = values, buffered.ldc = kBf16PanelColumns;
+  buffered.row = buffered.column = 0;
+  buffered.epilogue = &epilogue;
+  finish_rows(buffered, 0, rows, sums);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t to = (first + row) * block.ldc, from = row * kBf16PanelColumns;
+    round_numbers(values + from, block.stored + to, block.columns);
+    if (block.stored_pre != nullptr) round_numbers(before + from, block.stored_pre + to, block.columns);
+  }
+}
+
 // The rows from `first` on of the block.
 void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
+  if (block.stored != nullptr) return finish_stored_rows(block, first, rows, sums);
   float* c = block.c + first * block.ldc;
   if (block.epilogue == nullptr) return add_to_rows(block, rows, sums, c, nullptr, c);
   const Epilogue& epilogue = *block.epilogue;

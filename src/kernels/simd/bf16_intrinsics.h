@@ -25,8 +25,21 @@ __mmask16 first_lanes(std::int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFFu : count <= 0 ? 0u : (1u << count) - 1u);
 }
 
+__mmask32 first_halves(std::int64_t count) {
+  return count >= 32 ? 0xFFFFFFFFu : count <= 0 ? 0u : (1u << count) - 1u;
+}
+
+// load_lines() of numbers that are stored as bf16.
+void load_stored_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
+  const __mmask32 halves = first_halves(source.steps - step);
+  const std::uint16_t* from = source.stored + line * source.line_stride + step;
+  for (std::int64_t i = 0; i < 16; ++i, from += source.line_stride)
+    out.row[i] = line + i < source.lines ? _mm512_maskz_loadu_epi16(halves, from) : _mm512_setzero_si512();
+}
+
 // Row i: steps `step` to `step + 31` of line `line + i`, for consecutive steps in memory.
 void load_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
+  if (source.stored != nullptr) return load_stored_lines(source, line, step, out);
   const std::int64_t steps = source.steps - step;
   const __mmask16 low = first_lanes(steps), high = first_lanes(steps - 16);
   const float* from = source.data + line * source.line_stride + step;
@@ -42,12 +55,29 @@ void load_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, 
   }
 }
 
+alignas(64) constexpr std::uint16_t kInterleave[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                       21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                       11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+
+// load_pairs() of numbers that are stored as bf16.
+void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
+  const __mmask16 lanes = first_lanes(source.lines - line);
+  const __m512i order = _mm512_load_si512(kInterleave);
+  const std::uint16_t* from = source.stored + step * source.step_stride + line;
+  for (std::int64_t p = 0; p < 16; ++p, from += 2 * source.step_stride) {
+    const std::int64_t left = source.steps - step - 2 * p;
+    const __m256i a = left > 0 ? _mm256_maskz_loadu_epi16(lanes, from) : _mm256_setzero_si256();
+    const __m256i b =
+        left > 1 ? _mm256_maskz_loadu_epi16(lanes, from + source.step_stride) : _mm256_setzero_si256();
+    const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+    out.row[p] = _mm512_permutexvar_epi16(order, both);
+  }
+}
+
 // Row p: steps 2p and 2p + 1 after `step` of 16 lines from `line` on, for consecutive lines in memory.
 void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
+  if (source.stored != nullptr) return load_stored_pairs(source, line, step, out);
   const __mmask16 lanes = first_lanes(source.lines - line);
-  alignas(64) static constexpr std::uint16_t kInterleave[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                                21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                                11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i order = _mm512_load_si512(kInterleave);
   const float* from = source.data + step * source.step_stride + line;
   for (std::int64_t p = 0; p < 16; ++p, from += 2 * source.step_stride) {

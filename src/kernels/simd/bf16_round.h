@@ -1,0 +1,60 @@
+// Conversion between f32 and bf16 as VCVTNE2PS2BF16 does it: to nearest, ties to even; a NaN stays one, a
+// subnormal number becomes 0.
+#pragma once
+
+#include <cstring>
+
+#include "kernels/simd/gemm_finish.h"
+
+namespace regard::kernels::REGARD_ISA {
+namespace {
+
+HWY_INLINE hn::Vec<hn::RebindToSigned<Floats>> bf16_bits(FloatVector x) {
+  const hn::RebindToUnsigned<Floats> words;
+  const auto constant = [&](std::uint32_t value) { return hn::Set(words, value); };
+  auto bits = hn::BitCast(words, x);
+  const auto magnitude = hn::And(bits, constant(0x7FFFFFFFu));
+  const auto subnormal = hn::Lt(magnitude, constant(0x00800000u));
+  bits = hn::IfThenElse(subnormal, hn::And(bits, constant(0x80000000u)), bits);
+  const auto last = hn::And(hn::ShiftRight<16>(bits), constant(1u));
+  const auto up = hn::Add(bits, hn::Add(constant(0x7FFFu), last));
+  const auto nan = hn::Or(bits, constant(0x00400000u));
+  const auto result = hn::IfThenElse(hn::Gt(magnitude, constant(0x7F800000u)), nan, up);
+  return hn::BitCast(hn::RebindToSigned<Floats>(), hn::ShiftRight<16>(result));
+}
+
+// y = x in bf16
+void round_numbers(const float* x, std::uint16_t* y, std::int64_t count) {
+  const Floats d;
+  const hn::Rebind<std::uint16_t, Floats> halves;
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const std::int64_t left = count - i;
+    const auto rounded = hn::DemoteTo(halves, bf16_bits(load_first(d, x + i, left)));
+    if (left >= kLanes) {
+      hn::StoreU(rounded, halves, y + i);
+    } else {
+      std::uint16_t part[kLanes];
+      hn::StoreU(rounded, halves, part);
+      std::memcpy(y + i, part, static_cast<std::size_t>(left) * sizeof *y);
+    }
+  }
+}
+
+// y = x in f32, exactly
+void widen_numbers(const std::uint16_t* x, float* y, std::int64_t count) {
+  const Floats d;
+  const hn::Rebind<std::uint16_t, Floats> halves;
+  const hn::RebindToUnsigned<Floats> words;
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const std::int64_t left = count - i;
+    std::uint16_t part[kLanes] = {};
+    const std::uint16_t* from = x + i;
+    if (left < kLanes)
+      from = static_cast<std::uint16_t*>(std::memcpy(part, from, static_cast<std::size_t>(left) * sizeof *x));
+    const auto wide = hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, from)));
+    store_first(hn::BitCast(d, wide), d, y + i, left);
+  }
+}
+
+}  // namespace
+}  // namespace regard::kernels::REGARD_ISA
