@@ -16,7 +16,12 @@
 namespace regard::distributed {
 namespace {
 
-constexpr int kTag = 1;  // one tag: MPI keeps the order of messages between two ranks
+// Messages of a kind are told apart by their order.
+constexpr int kTag = 1, kNoticeTag = 2;
+
+int tag_of(int id) {
+  return id >= kFirstNotice ? kNoticeTag : kTag;
+}
 
 class MpiTransport : public Transport {
  public:
@@ -30,13 +35,13 @@ class MpiTransport : public Transport {
   bool send(int to, const std::byte* data, std::size_t bytes, int id) override {
     if (!fits(bytes)) return false;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int status = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, kTag, all_, &request);
+    const int status = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag_of(id), all_, &request);
     return posted(status, request, id);
   }
   bool receive(int from, std::byte* data, std::size_t bytes, int id) override {
     if (!fits(bytes)) return false;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int status = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, kTag, all_, &request);
+    const int status = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag_of(id), all_, &request);
     return posted(status, request, id);
   }
 

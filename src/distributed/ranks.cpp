@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "distributed/stop_vote.h"
 #include "regard/error.h"
 
 namespace regard::distributed {
@@ -17,14 +18,14 @@ namespace {
 // microseconds, so that a waiting rank does not take the core of another one.
 constexpr int kSwitches = 200, kLongestPause = 200;
 
-void pause(int times) {
+}  // namespace
+
+void Ranks::pause(int times) {
   if (times < kSwitches)
     std::this_thread::yield();
   else
     std::this_thread::sleep_for(std::chrono::microseconds(std::min(kLongestPause, times - kSwitches + 1)));
 }
-
-}  // namespace
 
 Ranks& Ranks::one() {
   static Ranks alone;
@@ -95,7 +96,7 @@ std::size_t Exchange::send(int to, std::span<const std::byte> data) {
   for (std::size_t begin = 0; begin < data.size(); begin += kLargest) {
     const auto part = data.subspan(begin, std::min(kLargest, data.size() - begin));
     const std::size_t id = post(to, false);
-    if (!ranks_.transport_->send(to, part.data(), part.size(), static_cast<int>(id))) fail();
+    if (!ranks_.transport_->send(to, part.data(), part.size(), static_cast<int>(id))) ranks_.fail();
   }
   return messages_.size() - 1;
 }
@@ -104,16 +105,28 @@ std::size_t Exchange::receive(int from, std::span<std::byte> data) {
   for (std::size_t begin = 0; begin < data.size(); begin += kLargest) {
     const auto part = data.subspan(begin, std::min(kLargest, data.size() - begin));
     const std::size_t id = post(from, true);
-    if (!ranks_.transport_->receive(from, part.data(), part.size(), static_cast<int>(id))) fail();
+    if (!ranks_.transport_->receive(from, part.data(), part.size(), static_cast<int>(id))) ranks_.fail();
   }
   return messages_.size() - 1;
 }
 
+bool Ranks::progress() {
+  finished_.clear();
+  if (!transport_->completed(finished_)) fail();
+  for (const int id : finished_) {
+    if (id < kFirstNotice)
+      completed_.push_back(id);
+    else if (vote_ != nullptr)
+      vote_->completed(id);
+  }
+  return !finished_.empty();
+}
+
 bool Exchange::progress() {
-  completed_.clear();
-  if (!ranks_.transport_->completed(completed_)) fail();
-  for (const int id : completed_) messages_[static_cast<std::size_t>(id)].done = true;
-  return !completed_.empty();
+  const bool any = ranks_.progress();
+  for (const int id : ranks_.completed_) messages_[static_cast<std::size_t>(id)].done = true;
+  ranks_.completed_.clear();
+  return any;
 }
 
 void Exchange::wait(std::size_t begin, std::size_t end) {
@@ -127,15 +140,14 @@ void Exchange::wait(std::size_t begin, std::size_t end) {
       pauses = 0;
     } else {
       if (since_progress.seconds() > ranks_.timeout_) give_up();
-      pause(pauses++);
+      Ranks::pause(pauses++);
     }
   }
 }
 
-void Exchange::fail() const {
-  throw Error(ErrorKind::io,
-              fmt::format("rank {} of {} cannot reach the others", ranks_.rank(), ranks_.size()))
-      .found(ranks_.transport_->failure())
+void Ranks::fail() const {
+  throw Error(ErrorKind::io, fmt::format("rank {} of {} cannot reach the others", rank(), size()))
+      .found(transport_->failure())
       .remedy("The last checkpoint is whole: check the machines and the network, then use --resume");
 }
 
@@ -145,9 +157,12 @@ void Exchange::give_up() const {
     if (!message.done && std::find(silent.begin(), silent.end(), message.peer) == silent.end())
       silent.push_back(message.peer);
   std::sort(silent.begin(), silent.end());
-  throw Error(ErrorKind::io,
-              fmt::format("rank {} of {} has waited {:g} s for rank{} {}", ranks_.rank(), ranks_.size(),
-                          ranks_.timeout_, silent.size() > 1 ? "s" : "", fmt::join(silent, ", ")))
+  ranks_.give_up(silent);
+}
+
+void Ranks::give_up(std::span<const int> silent) const {
+  throw Error(ErrorKind::io, fmt::format("rank {} of {} has waited {:g} s for rank{} {}", rank(), size(),
+                                         timeout_, silent.size() > 1 ? "s" : "", fmt::join(silent, ", ")))
       .expected("a message within 'distributed.timeout'")
       .found("none")
       .remedy("The last checkpoint is whole: check the machines and the network, then use --resume");

@@ -19,6 +19,8 @@
 
 namespace regard::distributed {
 
+class StopVote;
+
 class Ranks {
  public:
   Ranks() = default;  // one process
@@ -70,8 +72,16 @@ class Ranks {
 
  private:
   friend class Exchange;
-  std::unique_ptr<Transport> transport_;  // null if there is only one process
+  friend class StopVote;
+  static void pause(int times);
+  bool progress();  // whether any message has completed; those of exchanges are in completed_
+  [[noreturn]] void fail() const;
+  [[noreturn]] void give_up(std::span<const int> silent) const;
+  std::unique_ptr<Transport> transport_;  // null: one process
   double timeout_ = 300.0;
+  StopVote* vote_ = nullptr;    // under way; or null
+  std::vector<int> completed_;  // numbers, without notices
+  std::vector<int> finished_;   // scratch of progress()
 };
 
 // A set of messages that are sent and received at the same time.
@@ -101,11 +111,9 @@ class Exchange {
   };
   std::size_t post(int peer, bool received);
   bool progress();
-  [[noreturn]] void fail() const;
   [[noreturn]] void give_up() const;
   Ranks& ranks_;
   std::vector<Message> messages_;
-  std::vector<int> completed_;  // buffer of progress()
 };
 
 }  // namespace regard::distributed

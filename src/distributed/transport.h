@@ -9,6 +9,10 @@
 
 namespace regard::distributed {
 
+// Messages with numbers from this one on are notices: they are matched among themselves, apart from all
+// others.
+inline constexpr int kFirstNotice = 1 << 30;
+
 // Not thread-safe: one thread of a rank makes all calls. No function throws.
 class Transport {
  public:

@@ -1,6 +1,7 @@
 #include "train/validator.h"
 
 #include "base/clock.h"
+#include "distributed/stop_vote.h"
 
 namespace regard::train {
 
@@ -9,13 +10,16 @@ ValidationReport validate(TrainingContext& context, const infer::Stop& stop) {
   ValidationReport report;
   report.step = context.trainer->steps();
   bool stopped = false;
+  distributed::StopVote vote(context.ranks);
+  const infer::Stop on_any_rank = [&] { return vote.stopped(stop && stop()); };
   try {
     context.task->validate(*context.model,
-                           {context.trainer->pool(), context.trainer->arena(), stop, &context.ranks}, report);
+                           {context.trainer->pool(), context.trainer->arena(), on_any_rank, &context.ranks},
+                           report);
   } catch (const Stopped&) {
     stopped = true;
   }
-  if (context.ranks.any(stopped)) throw Stopped{};
+  if (vote.finish(stopped)) throw Stopped{};
   report.seconds = watch.seconds();
   return report;
 }

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "base/clock.h"
 #include "distributed/launch.h"
+#include "distributed/stop_vote.h"
 #include "distributed/thread_transport.h"
 #include "regard/error.h"
 
@@ -64,6 +67,61 @@ TEST(Ranks, ASilentRankEndsTheWaitAndIsNamed) {
   // Rank 2 may wait for rank 1 as well, and is then silent too.
   EXPECT_TRUE(text.find("for rank 1") != text.npos || text.find("for ranks 1, 2") != text.npos) << text;
   EXPECT_LT(watch.seconds(), 30.0);
+}
+
+// Rank 1 is told to stop at its third step; the others stop long before their last one, within the time limit
+// of 0.5 s. Other exchanges go on while the vote is under way, and a second vote starts anew.
+TEST(StopVote, OneRankStopsAllWithoutATimeout) {
+  constexpr int kSteps = 2000;
+  ThreadNetwork network(3);
+  std::vector<int> steps(3);
+  on_ranks(
+      network,
+      [&](Ranks& ranks) {
+        StopVote vote(ranks);
+        EXPECT_EQ(ranks.gather(ranks.rank()), (std::vector<int>{0, 1, 2}));
+        int& step = steps[static_cast<std::size_t>(ranks.rank())];
+        bool stopped = false;
+        while (!stopped && step < kSteps) {
+          ++step;
+          if (ranks.rank() != 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          stopped = vote.stopped(ranks.rank() == 1 && step == 3);
+        }
+        EXPECT_TRUE(vote.finish(stopped));
+        StopVote again(ranks);
+        EXPECT_FALSE(again.stopped(false));
+        EXPECT_FALSE(again.finish(false));
+        ranks.barrier();
+      },
+      0.5);
+  EXPECT_EQ(steps[1], 3);
+  EXPECT_LT(steps[0], kSteps);
+  EXPECT_LT(steps[2], kSteps);
+}
+
+// A rank that is told to stop when all others have finished: all count as stopped.
+TEST(StopVote, ALateStopCountsOnAllRanks) {
+  on_ranks(4, [](Ranks& ranks) {
+    StopVote vote(ranks);
+    if (ranks.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(vote.finish(ranks.rank() == 2));
+  });
+  Ranks alone;
+  StopVote vote(alone);
+  EXPECT_FALSE(vote.stopped(false));
+  EXPECT_TRUE(vote.stopped(true));
+  EXPECT_TRUE(vote.finish(false));
+}
+
+TEST(StopVote, ASilentRankIsNamed) {
+  ThreadNetwork network(2);
+  network.silence(1, 0);
+  const Error error = testing::error_of([&] {
+    on_ranks(
+        network, [](Ranks& ranks) { StopVote(ranks).finish(false); }, 0.2);
+  });
+  EXPECT_NE(std::string(error.what()).find("rank 0 of 2 has waited 0.2 s for rank 1"), std::string::npos)
+      << error.what();
 }
 
 TEST(Launch, WithoutALauncherThereIsOneProcess) {

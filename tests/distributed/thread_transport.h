@@ -20,7 +20,7 @@ namespace regard::testing {
 
 class ThreadNetwork {
  public:
-  explicit ThreadNetwork(int size) : size_(size), queues_(static_cast<std::size_t>(size * size)) {}
+  explicit ThreadNetwork(int size) : size_(size), queues_(static_cast<std::size_t>(2 * size * size)) {}
   int size() const { return size_; }
   // From the n-th message of `rank` on, none is delivered.
   void silence(int rank, std::int64_t from_message) {
@@ -30,8 +30,10 @@ class ThreadNetwork {
 
  private:
   friend class ThreadTransport;
-  std::deque<std::vector<std::byte>>& queue(int from, int to) {
-    return queues_[static_cast<std::size_t>(from * size_ + to)];
+  // The notices between two ranks have a queue of their own.
+  std::deque<std::vector<std::byte>>& queue(int from, int to, int id) {
+    const int kind = id >= distributed::kFirstNotice ? size_ * size_ : 0;
+    return queues_[static_cast<std::size_t>(kind + from * size_ + to)];
   }
   int size_;
   int silent_rank_ = -1;
@@ -49,7 +51,7 @@ class ThreadTransport : public distributed::Transport {
   bool send(int to, const std::byte* data, std::size_t bytes, int id) override {
     const std::lock_guard lock(network_.mutex_);
     if (rank_ != network_.silent_rank_ || sent_ < network_.silent_from_)
-      network_.queue(rank_, to).emplace_back(data, data + bytes);
+      network_.queue(rank_, to, id).emplace_back(data, data + bytes);
     ++sent_;
     done_.push_back(id);
     return true;
@@ -62,11 +64,13 @@ class ThreadTransport : public distributed::Transport {
     const std::lock_guard lock(network_.mutex_);
     ids.insert(ids.end(), done_.begin(), done_.end());
     done_.clear();
-    std::vector<bool> blocked(static_cast<std::size_t>(size()));
+    std::vector<bool> blocked(static_cast<std::size_t>(2 * size()));
     std::erase_if(awaited_, [&](const Awaited& message) {
-      auto& queue = network_.queue(message.from, rank_);
-      if (blocked[static_cast<std::size_t>(message.from)] || queue.empty()) {
-        blocked[static_cast<std::size_t>(message.from)] = true;  // later messages wait for this one
+      auto& queue = network_.queue(message.from, rank_, message.id);
+      const int kind = message.id >= distributed::kFirstNotice ? size() : 0;
+      const auto sender = static_cast<std::size_t>(kind + message.from);
+      if (blocked[sender] || queue.empty()) {
+        blocked[sender] = true;  // later messages wait for this one
         return false;
       }
       if (queue.front().size() != message.bytes) {

@@ -1,0 +1,42 @@
+// StopVote: ends a long computation on all ranks soon after one of them was told to stop. Without it, that
+// rank would wait for the others until they have finished, possibly longer than the time limit.
+//
+// Every rank constructs the vote, calls stopped() from time to time while it computes, and finish() at the
+// end. Its notices are messages apart from all others (kFirstNotice in transport.h), so other exchanges are
+// allowed meanwhile. There is one vote at a time.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "distributed/ranks.h"
+
+namespace regard::distributed {
+
+class StopVote {
+ public:
+  // Collective; does not wait. Throws io if the transport fails, as stopped() and finish() do.
+  explicit StopVote(Ranks& ranks);
+  ~StopVote();
+  StopVote(const StopVote&) = delete;
+  StopVote& operator=(const StopVote&) = delete;
+
+  // Whether this rank (`here`) or any other was told to stop. Does not wait.
+  bool stopped(bool here);
+  // Collective: wait for all ranks and return, on all of them, whether any was told to stop.
+  bool finish(bool here);
+
+ private:
+  friend class Exchange;
+  friend class Ranks;
+  void tell(bool stop);
+  void completed(int id);
+  Ranks& ranks_;
+  std::byte own_{};               // the notice that this rank sends
+  std::vector<std::byte> heard_;  // the notices of all ranks
+  std::vector<bool> has_;         // whose notices have arrived
+  bool told_ = false, stop_ = false;
+  std::size_t pending_ = 0;  // messages under way
+};
+
+}  // namespace regard::distributed
