@@ -127,7 +127,7 @@ class Tape {
     Node* before_;
   };
   bool in_segment() const { return in_segment_; }
-  std::size_t segment_bytes() const { return segment_.capacity(); }  // memory of segments
+  std::size_t segment_bytes() const { return segment_.touched(); }  // memory that segments have used
 
   // Return true if a value computed from these inputs (null if absent) needs a gradient, so that a node must
   // be recorded.

@@ -20,6 +20,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
     if (start + bytes <= chunks_[current_].size) {
       used_ = start + bytes;
       most_used_ = std::max(most_used_, before_ + used_);
+      chunks_[current_].touched = std::max(chunks_[current_].touched, used_);
       return chunks_[current_].memory.get() + start;
     }
     if (current_ + 1 == chunks_.size()) break;
@@ -32,7 +33,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t size = (std::max(bytes, more) + kPage - 1) / kPage * kPage;
   auto* memory = static_cast<std::byte*>(allocate_pages(size));
   if (!chunks_.empty()) before_ += chunks_[current_].size;
-  chunks_.push_back({{memory, std::free}, size});
+  chunks_.push_back({{memory, std::free}, size, bytes});
   current_ = chunks_.size() - 1;
   used_ = bytes;
   most_used_ = std::max(most_used_, before_ + used_);
@@ -62,7 +63,7 @@ void Arena::reset() {
     total = (total + kPage - 1) / kPage * kPage;
     chunks_.clear();
     auto* memory = static_cast<std::byte*>(allocate_pages(total));
-    chunks_.push_back({{memory, std::free}, total});
+    chunks_.push_back({{memory, std::free}, total, 0});
   }
   current_ = 0;
   used_ = 0;
@@ -80,6 +81,12 @@ bool Arena::contains(const void* memory) const noexcept {
 std::size_t Arena::capacity() const noexcept {
   std::size_t total = 0;
   for (const Chunk& chunk : chunks_) total += chunk.size;
+  return total;
+}
+
+std::size_t Arena::touched() const noexcept {
+  std::size_t total = 0;
+  for (const Chunk& chunk : chunks_) total += chunk.touched;
   return total;
 }
 

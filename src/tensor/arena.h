@@ -47,12 +47,16 @@ class Arena {
 
   void reset();  // frees all objects; more than a few chunks are replaced by one large enough for all
   std::size_t capacity() const noexcept;
+  // Bytes that allocations have covered. Memory beyond them was never written, so the system has not provided
+  // it.
+  std::size_t touched() const noexcept;
   bool contains(const void* memory) const noexcept;
 
  private:
   struct Chunk {
     std::unique_ptr<std::byte, void (*)(void*)> memory;
     std::size_t size;
+    std::size_t touched = 0;
   };
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, used_ = 0;

@@ -104,7 +104,7 @@ class Trainer {
   ThreadPool& pool() { return pool_; }
   // Buffers for passes between steps. A step overwrites them.
   Arena& arena() { return arena_; }
-  std::size_t activation_bytes() const { return arena_.capacity() + tape_.segment_bytes(); }
+  std::size_t activation_bytes() const { return arena_.touched() + tape_.segment_bytes(); }
 
  private:
   friend class AveragedWeights;

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 
 #include "ops/parameter.h"
 #include "run_case.h"
+#include "support/resident.h"
 #include "train/trainer.h"
 
 namespace regard::train {
@@ -100,6 +102,43 @@ TEST(Checkpointing, SameBitsWithFrozenLayers) {
     options.freeze = frozen;
     expect_same_bits(checkpoint_trained(sizes(), options, 1, false),
                      checkpoint_trained(sizes(), options, 2, true));
+  }
+}
+
+// Start a new peak of resident memory. False if the kernel does not allow it.
+bool peak_restarted() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return file.good();
+}
+
+// What --dry-run reports is what training needs: activations, gradients and the optimiser's state together
+// are within 10 % of the growth of the process.
+TEST(Checkpointing, ReportedMemoryIsWithinATenthOfThePeak) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  TransformerConfig config = sizes();
+  config.hidden_size = 64, config.feed_forward_size = 256;
+  const data::PairStore pairs = tiny_pairs(4000);
+  ThreadPool pool(1);
+  for (const bool checkpointing : {false, true}) {
+    const auto batches = pair_batches(pairs, {.batch_tokens = checkpointing ? 24'000 : 8'000, .seed = 1}, 2);
+    const auto model = model_of(config);
+    TrainerOptions options;
+    options.schedule = {.kind = ScheduleKind::constant, .peak = 3e-3};
+    options.gradient_checkpointing = checkpointing;
+    if (!peak_restarted()) GTEST_SKIP() << "this kernel does not start a new peak";
+    const double before = regard::testing::resident_mib();
+    Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
+    trainer.step();
+    double reported = static_cast<double>(trainer.activation_bytes());
+    for (const Parameter* parameter : model->parameters())
+      reported += static_cast<double>(parameter->value().bytes());
+    for (const formats::NamedTensor& tensor : trainer.state())
+      reported += static_cast<double>(tensor.tensor.bytes());
+    reported /= kMiB;
+    const double grown = regard::testing::resident_mib("VmHWM") - before;
+    EXPECT_GT(reported, 30.0);
+    EXPECT_NEAR(grown, reported, 0.1 * reported) << checkpointing;
   }
 }
 
