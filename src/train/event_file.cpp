@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+#include "base/wall_clock.h"
 
 namespace regard::train {
 namespace {
@@ -36,10 +41,9 @@ void put_bytes(std::string& out, std::uint32_t field, std::string_view content) 
 
 // Return an Event with wall_time (1, in seconds) and step (2).
 std::string event_at(std::int64_t step) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
   put_tag(event, 1, fixed64);
-  put_little_endian(event, std::bit_cast<std::uint64_t>(std::chrono::duration<double>(now).count()), 8);
+  put_little_endian(event, std::bit_cast<std::uint64_t>(utc_seconds()), 8);
   put_tag(event, 2, varint);
   put_varint(event, static_cast<std::uint64_t>(step));
   return event;
@@ -66,15 +70,25 @@ std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-// Return the first free name for a file created now. TensorBoard reads the files of a folder in order of
-// names.
+constexpr std::string_view kPrefix = "events.out.tfevents.";
+
+// The seconds in the name of an event file; 0 for other names.
+std::int64_t seconds_in(const std::string& name) {
+  std::int64_t seconds = 0;
+  if (name.starts_with(kPrefix))
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), seconds);
+  return seconds;
+}
+
+// The first free name for a file created now, after those of all files there: TensorBoard reads the files of
+// a folder in order of names, and the clock may have been set back since.
 std::filesystem::path new_path(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  auto seconds = static_cast<std::int64_t>(utc_seconds());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    seconds = std::max(seconds, seconds_in(entry.path().filename().string()));
   for (int number = 0;; ++number) {
-    std::filesystem::path path =
-        folder / fmt::format("events.out.tfevents.{:010}.{:04}.regard", seconds, number);
+    std::filesystem::path path = folder / fmt::format("{}{:010}.{:04}.regard", kPrefix, seconds, number);
     if (!std::filesystem::exists(path)) return path;
   }
 }

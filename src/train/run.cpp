@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/wall_clock.h"
 #include "kernels/bf16.h"
 #include "kernels/isa.h"
 #include "models/weights.h"
@@ -106,7 +107,7 @@ void Run::write_header() {
               {"threads", context_.trainer->pool().size()},
               {"ranks", context_.ranks.size()},
               {"settings", hex(xxh3(run_as_toml(config_)))},
-              {"started", utc_now()},
+              {"started", utc_time()},
               {"resumed", resumed_}}}};
   for (const RunChange& change : changes_) line["changes"][change.key] = {change.before, change.after};
   log(line);

@@ -1,7 +1,8 @@
 #include "train/run_log.h"
 
-#include <ctime>
 #include <sstream>
+
+#include "base/wall_clock.h"
 
 namespace regard::train {
 namespace {
@@ -25,22 +26,13 @@ const std::filesystem::path& begun(const std::filesystem::path& path, std::int64
 
 }  // namespace
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events)
     : file_(begun(path, last_step)) {
   if (!events.empty()) events_.emplace(events, last_step + 1);
 }
 
 void RunLog::write(Json line) {
-  line["time"] = utc_now();
+  line["time"] = utc_time();
   if (events_) events_->write(line);
   file_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -16,9 +16,6 @@
 
 namespace regard::train {
 
-// Return the current time, such as "2026-01-31T23:59:59Z".
-std::string utc_now();
-
 class RunLog {
  public:
   // Open the log for appending. Remove lines that a resumed run writes again: those of steps after

@@ -5,6 +5,13 @@
 //   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "full" (ENOSPC from
 //                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER unused)
 //   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
+//   REGARD_FAULT_RECORD  a file outside the folder to which every successful call that changes or syncs the folder is
+//                        appended: one line of words ending in absolute paths; after a write, its bytes
+//                          create PATH        resize PATH SIZE     write PATH OFFSET SIZE     sync PATH
+//                          mkdir PATH         remove PATH          symlink PATH TARGET
+//                          rename FROM TO     exchange FROM TO
+//   REGARD_CLOCK_JUMPS   READINGS:SECONDS,…: from this reading of the system's clock (CLOCK_REALTIME) on, it differs
+//                        from the true one by so many seconds
 //
 // Reading is not counted, nor are calls that the C library makes inside itself (stdio).
 #define _GNU_SOURCE
@@ -20,6 +27,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum fault_kind { FAULT_NONE, FAULT_KILL, FAULT_IO, FAULT_FULL, FAULT_NO_EXCHANGE };
@@ -29,7 +38,12 @@ static long chosen = -1;
 static atomic_long count;
 static atomic_bool is_full;
 static const char* folder;
-static int log_descriptor = -1;
+static int log_descriptor = -1, record_descriptor = -1;
+
+static int open_log(const char* variable) {
+  const char* path = getenv(variable);
+  return path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
 
 __attribute__((constructor)) static void read_settings(void) {
   static const struct {
@@ -44,9 +58,8 @@ __attribute__((constructor)) static void read_settings(void) {
     kind = kinds[i].kind;
     chosen = atol(fault + size);
   }
-  const char* log = getenv("REGARD_FAULT_LOG");
-  if (log != NULL)
-    log_descriptor = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  log_descriptor = open_log("REGARD_FAULT_LOG");
+  record_descriptor = open_log("REGARD_FAULT_RECORD");
 }
 
 static bool is_inside(const char* path) {
@@ -88,6 +101,49 @@ static int fault_at(bool inside, const char* call, bool takes_space) {
   return takes_space && atomic_load(&is_full) ? ENOSPC : 0;
 }
 
+// A path as it is recorded: absolute; empty if it cannot be told.
+struct full_path {
+  char text[2 * PATH_MAX];
+};
+
+static struct full_path path_of_descriptor(int descriptor) {
+  struct full_path full;
+  char name[64];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+  const ssize_t size = readlink(name, full.text, PATH_MAX);
+  full.text[size < 0 ? 0 : size] = '\0';
+  return full;
+}
+
+static struct full_path path_at(int at, const char* path) {
+  struct full_path full = {""};
+  if (path[0] != '/') {
+    if (at != AT_FDCWD) full = path_of_descriptor(at);
+    else if (getcwd(full.text, PATH_MAX) == NULL) full.text[0] = '\0';
+    strcat(full.text, "/");
+  }
+  strncat(full.text, path, PATH_MAX - 1);
+  return full;
+}
+
+// Append "CALL PATH MORE\n" and then `size` bytes.
+static void record(bool done, const char* call, struct full_path path, const char* more, const void* bytes, size_t size) {
+  if (!done || record_descriptor < 0 || !is_inside(path.text)) return;
+  const int before = errno;
+  char line[4 * PATH_MAX];
+  const int length = snprintf(line, sizeof line, "%s %s%s%s\n", call, path.text, more[0] != '\0' ? " " : "", more);
+  struct iovec parts[] = {{line, (size_t)length}, {(void*)bytes, size}};
+  syscall(SYS_writev, record_descriptor, parts, bytes == NULL ? 1 : 2);
+  errno = before;
+}
+
+static void record_write(int descriptor, const void* bytes, ssize_t size) {
+  if (record_descriptor < 0 || size <= 0) return;
+  char place[64];
+  snprintf(place, sizeof place, "%lld %zd", (long long)lseek(descriptor, 0, SEEK_CUR) - size, size);
+  record(true, "write", path_of_descriptor(descriptor), place, bytes, (size_t)size);
+}
+
 #define FAIL_IF(error)  \
   do {                  \
     const int e_ = (error); \
@@ -100,7 +156,14 @@ static int fault_at(bool inside, const char* call, bool takes_space) {
 static int open_at(int at, const char* path, int flags, mode_t mode) {
   const bool changes = (flags & (O_CREAT | O_WRONLY | O_RDWR | O_DIRECTORY)) != 0;
   FAIL_IF(fault_at(changes && path_is_inside(at, path), "open", (flags & O_CREAT) != 0));
-  return (int)syscall(SYS_openat, at, path, flags, mode);
+  const bool creates = record_descriptor >= 0 && (flags & O_CREAT) != 0 &&
+                       syscall(SYS_faccessat, at, path, F_OK) != 0;
+  const int descriptor = (int)syscall(SYS_openat, at, path, flags, mode);
+  if (record_descriptor >= 0 && descriptor >= 0) {
+    record(creates, "create", path_at(at, path), "", NULL, 0);
+    record(!creates && (flags & O_TRUNC) != 0, "resize", path_at(at, path), "0", NULL, 0);
+  }
+  return descriptor;
 }
 
 #define OPEN_MODE(mode, flags)                            \
@@ -131,7 +194,9 @@ int openat64(int at, const char* path, int flags, ...) {
 
 int mkdir(const char* path, mode_t mode) {
   FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "mkdir", true));
-  return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+  const int result = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+  record(result == 0, "mkdir", path_at(AT_FDCWD, path), "", NULL, 0);
+  return result;
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {
@@ -145,17 +210,27 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
   // A disk that becomes full still accepts the first bytes of the write.
   if (error == ENOSPC && chosen_here && size > 1) return syscall(SYS_write, descriptor, bytes, size / 2);
   FAIL_IF(error);
-  return syscall(SYS_write, descriptor, bytes, size);
+  const ssize_t written = syscall(SYS_write, descriptor, bytes, size);
+  if (inside) record_write(descriptor, bytes, written);
+  return written;
 }
 
 int fsync(int descriptor) {
   FAIL_IF(fault_at(descriptor_is_inside(descriptor), "fsync", true));
-  return (int)syscall(SYS_fsync, descriptor);
+  const int result = (int)syscall(SYS_fsync, descriptor);
+  if (record_descriptor >= 0) record(result == 0, "sync", path_of_descriptor(descriptor), "", NULL, 0);
+  return result;
 }
 
 int ftruncate(int descriptor, off_t size) {
   FAIL_IF(fault_at(descriptor_is_inside(descriptor), "ftruncate", true));
-  return (int)syscall(SYS_ftruncate, descriptor, size);
+  const int result = (int)syscall(SYS_ftruncate, descriptor, size);
+  if (record_descriptor >= 0) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)size);
+    record(result == 0, "resize", path_of_descriptor(descriptor), text, NULL, 0);
+  }
+  return result;
 }
 
 // Like the kernel, close() frees the descriptor even if it fails.
@@ -168,31 +243,74 @@ int close(int descriptor) {
 
 int rename(const char* from, const char* to) {
   FAIL_IF(fault_at(path_is_inside(AT_FDCWD, to), "rename", false));
-  return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+  const int result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+  record(result == 0, "rename", path_at(AT_FDCWD, from), path_at(AT_FDCWD, to).text, NULL, 0);
+  return result;
 }
 
 int renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
   FAIL_IF(fault_at(path_is_inside(to_at, to), "renameat2", false));
   if (kind == FAULT_NO_EXCHANGE && flags != 0) FAIL_IF(EINVAL);
-  return (int)syscall(SYS_renameat2, from_at, from, to_at, to, flags);
+  const int result = (int)syscall(SYS_renameat2, from_at, from, to_at, to, flags);
+  const bool exchanges = (flags & RENAME_EXCHANGE) != 0;
+  record(result == 0, exchanges ? "exchange" : "rename", path_at(from_at, from), path_at(to_at, to).text, NULL, 0);
+  return result;
 }
 
 int symlink(const char* target, const char* path) {
   FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "symlink", true));
-  return (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
+  const int result = (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
+  record(result == 0, "symlink", path_at(AT_FDCWD, path), target, NULL, 0);
+  return result;
 }
 
 int unlink(const char* path) {
   FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "unlink", false));
-  return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  const int result = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  record(result == 0, "remove", path_at(AT_FDCWD, path), "", NULL, 0);
+  return result;
 }
 
 int unlinkat(int at, const char* path, int flags) {
   FAIL_IF(fault_at(path_is_inside(at, path), (flags & AT_REMOVEDIR) != 0 ? "rmdir" : "unlink", false));
-  return (int)syscall(SYS_unlinkat, at, path, flags);
+  const int result = (int)syscall(SYS_unlinkat, at, path, flags);
+  record(result == 0, "remove", path_at(at, path), "", NULL, 0);
+  return result;
 }
 
 int rmdir(const char* path) {
   FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "rmdir", false));
-  return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+  const int result = (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+  record(result == 0, "remove", path_at(AT_FDCWD, path), "", NULL, 0);
+  return result;
+}
+
+// The seconds to add at this reading of the system's clock.
+static long clock_jump(void) {
+  static atomic_long readings;
+  const char* next = getenv("REGARD_CLOCK_JUMPS");
+  const long reading = next == NULL ? 0 : atomic_fetch_add(&readings, 1) + 1;
+  long jump = 0;
+  while (next != NULL && *next != '\0') {
+    char* end = NULL;
+    const long from = strtol(next, &end, 10);
+    const long seconds = strtol(end + 1, &end, 10);
+    if (reading >= from) jump = seconds;
+    next = *end == ',' ? end + 1 : NULL;
+  }
+  return jump;
+}
+
+int clock_gettime(clockid_t clock, struct timespec* time) {
+  const int result = (int)syscall(SYS_clock_gettime, clock, time);
+  if (result == 0 && clock == CLOCK_REALTIME) time->tv_sec += clock_jump();
+  return result;
+}
+
+// As the C library's, which does not call the function above.
+time_t time(time_t* to) {
+  struct timespec now = {0, 0};
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (to != NULL) *to = now.tv_sec;
+  return now.tv_sec;
 }
