@@ -20,19 +20,25 @@ Var show(Tape& tape, std::string_view point, std::string_view what, Var value) {
   return used;
 }
 
-Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end) {
+bool sums_in_last_layer(const Tape& tape, const BranchEnd& end) {
   const bool drops = tape.options().training && end.dropout.rate > 0.0f;
   const bool observed = tape.probe != nullptr && !end.point.empty();
-  if (!drops && !observed && end.norm == nullptr) {
-    Linear::Options options;
-    options.residual = end.residual;
-    return linear.forward(tape, x, options);
-  }
-  Var branch = linear.forward(tape, x);
+  return !drops && !observed && end.norm == nullptr;
+}
+
+Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end) {
   if (end.norm != nullptr) branch = end.norm->forward(tape, branch);
   branch = show(tape, end.point, "output", branch);
   if (end.residual == nullptr) return ops::dropout(tape, branch, *end.shape, end.dropout);
   return ops::dropout_add(tape, branch, end.residual, *end.shape, end.dropout);
+}
+
+Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end) {
+  return end_branch_of(tape, end, [&](Var residual) {
+    Linear::Options options;
+    options.residual = residual;
+    return linear.forward(tape, x, options);
+  });
 }
 
 }  // namespace regard::nn

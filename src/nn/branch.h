@@ -22,9 +22,18 @@ struct BranchEnd {
 // the linear layer.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it.
-// Return the variable to use: `value`, or the probe's replacement for it. Throws usage if the replacement
-// has another shape.
+// The same with any last layer: last(residual) returns its output, plus the residual if that is not null.
+bool sums_in_last_layer(const Tape& tape, const BranchEnd& end);
+Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end);
+template <class Last>
+Var end_branch_of(Tape& tape, const BranchEnd& end, Last&& last) {
+  if (sums_in_last_layer(tape, end)) return last(end.residual);
+  return after_last_layer(tape, last(nullptr), end);
+}
+
+// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it. Return
+// the variable to be used: `value`, or the one that the probe replaces it with. Throws usage if that has
+// another shape.
 Var show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

@@ -1,6 +1,7 @@
 #include "nn/feed_forward.h"
 
 #include "ops/bf16_store.h"
+#include "ops/feed_forward.h"
 #include "ops/multiply.h"
 
 namespace regard::nn {
@@ -20,7 +21,23 @@ bool FeedForward::reads_bf16() const {
   return up_->reads_bf16() && (!gate_ || gate_->reads_bf16());
 }
 
+// In bf16, without a gate and inner dropout: one operation, which keeps less.
+bool FeedForward::is_one_operation(const Tape& tape) const {
+  const bool drops = tape.options().training && config_.dropout > 0.0f;
+  return ops::stores_bf16(tape) && !gate_ && !drops && up_->reads_bf16() && down_->reads_bf16() &&
+         config_.activation != kernels::Activation::none;
+}
+
 Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
+  BranchEnd named = end;
+  named.point = point_;
+  if (is_one_operation(tape)) {
+    const Linear::Variables up = up_->variables(tape), down = down_->variables(tape);
+    const ops::FeedForwardWeights weights{up.weight, up.bias,       down.weight,
+                                          down.bias, up.transposed, config_.activation};
+    return end_branch_of(tape, named,
+                         [&](Var residual) { return ops::feed_forward(tape, x, weights, residual); });
+  }
   Linear::Options plain, activated;
   activated.activation = config_.activation;
   // A layer with low-rank updates ignores store_bf16, so all must be without.
@@ -29,8 +46,6 @@ Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
                     : up_->forward(tape, x, activated);
   inner = show(tape, point_, "inner", inner);
   inner = ops::dropout(tape, inner, *end.shape, {config_.dropout, dropout_place_});
-  BranchEnd named = end;
-  named.point = point_;
   return end_branch(tape, *down_, inner, named);
 }
 

@@ -37,6 +37,7 @@ class FeedForward {
   void prepare_for_inference(const Preparation& how);
 
  private:
+  bool is_one_operation(const Tape& tape) const;
   FeedForwardConfig config_;
   std::string point_;
   std::uint32_t dropout_place_;

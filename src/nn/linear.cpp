@@ -51,12 +51,20 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
   }
 }
 
-Var Linear::forward(Tape& tape, Var x, const Options& options) const {
-  if (any_held(weights_)) {
-    if (tape.recording()) throw usage_error("a model loaded for inference cannot record gradients");
-    if (packed_.empty()) packed_ = pack_held(tape.pool(), weights_, transposed_);
-  }
+void Linear::begin_pass(const Tape& tape) const {
+  if (any_held(weights_) && tape.recording())
+    throw usage_error("a model loaded for inference cannot record gradients");
   if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
+}
+
+Linear::Variables Linear::variables(const Tape& tape) const {
+  begin_pass(tape);
+  return {&weight_->variable, bias_ ? &bias_->variable : nullptr, transposed_};
+}
+
+Var Linear::forward(Tape& tape, Var x, const Options& options) const {
+  begin_pass(tape);
+  if (any_held(weights_) && packed_.empty()) packed_ = pack_held(tape.pool(), weights_, transposed_);
   if (!weight_->updates.empty()) return forward_updated(tape, x, options);
   ops::LinearOptions all;
   all.activation = options.activation, all.residual = options.residual;

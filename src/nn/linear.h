@@ -39,6 +39,14 @@ class Linear {
   // Whether x may be stored as bf16 (ops/bf16_store.h): low-rank updates read it as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }
 
+  // The weight and bias (or null), for an operation that includes this layer. Prepares a pass as forward()
+  // does.
+  struct Variables {
+    Var weight, bias;
+    bool transposed;
+  };
+  Variables variables(const Tape& tape) const;
+
   std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }
   std::int64_t column(std::size_t part) const { return columns_[part]; }  // first output feature of the part
@@ -55,6 +63,7 @@ class Linear {
   std::unique_ptr<ParameterBlock> bias_;  // null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
   std::vector<Parameter*> weights_;  // parameters_ without the biases
+  void begin_pass(const Tape& tape) const;
   Var forward_updated(Tape& tape, Var x, const Options& options) const;
   void make_ready(ThreadPool& pool);
   mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, since the weights will change

@@ -137,10 +137,9 @@ kernels::Bf16Operands bf16_operands(const Operands& operands, Var out) {
   return {data(operands.query), data(operands.key), data(operands.value), bf16_data(out->value)};
 }
 
-// Widen the operands and the result that are stored as bf16 in the tape's arena, for the kernel to read. The
-// sequences' keys are concatenated.
-void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out) {
-  if (is_bf16(out)) problem.out = widened(tape, out->value);
+// Widen the operands that are stored as bf16 in the tape's arena, for the kernel to read. The sequences' keys
+// are concatenated.
+void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands) {
   if (!operands.stored()) return;
   const std::array<Columns, 3> parts = operands.list();
   std::array<const float*, 3> values{};
@@ -169,7 +168,8 @@ void run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var ou
     return kernels::bf16_attention_forward(tape.pool(), problem, bf16_operands(operands, out));
   if (operands.stored() || is_bf16(out)) {
     const TemporaryValues temporary(tape);
-    set_stored(tape, problem, operands, out);
+    set_stored(tape, problem, operands);
+    if (is_bf16(out)) problem.out = tape.arena().tensor(out->value.shape()).f32();
     kernels::attention_forward(tape.pool(), problem);
     if (is_bf16(out)) store_rounded(tape, problem.out, out->value);
     return;
@@ -309,7 +309,8 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
     kernels::bf16_attention_backward(tape.pool(), problem, bf16_operands(node.operands, node.out));
   } else {
     const TemporaryValues temporary(tape);
-    set_stored(tape, problem, node.operands, node.out);
+    set_stored(tape, problem, node.operands);
+    problem.out = widened(tape, node.out->value);
     kernels::attention_backward(tape.pool(), problem);
   }
   for (std::size_t i = 0; i < targets.count; ++i) {

@@ -39,31 +39,6 @@ struct LinearNode : Tape::Node {
   static void backward(LinearNode& node, Tape& tape);
 };
 
-// A product of which at least one matrix is stored as bf16, or an ordinary one.
-void stored_product(Tape& tape, const Gemm& problem, const kernels::Bf16Storage& stored) {
-  if (stored.a != nullptr || stored.b != nullptr || stored.c != nullptr)
-    kernels::gemm_bf16(tape.pool(), problem, nullptr, stored);
-  else
-    ops::product(tape, problem);
-}
-
-// x as operand A of a product.
-void set_a(Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
-  problem.lda = x.row_stride();
-  if (x.dtype() == DType::bf16)
-    stored.a = bf16_data(x);
-  else
-    problem.a = x.f32();
-}
-
-void set_b(Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
-  problem.ldb = x.row_stride();
-  if (x.dtype() == DType::bf16)
-    stored.b = bf16_data(x);
-  else
-    problem.b = x.f32();
-}
-
 // The result, and the values before the activation if they must be kept.
 void set_c(Tape& tape, Gemm& problem, kernels::Bf16Storage& stored, Var out, bool keeps_pre) {
   const Shape shape = out->value.shape();
@@ -105,7 +80,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
   // relu'(x) can be computed from relu(x), so no separate copy is needed.
   const bool from_value = options.activation == Activation::relu && options.residual == nullptr;
   set_c(tape, product, stored, out, wanted && options.activation != Activation::none && !from_value);
-  stored_product(tape, product, stored);
+  ops::product(tape, product, stored);
 
   if (wanted) {
     LinearNode node;
@@ -142,7 +117,7 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
   ThreadPool& pool = tape.pool();
   const Tensor& x = node.x->value;
   const Tensor& weight = node.weight->value;
-  const std::int64_t tokens = x.rows(), in = x.columns(), out = node.out->value.columns();
+  const std::int64_t tokens = x.rows(), out = node.out->value.columns();
   const Var consumed = tape.consume(node.out);
   float* dy = consumed->gradient.f32();
   const bool activates = node.pre != nullptr || node.stored_pre != nullptr;
@@ -150,26 +125,11 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
     tape.add_gradient(node.out, node.residual);
     activate_back(tape, node, dy, tokens * out);
   }
-  if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) {
-    Gemm product;
-    product.m = tokens, product.n = in, product.k = out;
-    product.a = dy, product.lda = out;
-    product.b = weight.f32(), product.ldb = weight.columns();
-    product.transpose_b = node.transposed;
-    product.c = dx.data, product.ldc = in, product.accumulate = dx.accumulate;
-    ops::product(tape, product);
-  }
-  if (const Tape::Gradient dw = tape.gradient(node.weight); dw.data != nullptr) {
-    Gemm product;  // [out, in] = dyᵀ x, or [in, out] = xᵀ dy
-    kernels::Bf16Storage stored;
-    const Tensor gradient = Tensor::view(dy, {tokens, out});
-    product.m = node.transposed ? in : out, product.n = node.transposed ? out : in, product.k = tokens;
-    set_a(product, stored, node.transposed ? x : gradient);
-    set_b(product, stored, node.transposed ? gradient : x);
-    product.transpose_a = true;
-    product.c = dw.data, product.ldc = product.n, product.accumulate = dw.accumulate;
-    stored_product(tape, product, stored);
-  }
+  const Tensor gradient = Tensor::view(dy, {tokens, out});
+  if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr)
+    input_gradient(tape, gradient, weight, node.transposed, dx);
+  if (const Tape::Gradient dw = tape.gradient(node.weight); dw.data != nullptr)
+    weight_gradient(tape, gradient, x, node.transposed, dw);
   if (float* db = tape.accumulated(node.bias)) kernels::sum_rows(pool, dy, out, tokens, out, db);
   if (!activates) tape.pass_gradient(consumed, node.residual);
 }

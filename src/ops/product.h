@@ -1,7 +1,11 @@
-// Matrix products in f32 or bf16, as the tape's precision says. For operations such as linear layers.
+// Matrix products in f32 or bf16, as the tape's precision says, with operands that may be stored as bf16. For
+// operations such as linear layers.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/bf16.h"
+#include "ops/bf16_store.h"
 #include "ops/tape.h"
 
 namespace regard::ops {
@@ -11,6 +15,57 @@ inline void product(Tape& tape, const kernels::Gemm& problem) {
     kernels::gemm_bf16(tape.pool(), problem);
   else
     kernels::gemm(tape.pool(), problem);
+}
+
+// A product of which at least one matrix is stored as bf16, or an ordinary one.
+inline void product(Tape& tape, const kernels::Gemm& problem, const kernels::Bf16Storage& stored) {
+  if (stored.a != nullptr || stored.b != nullptr || stored.c != nullptr)
+    kernels::gemm_bf16(tape.pool(), problem, nullptr, stored);
+  else
+    product(tape, problem);
+}
+
+// x, f32 or stored as bf16, as operand A or B.
+inline void set_a(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
+  problem.lda = x.row_stride();
+  if (x.dtype() == DType::bf16)
+    stored.a = bf16_data(x);
+  else
+    problem.a = x.f32();
+}
+inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
+  problem.ldb = x.row_stride();
+  if (x.dtype() == DType::bf16)
+    stored.b = bf16_data(x);
+  else
+    problem.b = x.f32();
+}
+
+// The products of the backward pass of y = x Wᵀ (transposed: x W), for dy [tokens, out]:
+// dx = dy W [tokens, in], assigned or added;
+inline void input_gradient(Tape& tape, const Tensor& dy, const Tensor& weight, bool transposed,
+                           const Tape::Gradient& dx) {
+  kernels::Gemm problem;
+  problem.m = dy.rows(), problem.k = dy.columns();
+  problem.n = weight.elements() / std::max<std::int64_t>(problem.k, 1);
+  problem.a = dy.f32(), problem.lda = problem.k;
+  problem.b = weight.f32(), problem.ldb = weight.columns();
+  problem.transpose_b = transposed;
+  problem.c = dx.data, problem.ldc = problem.n, problem.accumulate = dx.accumulate;
+  product(tape, problem);
+}
+// dW = dyᵀ x [out, in], or xᵀ dy [in, out].
+inline void weight_gradient(Tape& tape, const Tensor& dy, const Tensor& x, bool transposed,
+                            const Tape::Gradient& dw) {
+  kernels::Gemm problem;
+  kernels::Bf16Storage stored;
+  problem.m = (transposed ? x : dy).columns(), problem.n = (transposed ? dy : x).columns();
+  problem.k = x.rows();
+  set_a(problem, stored, transposed ? x : dy);
+  set_b(problem, stored, transposed ? dy : x);
+  problem.transpose_a = true;
+  problem.c = dw.data, problem.ldc = problem.n, problem.accumulate = dw.accumulate;
+  product(tape, problem, stored);
 }
 
 }  // namespace regard::ops

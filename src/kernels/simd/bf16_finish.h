@@ -23,25 +23,27 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
-void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums);
-
-// finish_rows() in a buffer, then rounded to block.stored and block.stored_pre. rows ≤ 2 kBf16Rows.
+// The rows from `first` on of a block that is stored as bf16. The activation is computed from the value
+// before it as it is stored, so that the backward pass can compute it again. rows ≤ 2 kBf16Rows.
 void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
-  alignas(64) float values[2 * kBf16Rows * kBf16PanelColumns], before[2 * kBf16Rows * kBf16PanelColumns];
-  Epilogue epilogue = block.epilogue != nullptr ? *block.epilogue : Epilogue();
-  if (epilogue.bias != nullptr) epilogue.bias += block.column;
-  epilogue.pre = block.stored_pre != nullptr ? before : nullptr;
+  alignas(64) float values[2 * kBf16Rows * kBf16PanelColumns];
+  const Epilogue epilogue = block.epilogue != nullptr ? *block.epilogue : Epilogue();
   Bf16Block buffered = block;
-  buffered.stored = buffered.stored_pre = nullptr;
   buffered.c = values, buffered.ldc = kBf16PanelColumns;
-  buffered.row = buffered.column = 0;
-  buffered.epilogue = &epilogue;
-  finish_rows(buffered, 0, rows, sums);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t to = (first + row) * block.ldc, from = row * kBf16PanelColumns;
-    round_numbers(values + from, block.stored + to, block.columns);
-    if (block.stored_pre != nullptr) round_numbers(before + from, block.stored_pre + to, block.columns);
+  add_to_rows(buffered, rows, sums, values, epilogue.bias != nullptr ? epilogue.bias + block.column : nullptr,
+              values);
+  for (std::int64_t row = 0; block.stored_pre != nullptr && row < rows; ++row) {
+    std::uint16_t* pre = block.stored_pre + (first + row) * block.ldc;
+    round_numbers(values + row * kBf16PanelColumns, pre, block.columns);
+    widen_numbers(pre, values + row * kBf16PanelColumns, block.columns);
   }
+  if (epilogue.activation != Activation::none) {
+    const Finish finish{values, values, kBf16PanelColumns, nullptr, 0, rows, block.columns};
+    with_activation(epilogue.activation,
+                    [&](auto constant) { finish_tile<decltype(constant)::value>(finish); });
+  }
+  for (std::int64_t row = 0; row < rows; ++row)
+    round_numbers(values + row * kBf16PanelColumns, block.stored + (first + row) * block.ldc, block.columns);
 }
 
 // The rows from `first` on of the block.

@@ -1,0 +1,121 @@
+#include "ops/feed_forward.h"
+
+#include "kernels/rows.h"
+#include "ops/check.h"
+#include "ops/product.h"
+
+namespace regard::ops {
+namespace {
+
+using kernels::Gemm;
+
+void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var residual) {
+  if (!reads_bf16(tape, x)) require_matrix("feed_forward", "x", x);
+  require_matrix("feed_forward", "up", weights.up);
+  require_matrix("feed_forward", "down", weights.down);
+  require_contiguous("feed_forward", "up", weights.up);
+  require_contiguous("feed_forward", "down", weights.down);
+  const Shape &up = weights.up->value.shape(), &down = weights.down->value.shape();
+  const int in = weights.transposed ? 0 : 1, out = 1 - in;
+  if (x->value.columns() != up[in] || up[out] != down[in])
+    throw shape_error("feed_forward", "the features of x and of the weights must fit",
+                      {{"x", x}, {"up", weights.up}, {"down", weights.down}});
+  require_vector("feed_forward", "up_bias", weights.up_bias, up[out]);
+  require_vector("feed_forward", "down_bias", weights.down_bias, down[out]);
+  if (residual == nullptr) return;
+  require_contiguous("feed_forward", "residual", residual);
+  if (residual->value.rows() != x->value.rows() || residual->value.columns() != down[out])
+    throw shape_error("feed_forward", "the residual must be [tokens, out]",
+                      {{"residual", residual}, {"x", x}, {"down", weights.down}});
+}
+
+// y = x Wᵀ + b, without y.
+Gemm layer(const Tensor& x, Var weight, Var bias, bool transposed) {
+  Gemm problem;
+  problem.m = x.rows(), problem.k = x.columns();
+  problem.n = problem.ldc = weight->value.elements() / std::max<std::int64_t>(problem.k, 1);
+  problem.b = weight->value.f32(), problem.ldb = weight->value.columns();
+  problem.transpose_b = !transposed;
+  problem.epilogue.bias = bias != nullptr ? bias->value.f32() : nullptr;
+  return problem;
+}
+
+struct FeedForwardNode : Tape::Node {
+  Var x, residual;
+  FeedForwardWeights weights;
+  Tensor pre;  // bf16 [tokens, inner]: up(x)
+  static void backward(FeedForwardNode& node, Tape& tape);
+};
+
+}  // namespace
+
+Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var residual) {
+  check(tape, x, weights, residual);
+  const bool wanted =
+      tape.wanted({x, weights.up, weights.up_bias, weights.down, weights.down_bias, residual});
+  const std::int64_t tokens = x->value.rows();
+  Gemm up = layer(x->value, weights.up, weights.up_bias, weights.transposed);
+  const Shape inner{tokens, up.n};
+  const std::int64_t out_features = weights.down->value.elements() / std::max<std::int64_t>(up.n, 1);
+  Var out = tape.make({tokens, out_features}, wanted);
+  const Tensor pre = tape.arena().tensor(inner, DType::bf16);
+  {
+    const TemporaryValues temporary(tape);
+    const Tensor activated = tape.arena().tensor(inner, DType::bf16);
+    kernels::Bf16Storage stored{.c = bf16_data(activated), .pre = bf16_data(pre)};
+    set_a(up, stored, x->value);
+    up.epilogue.activation = weights.activation;
+    product(tape, up, stored);
+    Gemm down = layer(activated, weights.down, weights.down_bias, weights.transposed);
+    kernels::Bf16Storage read;
+    set_a(down, read, activated);
+    down.c = out->value.f32();
+    if (residual != nullptr) {
+      down.epilogue.residual = residual->value.f32();
+      down.epilogue.residual_stride = out_features;
+    }
+    product(tape, down, read);
+  }
+  if (wanted) {
+    FeedForwardNode node;
+    node.x = x, node.residual = residual, node.weights = weights, node.pre = pre, node.out = out;
+    tape.record(node);
+  }
+  return out;
+}
+
+namespace {
+
+// With h = activation(pre):  dh = dy W_down;  dW_down += dyᵀ h;  dpre = dh ∘ activation'(pre);
+// dx = dpre W_up;  dW_up += dpreᵀ x.
+void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
+  if (!node.out->gradient_started) return;
+  ThreadPool& pool = tape.pool();
+  const FeedForwardWeights& weights = node.weights;
+  const std::int64_t tokens = node.pre.rows(), inner = node.pre.columns(), out = node.out->value.columns();
+  const Var consumed = tape.consume(node.out);
+  const Tensor dy = Tensor::view(consumed->gradient.f32(), {tokens, out});
+  const Tensor dh = Tensor::view(tape.take(tokens * inner), {tokens, inner});
+  input_gradient(tape, dy, weights.down->value, weights.transposed, {dh.f32(), false});
+  if (const Tape::Gradient dw = tape.gradient(weights.down); dw.data != nullptr) {
+    const TemporaryValues temporary(tape);
+    const Tensor activated = tape.arena().tensor(node.pre.shape(), DType::bf16);
+    activate_stored(tape, weights.activation, bf16_data(node.pre), bf16_data(activated), tokens * inner);
+    weight_gradient(tape, dy, activated, weights.transposed, dw);
+  }
+  if (float* db = tape.accumulated(weights.down_bias))
+    kernels::sum_rows(pool, dy.f32(), out, tokens, out, db);
+  activate_backward_stored(tape, weights.activation, bf16_data(node.pre), dh.f32(), tokens * inner);
+  if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr)
+    input_gradient(tape, dh, weights.up->value, weights.transposed, dx);
+  if (const Tape::Gradient dw = tape.gradient(weights.up); dw.data != nullptr)
+    weight_gradient(tape, dh, node.x->value, weights.transposed, dw);
+  if (float* db = tape.accumulated(weights.up_bias))
+    kernels::sum_rows(pool, dh.f32(), inner, tokens, inner, db);
+  tape.recycle(dh.f32(), tokens * inner);
+  tape.recycle(static_cast<float*>(node.pre.data()), tokens * inner / 2);
+  tape.pass_gradient(consumed, node.residual);
+}
+
+}  // namespace
+}  // namespace regard::ops

@@ -1,0 +1,22 @@
+// A feed-forward layer in bf16 (bf16_store.h) as one operation: y = down(activation(up(x))) + residual. Of
+// its inner values only up(x) is kept, as bf16; the backward pass computes the activation again, with the
+// same bits.
+#pragma once
+
+#include "kernels/gemm.h"
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+struct FeedForwardWeights {
+  Var up = nullptr, up_bias = nullptr;      // [inner, in], [inner] or null
+  Var down = nullptr, down_bias = nullptr;  // [out, inner], [out] or null
+  bool transposed = false;                  // the weights are stored as [in, inner] and [inner, out]
+  kernels::Activation activation = kernels::Activation::relu;
+};
+
+// x [tokens, in], f32 or stored as bf16; residual [tokens, out] or null → [tokens, out]. Requires
+// stores_bf16(tape).
+Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var residual);
+
+}  // namespace regard::ops
