@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Seconds per step of a model with much to send and little to compute, by number of ranks and rate of the link.
 
-Usage (as root): bench/scaling.py PROGRAM
+Usage (as root): bench/scaling.py PROGRAM [--hidden 256 512] [--rates 0 1000 500 200] [--steps 50]
+
+The default takes about 10 minutes on an idle machine of 2 cores. A trial: --hidden 64 --rates 1000 --steps 30.
 
 Runs mpirun in a network namespace of its own, whose loopback device, shared by all ranks and both directions, is limited by
 tc tbf. Prints one line per measurement: hidden size, weights, ranks, Mbit/s (0: no limit), seconds per step (median of the
 intervals of 10 steps, without the first).
 """
+import argparse
 import json
 import shutil
 import statistics
@@ -15,7 +18,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("program")
+parser.add_argument("--hidden", type=int, nargs="+", default=[256, 512], help="hidden sizes of the model")
+parser.add_argument("--rates", type=int, nargs="+", default=[0, 1000, 500, 200], help="Mbit/s of the link; 0: no limit")
+parser.add_argument("--steps", type=int, default=50, help="steps of each run, at least 30")
+ARGUMENTS = parser.parse_args()
+PROGRAM = str(Path(ARGUMENTS.program).resolve())
 RUN = """task = "language-model"
 [data]
 train = ["train.txt"]
@@ -31,7 +40,7 @@ feed_forward_size = {wide}
 batch_size = 1
 context = 8
 accumulate = 4
-max_steps = 50
+max_steps = {steps}
 [validation]
 every_steps = 0
 samples = 0
@@ -44,7 +53,7 @@ log_every_steps = 10
 def measure(folder, hidden, ranks, megabits):
     shutil.rmtree(folder / "run", ignore_errors=True)
     (folder / "train.txt").write_text("a few words to train on, which do not matter\n" * 20)
-    (folder / "run.toml").write_text(RUN.format(hidden=hidden, wide=4 * hidden))
+    (folder / "run.toml").write_text(RUN.format(hidden=hidden, wide=4 * hidden, steps=ARGUMENTS.steps))
     limit = f"tc qdisc add dev lo root tbf rate {megabits}mbit burst 256kb latency 100ms;" if megabits else ""
     train = f"{PROGRAM} train run.toml -q -t 1"
     if ranks > 1:
@@ -61,7 +70,7 @@ def measure(folder, hidden, ranks, megabits):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for hidden in (256, 512):
-        for ranks, rates in ((1, (0,)), (2, (0, 1000, 500, 200)), (4, (0, 1000, 500, 200))):
+    for hidden in ARGUMENTS.hidden:
+        for ranks, rates in ((1, (0,)), (2, ARGUMENTS.rates), (4, ARGUMENTS.rates)):
             for rate in rates:
                 measure(Path(place), hidden, ranks, rate)
