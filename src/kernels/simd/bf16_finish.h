@@ -29,9 +29,9 @@ void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t
   alignas(64) float values[2 * kBf16Rows * kBf16PanelColumns];
   const Epilogue epilogue = block.epilogue != nullptr ? *block.epilogue : Epilogue();
   Bf16Block buffered = block;
-  buffered.c = values, buffered.ldc = kBf16PanelColumns;
-  add_to_rows(buffered, rows, sums, values, epilogue.bias != nullptr ? epilogue.bias + block.column : nullptr,
-              values);
+  buffered.ldc = kBf16PanelColumns, buffered.accumulate = false;
+  const float* bias = epilogue.bias != nullptr ? epilogue.bias + block.column : nullptr;
+  add_to_rows(buffered, rows, sums, sums, bias, values);
   for (std::int64_t row = 0; block.stored_pre != nullptr && row < rows; ++row) {
     std::uint16_t* pre = block.stored_pre + (first + row) * block.ldc;
     round_numbers(values + row * kBf16PanelColumns, pre, block.columns);
