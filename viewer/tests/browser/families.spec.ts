@@ -1,12 +1,12 @@
-// The page's numbers equal transformers' attentions on the tiny models of every family that reads text: 1e-5 with
-// --full, half a step of 8 bits (below 1/255) by default.
+// The page's numbers equal transformers' attentions on the tiny models of every family: 1e-5 with --full, half a step
+// of 8 bits (below 1/255) by default.
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@playwright/test";
+import { expect, type Page, test } from "@playwright/test";
 import type { Capture, Head } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
-import { folderOf, goldens, program } from "./model";
+import { copyOf, folderOf, goldens, program, whisper } from "./model";
 import { numbersOf, open, saved } from "./open";
 
 interface Tensor {
@@ -65,47 +65,67 @@ function difference(weights: readonly (readonly number[])[], golden: Tensor, hea
   return most;
 }
 
+/** The command's page in both precisions has the golden's numbers, in JSON and CSV. */
+async function expectEqual(
+  browser: Page,
+  folder: string,
+  words: readonly string[],
+  tensor: (name: string) => Tensor | undefined,
+): Promise<void> {
+  const both = tensor("cross_attentions.0") !== undefined;
+  for (const [options, bound] of [
+    [["--full"], 1e-5],
+    [[], 1 / 255],
+  ] as const) {
+    const page = join(folder, "page.html");
+    execFileSync(program, ["attend", folder, ...words, "--html", page, "-q", ...options]);
+    expect(await open(browser, page)).toEqual([]);
+    const capture = JSON.parse(await saved(browser, "json")) as Capture;
+    for (const head of capture.attention)
+      expect(
+        difference(rowsOf(head.weights!), tensor(goldenName(head, both))!, head.head!),
+        `${head.kind}.${head.layer}.${head.head}`,
+      ).toBeLessThanOrEqual(bound);
+    const last = capture.attention.at(-1)!;
+    await open(browser, page, `#head=${last.kind}.${last.layer}.${last.head}`);
+    expect(
+      difference(numbersOf(await saved(browser, "csv")), tensor(goldenName(last, both))!, last.head!),
+    ).toBeLessThanOrEqual(bound);
+    await expect(browser.locator("header")).toContainText(options.length > 0 ? "exact (f32)" : "8 bits");
+  }
+}
+
 for (const name of readdirSync(goldens).filter((each) =>
   existsSync(join(goldens, each, "golden.safetensors")),
 )) {
   const tensor = tensorsOf(join(goldens, name, "golden.safetensors"));
   const ids = tensor("input_ids");
   const both = tensor("cross_attentions.0") !== undefined;
-  if (!ids || !(both || tensor("attentions.0"))) continue; // pictures, and models whose golden has no attentions
+  if (!ids || !(both || tensor("attentions.0"))) continue; // pictures and sounds: below; models whose golden has no attentions
   test(`${name}: numbers equal transformers'`, async ({ page: browser }) => {
-    const folder = folderOf(name);
     const target = tensor("decoder_input_ids");
-    for (const [options, bound] of [
-      [["--full"], 1e-5],
-      [[], 1 / 255],
-    ] as const) {
-      const page = join(folder, "page.html");
-      const first = firstLength(ids, tensor("token_type_ids"));
-      const more = first < ids.shape[1]! ? ["--pair", words(ids, first)] : [];
-      if (target) more.push("--target", words(target, 1));
-      execFileSync(program, [
-        "attend",
-        folder,
-        words(ids, 0, first),
-        ...more,
-        "--html",
-        page,
-        "-q",
-        ...options,
-      ]);
-      expect(await open(browser, page)).toEqual([]);
-      const capture = JSON.parse(await saved(browser, "json")) as Capture;
-      for (const head of capture.attention)
-        expect(
-          difference(rowsOf(head.weights!), tensor(goldenName(head, both))!, head.head!),
-          `${head.kind}.${head.layer}.${head.head}`,
-        ).toBeLessThanOrEqual(bound);
-      const last = capture.attention.at(-1)!;
-      await open(browser, page, `#head=${last.kind}.${last.layer}.${last.head}`);
-      expect(
-        difference(numbersOf(await saved(browser, "csv")), tensor(goldenName(last, both))!, last.head!),
-      ).toBeLessThanOrEqual(bound);
-      await expect(browser.locator("header")).toContainText(options.length > 0 ? "exact (f32)" : "8 bits");
-    }
+    const first = firstLength(ids, tensor("token_type_ids"));
+    const more = first < ids.shape[1]! ? ["--pair", words(ids, first)] : [];
+    if (target) more.push("--target", words(target, 1));
+    await expectEqual(browser, folderOf(name), [words(ids, 0, first), ...more], tensor);
+  });
+}
+
+// Pictures and sounds: tools/make_page_goldens.py.
+const media = "../tests/data/page";
+for (const file of readdirSync(media).filter((each) => each.endsWith(".safetensors"))) {
+  const name = file.replace(".safetensors", "");
+  const tensor = tensorsOf(join(media, file));
+  test(`${name}: numbers equal transformers' over a file`, async ({ page: browser }) => {
+    const folder = name === "whisper-small" ? copyOf(whisper) : folderOf(name);
+    const settings = join(media, `${name}.preprocessor_config.json`);
+    if (existsSync(settings)) copyFileSync(settings, join(folder, "preprocessor_config.json"));
+    const input = /wav2vec2/.test(name)
+      ? join(media, "tiny.wav")
+      : /ast|whisper/.test(name)
+        ? join(whisper, "short.wav")
+        : join(media, "picture.png");
+    const target = name === "whisper-small" ? "the fox" : "t5 t9 t7";
+    await expectEqual(browser, folder, [input, ...(tensor("written") ? ["--target", target] : [])], tensor);
   });
 }
