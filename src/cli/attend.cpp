@@ -46,9 +46,25 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
 
 namespace {
 
-// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only
-// one of --layer and --head is given, select the map with the highest score (HeadSummary::telling) for each
-// given layer or head. Default: the map with the highest score of usual_kind(model).
+constexpr const char* kFooter =
+    "Layers and heads are numbered from 0. The terminal and --svg show the most telling head, unless "
+    "--layer,\n"
+    "--head or --all is given. --json and --html contain every head that --kind, --layer and --head "
+    "select;\n"
+    "without them, all heads. Their weights have 8 bits; if all weights of a long text would be too "
+    "large,\n"
+    "the most telling heads have them and the others a thumbnail. --full writes all weights in f32.\n"
+    "For a model of images, TEXT is an image file, and --svg shows which patches of the picture each head\n"
+    "attends to, and attention rollout; for a captioning model, which patches each generated word attends "
+    "to.\n"
+    "For a model of sound, TEXT is a sound file of which the first 30 seconds are read, and --html shows "
+    "the\n"
+    "attention over the spectrogram.";
+
+// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If --layer
+// or
+// --head is missing, the most telling one of each given layer or head. Default: the most telling one of
+// usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;
@@ -92,8 +108,9 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
 
 void attend(const AttendOptions& options, Globals& globals) {
   const formats::ModelFolder folder = formats::ModelFolder::open(options.model);
-  if (make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::pixels)
-    return attend_picture(options, globals);
+  const InputKind reads = make_model(folder.config, folder.config_file)->input_spec().kind;
+  if (reads == InputKind::pixels) return attend_picture(options, globals);
+  if (reads == InputKind::features) return attend_sound(options, globals);
   const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
@@ -110,6 +127,9 @@ void attend(const AttendOptions& options, Globals& globals) {
                                       inspect::parse_interventions(options.interventions));
   inspect::AttendRequest request = attend_request_of(options, kind);
   request.edits = edits.get(), request.interventions = options.interventions;
+  const auto words = infer::TrainingWords::of_model(options.model);
+  if (words) request.words = &*words;
+  request.views = options.compare.empty() ? 1 : 2;
   if (!options.target.empty())
     request.written = inspect::written_ids(opened, options.target);
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
@@ -133,19 +153,12 @@ void attend(const AttendOptions& options, Globals& globals) {
 
 void add_attend(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("attend", "Show a model's attention weights");
-  verb->footer(
-      "Layers and heads are numbered from 0. The terminal and --svg show the head with the highest score,\n"
-      "unless --layer, --head or --all is given. --json and --html contain every head that --kind, --layer "
-      "and\n"
-      "--head select; without these options, all heads. Weights have 8 bits; for a long text, only the "
-      "heads\n"
-      "with the highest scores include them, and the others a thumbnail. --full writes all weights in f32.\n"
-      "For a model of images, TEXT is an image file, and --svg shows which patches of the picture each head\n"
-      "attends to, and attention rollout; for a captioning model, which patches each generated word attends "
-      "to.");
+  verb->footer(kFooter);
   auto options = std::make_shared<AttendOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
-  verb->add_option("TEXT", options->text, "Input text, or an image file")->required()->check(valid_text());
+  verb->add_option("TEXT", options->text, "Input text, or an image or sound file")
+      ->required()
+      ->check(valid_text());
   verb->add_option("--target", options->target,
                    "Target text of an encoder-decoder. Default: the model's own translation")
       ->check(valid_text());

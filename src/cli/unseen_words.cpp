@@ -1,29 +1,17 @@
 #include "cli/unseen_words.h"
 
-#include <filesystem>
-
 #include "base/printable.h"
 #include "cli/output.h"
 
 namespace regard::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kMostPrinted = 20;
-
-// Open the words of the run RUN, given as RUN, RUN/best or RUN/checkpoints/STEP.
-std::optional<infer::TrainingWords> words_of_run(const fs::path& model) {
-  if (auto words = infer::TrainingWords::open(model)) return words;
-  std::error_code error;
-  const fs::path folder = fs::canonical(model, error);
-  if (error || folder.parent_path().filename() != "checkpoints") return std::nullopt;
-  return infer::TrainingWords::open(folder.parent_path().parent_path());
-}
 
 }  // namespace
 
-UnseenWords::UnseenWords(const std::string& model, bool quiet) : words_(words_of_run(model)), quiet_(quiet) {}
+UnseenWords::UnseenWords(const std::string& model, bool quiet)
+    : words_(infer::TrainingWords::of_model(model)), quiet_(quiet) {}
 
 std::vector<std::string> UnseenWords::of(const std::string& text) {
   if (!words_) return {};

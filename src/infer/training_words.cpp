@@ -75,6 +75,32 @@ std::optional<TrainingWords> TrainingWords::open(const std::filesystem::path& fo
   return words;
 }
 
+std::optional<TrainingWords> TrainingWords::of_model(const std::filesystem::path& model) {
+  if (auto words = open(model)) return words;
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::canonical(model, error);
+  if (error || folder.parent_path().filename() != "checkpoints") return std::nullopt;
+  return open(folder.parent_path().parent_path());
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> TrainingWords::unseen_places(std::string_view text) const {
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (std::size_t i = 0; i < text.size();) {
+    // Words are cut as the rule above cuts them: runs of letters, marks and digits.
+    const std::size_t begin = i;
+    for (utf8::Decoded symbol; i < text.size(); i += static_cast<std::size_t>(symbol.size)) {
+      symbol = utf8::decode(text, i);
+      if (!symbol.valid || !text::unicode::is_word(symbol.value)) break;
+    }
+    if (i > begin) {
+      if (!unseen(text.substr(begin, i - begin)).empty()) places.emplace_back(begin, i);
+    } else {
+      i += static_cast<std::size_t>(utf8::decode(text, i).size);
+    }
+  }
+  return places;
+}
+
 std::vector<std::string> TrainingWords::unseen(std::string_view text) const {
   const std::string line(text);
   std::vector<std::string> found;

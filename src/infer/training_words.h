@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "text/word_counts.h"
@@ -27,9 +28,14 @@ class TrainingWords {
   // line that is not a word and a count.
   static std::optional<TrainingWords> open(const std::filesystem::path& folder);
 
-  // Return the words of `text` that occur in no training source, ignoring case. Each is returned once, in
-  // the order and spelling of the text. `text` is UTF-8.
+  // The same for a run folder, its best checkpoint or one of its checkpoints.
+  static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
+
+  // The words of `text` that occur in no training source, upper and lower case being the same; each once, in
+  // the order of the text, spelled as there. `text` is UTF-8.
   std::vector<std::string> unseen(std::string_view text) const;
+  // Their places in `text`, every occurrence: [first byte, end), in order.
+  std::vector<std::pair<std::size_t, std::size_t>> unseen_places(std::string_view text) const;
 
  private:
   std::unordered_set<std::string> words_;  // in lower case

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "infer/stoppable_search.h"
+#include "infer/collector.h"
 #include "inspect/ablation.h"
 #include "inspect/capture_json.h"
 #include "inspect/generation_steps.h"
@@ -88,21 +88,48 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
   return ids;
 }
 
+namespace {
+
+// What a decoder writes after `prompt`: the prompt without its start token, then the generated ids.
+std::vector<std::int32_t> continued(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                    const std::vector<std::int32_t>& prompt, const ModelInput& input,
+                                    const infer::SearchOptions& options) {
+  infer::Collector collector(1);
+  infer::Scheduler scheduler(*loaded.model, pool, options, collector);
+  infer::Request request = infer::request_of(*loaded.model, input);
+  request.prompt = prompt;
+  scheduler.submit(std::move(request));
+  while (scheduler.step()) {
+  }
+  std::vector<std::int32_t> written(prompt.begin() + 1, prompt.end());
+  if (!collector.results[0].empty()) {
+    const std::vector<std::int32_t>& tokens = collector.results[0][0].tokens;
+    written.insert(written.end(), tokens.begin(), tokens.end());
+  }
+  return written;
+}
+
+}  // namespace
+
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between) {
   if (!request.input) require_text(*loaded.source, request.text);
-  infer::SearchOptions options = loaded.options;
-  if (max_new > 0) options.max_new = max_new;
+  infer::SearchOptions options = request.search != nullptr ? *request.search : loaded.options;
+  if (max_new > 0) options.max_new = request.search != nullptr ? std::min(max_new, options.max_new) : max_new;
   options.probe = probe;
   const ModelInput input = request.input ? *request.input : loaded.read(request.text);
-  infer::Stop step;
-  if (between) {
-    between();
-    step = [&between] { return between(), false; };
-  }
-  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options, step);
+  if (!request.prompt.empty()) return continued(loaded, pool, request.prompt, input, options);
+  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
   return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
+}
+
+std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                const AttendRequest& request, std::int64_t max_new) {
+  const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
+  EditedPass edits(ablated.get());
+  if (request.edits != nullptr) edits.add(*request.edits);
+  return loaded.target->decode(generated_ids(loaded, pool, request, max_new, &edits));
 }
 
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
@@ -147,6 +174,28 @@ std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const M
   return labels;
 }
 
+// For each token of `ids`, whether it covers a part of a word of request.text that request.words lacks. Empty
+// if none does, or if the text's tokens are not the beginning of `ids` (a language code precedes them).
+std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
+                                std::span<const std::int32_t> ids) {
+  if (request.words == nullptr || request.input || !request.pair.empty()) return {};
+  const std::string text = loaded.as_trained(request.text);
+  const auto places = request.words->unseen_places(text);
+  const bool decoder = loaded.model->kind() == ModelKind::decoder;
+  const text::Encoding read =
+      loaded.source->encode(text, {.add_special = !decoder || loaded.adds_special, .match_special = false});
+  if (places.empty() || read.size() > ids.size() ||
+      !std::equal(read.ids.begin(), read.ids.end(), ids.begin()))
+    return {};
+  std::vector<bool> unseen(ids.size(), false);
+  for (std::size_t i = 0; i < read.size(); ++i)
+    for (const auto& [begin, end] : places)
+      if (static_cast<std::size_t>(read.byte_offsets[i].begin) < end &&
+          begin < static_cast<std::size_t>(read.byte_offsets[i].end))
+        unseen[i] = true;
+  return unseen;
+}
+
 // Run a decoder on the text and its continuation. tokens.written is the next token at each position; at the
 // last position, the most likely one.
 void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vector<std::int32_t> read,
@@ -182,7 +231,7 @@ Selection selection_of(const infer::LoadedModel& loaded, const AttendRequest& re
   return selection;
 }
 
-void add_activations(const Capture& capture, View& view) {
+void add_activations(const Capture& capture, std::size_t most, View& view) {
   for (const PointShape& one : capture.shapes()) {
     const auto found = capture.hidden_states().find(one.point);
     if (found == capture.hidden_states().end()) continue;
@@ -190,7 +239,7 @@ void add_activations(const Capture& capture, View& view) {
     view.activations.push_back({one.point, value.rows(), value.columns(),
                                 std::vector<float>(value.f32(), value.f32() + value.shape().elements())});
   }
-  limit_activations(view, kMostNumbers);
+  limit_activations(view, most);
 }
 
 // Return true if the configuration is of the family "transformer" (models/transformer.h).
@@ -218,13 +267,16 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.model = request.model_name, view.text = request.text, view.pair = request.pair;
   view.unablated = request.unablated, view.ablated = request.ablated;
   view.interventions = request.interventions;
+  if (request.words != nullptr && !request.input) view.unseen_words = request.words->unseen(request.text);
   Capture capture(selection_of(loaded, request, input), request.ablated);
   EditedPass probe(&capture);
   if (request.edits != nullptr) probe.add(*request.edits);
-  if (kind != ModelKind::decoder) view.tokens.source = source_tokens(loaded, input);
-  if (loaded.source && kind != ModelKind::decoder) {
+  if (kind != ModelKind::decoder)
+    view.tokens.source = request.source_labels.empty() ? source_tokens(loaded, input) : request.source_labels;
+  if (loaded.source && kind != ModelKind::decoder && !input.ids.empty()) {
     view.tokens.special_source = special_tokens(*loaded.source, input.ids);
     view.tokens.source_origin = origins(*loaded.source, input.ids);
+    view.tokens.unseen_source = unseen_tokens(loaded, request, input.ids);
   }
   if (kind == ModelKind::encoder_decoder) {
     if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
@@ -240,6 +292,8 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
     view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
     attend_decoder(loaded, pool, input.ids, request.written, probe, view);
+    view.tokens.unseen_target = unseen_tokens(loaded, request, input.ids);
+    if (!view.tokens.unseen_target.empty()) view.tokens.unseen_target.resize(view.tokens.target.size());
   } else {
     run_with_probe(*loaded.model, pool, input, {}, &probe);
   }
@@ -248,8 +302,8 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   if (view.maps.empty() && request.selection.weights)
     throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
   summarize_maps(view);
-  limit_values(view, kMostNumbers);
-  add_activations(capture, view);
+  limit_values(view, kMostNumbers / request.views);
+  add_activations(capture, kMostNumbers / request.views, view);
   view.size = size_of(*loaded.model, capture);
   return view;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "infer/loaded_model.h"
+#include "infer/training_words.h"
 #include "inspect/attention_view.h"
 #include "inspect/between_passes.h"
 #include "inspect/edited_pass.h"
@@ -16,9 +17,15 @@ namespace regard::inspect {
 
 struct AttendRequest {
   std::string model_name;           // copied to View::model
-  std::string text;                 // the input text, or the name of an image
-  std::string pair;                 // encoders: the second text of a pair; may be empty
-  std::optional<ModelInput> input;  // used instead of `text` and `pair`; required if the input is not tokens
+  std::string text;                 // or the name of an image or sound
+  std::string pair;                 // encoders: the second text of a pair; empty: none
+  std::optional<ModelInput> input;  // used instead of tokenising text and pair; required unless tokens
+  const infer::TrainingWords* words = nullptr;  // mark the words of `text` that are not there; null: none
+  std::vector<std::string> source_labels = {};  // of the encoder's positions; empty: the tokens or patches
+  // Encoder–decoders: what generate_target() gives the decoder, the start token first (empty: the start token
+  // only), and how it searches (null: the folder's options).
+  std::vector<std::int32_t> prompt = {};
+  const infer::SearchOptions* search = nullptr;
   // Encoder–decoders: the generated or given target ids, including the end token. Decoders: the ids that
   // continue the text.
   std::vector<std::int32_t> written;
@@ -28,6 +35,7 @@ struct AttendRequest {
   Selection selection;
   std::vector<Head> ablated;
   bool average = false;
+  std::size_t views = 1;  // that share one file: each gets its part of the limits of vectors and activations
   // Add activations for the page (states, layer inputs, outputs, inner values of feed-forward layers) if the
   // input is short enough to show them.
   bool page = false;
@@ -52,8 +60,12 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 
-// Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
-// tokens and tokens that are not complete characters are shown by their name in the vocabulary.
+// The text that the model generates under the request's ablation and interventions.
+std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                const AttendRequest& request, std::int64_t max_new = 0);
+
+// A token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special tokens
+// and tokens that are not complete characters are shown by their name in the vocabulary.
 std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

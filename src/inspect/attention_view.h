@@ -27,7 +27,9 @@ struct Tokens {
   std::vector<std::string> written;  // the generated token at each target position, which is the next one
   // True for each special token (a separator, a start or end token). Empty if unknown.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
-  // Id and bytes of each token. Empty if unknown.
+  // Whether each token is part of a word that the model never saw in training; empty: none is, or not known.
+  std::vector<bool> unseen_source = {}, unseen_target = {};
+  // Id and bytes of each token. Empty: not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
@@ -110,14 +112,30 @@ struct Picture {
   std::string png;
 };
 
+// The energies of a sound for display, 0 to 1: [bands, columns], the lowest band first.
+struct Spectrogram {
+  std::int64_t bands = 0, columns = 0;
+  std::vector<float> levels;
+};
+
+// A sound, and where the encoder's positions are in it.
+struct SoundView {
+  double seconds = 0;                    // of the sound; positions after it are silence
+  double first_time = 0, time_step = 0;  // of the centre of the first position, and between two, in seconds
+  Spectrogram spectrogram = {};          // from 0 to `seconds`
+};
+
 struct View {
   std::string model;        // the caller's name for the model
-  std::string text;         // the input text, or the name of the image
-  std::string pair;         // the second text of a pair; may be empty
+  std::string text;         // the input text, or the name of the image or sound
+  std::string pair;         // the second text of a pair; empty: none
   std::string translation;  // the target or the continuation as text; empty if there is none
-  std::string unablated;    // with ablated heads or interventions: the text that the unmodified model
-                            // generates; empty if unknown
+  std::string
+      unablated;  // with ablated heads or interventions: what the model generates without; empty: not known
+  // With given target ids and ablated heads or interventions: what the model generates itself.
+  std::optional<std::string> generated = {};
   Tokens tokens;
+  std::vector<std::string> unseen_words = {};  // of `text`, which the model never saw in training
   std::vector<Map> maps;
   std::vector<Head> ablated;
   std::vector<std::string> interventions = {};  // as given
@@ -126,8 +144,9 @@ struct View {
   std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty if the model has no logits
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
-  std::shared_ptr<const View> compared = {};  // view of a second text; null if there is none
-  std::string left_out;  // a sentence about data left out to limit the size; empty if nothing was
+  std::optional<SoundView> sound = {};
+  std::shared_ptr<const View> compared = {};  // of a second text; null: none
+  std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
 
   std::string heading() const;  // the text, or "first | second" for a pair
 

@@ -13,7 +13,7 @@
 namespace regard::inspect {
 namespace {
 
-// Maximum number of weights in Precision::bits8, one byte each.
+// Weights that Precision::bits8 writes at most, of both texts of --compare together: a byte each.
 constexpr std::int64_t kMostWeights = 900000;
 
 const char* kind_name(ModelKind kind) {
@@ -39,9 +39,12 @@ void add_sentence(std::string& text, const std::string& sentence) {
 // Builds the object of one view.
 class Writer {
  public:
-  Writer(const View& view, Precision precision)
+  // `most_weights`: limit of Precision::bits8. `order`: of the maps, the one to keep first at the front.
+  Writer(const View& view, Precision precision, std::int64_t most_weights, std::vector<std::size_t> order)
       : view_(view),
         full_(precision == Precision::full),
+        most_weights_(view.compared ? most_weights / 2 : most_weights),
+        order_(std::move(order)),
         left_out_(view.left_out),
         written_(view.maps.size(), true) {
     if (!full_) choose_maps();
@@ -51,6 +54,7 @@ class Writer {
     FloatJson out{{"format", "regard-capture"}, {"version", 2}, {"precision", full_ ? "f32" : "8 bit"}};
     add_texts(out);
     add_tokens(out);
+    if (!view_.unseen_words.empty()) out["unseen_words"] = view_.unseen_words;
     FloatJson& ablated = out["ablated"] = FloatJson::array();
     for (const Head& head : view_.ablated) ablated.push_back(head.text());
     add_interventions(out["interventions"] = FloatJson::array());
@@ -64,7 +68,14 @@ class Writer {
       out["picture"] = {{"width", view_.picture->width},
                         {"height", view_.picture->height},
                         {"png", text::encode_base64(view_.picture->png)}};
-    if (view_.compared) out["compared"] = Writer(*view_.compared, precision()).make();
+    if (view_.sound) out["sound"] = sound();
+    if (view_.compared) {
+      // Both captures keep the weights of the same heads.
+      const bool same = view_.compared->maps.size() == view_.maps.size();
+      out["compared"] =
+          Writer(*view_.compared, precision(), most_weights_, same ? order_ : ranked_maps(*view_.compared))
+              .make();
+    }
     if (!left_out_.empty()) out["left_out"] = left_out_;
     return out;
   }
@@ -83,9 +94,9 @@ class Writer {
   // Choose the maps to write with weights: those with the highest scores (HeadSummary::telling) that fit.
   void choose_maps() {
     std::int64_t used = 0, dropped = 0;
-    for (const std::size_t index : ranked_maps(view_)) {
+    for (const std::size_t index : order_) {
       const std::int64_t size = view_.maps[index].rows * view_.maps[index].columns;
-      written_[index] = used + size <= kMostWeights;
+      written_[index] = used + size <= most_weights_;
       if (written_[index])
         used += size;
       else
@@ -107,10 +118,11 @@ class Writer {
     if (!view_.pair.empty()) out["pair"] = view_.pair;
     if (!view_.tokens.target.empty()) out["translation"] = view_.translation;
     if (!view_.unablated.empty()) out["translation_without_ablation"] = view_.unablated;
+    if (view_.generated) out["translation_generated"] = *view_.generated;
   }
 
   static FloatJson side(const std::vector<std::string>& text, const std::vector<TokenOrigin>& origin,
-                        const std::vector<bool>& special) {
+                        const std::vector<bool>& special, const std::vector<bool>& unseen = {}) {
     FloatJson out = FloatJson::object();
     out["text"] = text;
     for (const TokenOrigin& one : origin) {
@@ -118,6 +130,7 @@ class Writer {
       out["bytes"].push_back(hexadecimal(one.bytes));
     }
     if (!special.empty()) out["special"] = special;
+    if (!unseen.empty()) out["unseen"] = unseen;
     return out;
   }
 
@@ -125,9 +138,9 @@ class Writer {
     const Tokens& tokens = view_.tokens;
     FloatJson& all = out["tokens"] = FloatJson::object();
     if (!tokens.source.empty())
-      all["source"] = side(tokens.source, tokens.source_origin, tokens.special_source);
+      all["source"] = side(tokens.source, tokens.source_origin, tokens.special_source, tokens.unseen_source);
     if (tokens.target.empty()) return;
-    all["target"] = side(tokens.target, tokens.target_origin, tokens.special_target);
+    all["target"] = side(tokens.target, tokens.target_origin, tokens.special_target, tokens.unseen_target);
     all["written"] = side(tokens.written, tokens.written_origin, tokens.special_written);
   }
 
@@ -174,6 +187,7 @@ class Writer {
     out["thumbnail"] = thumbnail(map);
     if (written_[index])
       out["weights"] = full_ ? rows_json(map.weights, map.columns) : packed_bytes(map.weights, map.columns);
+    if (!written_[index] && view_.sound && map.head.kind == Kind::encoder) out["received"] = received(map);
     if (map.values)
       out["values"] = {{"query", matrix(map.values->query, map.values->size)},
                        {"key", matrix(map.values->key, map.values->size)},
@@ -188,6 +202,28 @@ class Writer {
     for (const Activation& one : view_.activations)
       out.push_back({{"name", one.point}, {"values", matrix(one.numbers, one.columns)}});
     return out;
+  }
+
+  FloatJson sound() const {
+    const SoundView& sound = *view_.sound;
+    const Spectrogram& levels = sound.spectrogram;
+    return {{"seconds", static_cast<float>(sound.seconds)},
+            {"first_time", static_cast<float>(sound.first_time)},
+            {"time_step", static_cast<float>(sound.time_step)},
+            {"specials", view_.size ? view_.size->input.specials : 0},
+            {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
+  }
+
+  // What each key receives: the mean over the queries, then from each special token.
+  FloatJson received(const Map& map) const {
+    const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
+    std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);
+    for (std::size_t i = 0; i < map.weights.size(); ++i)
+      sums[i % sums.size()] += static_cast<double>(map.weights[i]) / static_cast<double>(map.rows);
+    std::vector<float> rows(sums.begin(), sums.end());
+    rows.insert(rows.end(), map.weights.begin(),
+                map.weights.begin() + std::min(specials, map.rows) * map.columns);
+    return full_ ? rows_json(rows, map.columns) : packed_bytes(rows, map.columns);
   }
 
   Precision precision() const { return full_ ? Precision::full : Precision::bits8; }
@@ -225,6 +261,8 @@ class Writer {
 
   const View& view_;
   bool full_;
+  std::int64_t most_weights_;
+  std::vector<std::size_t> order_;
   std::string left_out_;
   std::vector<bool> written_;  // [maps]: true if the weights are written
 };
@@ -237,7 +275,7 @@ bool whole_side(const std::string& point) {
 }  // namespace
 
 std::string to_json(const View& view, Precision precision) {
-  return Writer(view, precision).make().dump();
+  return Writer(view, precision, kMostWeights, ranked_maps(view)).make().dump();
 }
 
 void limit_values(View& view, std::size_t numbers) {

@@ -1,19 +1,27 @@
-// POST /attend: attention of one text, in the capture format.
-#include <algorithm>
+// POST /attend and POST /attend/sound: attention of one text or sound, in the capture format.
+#include <fmt/format.h>
+
 #include <limits>
 #include <optional>
 
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
+#include "inspect/sound_view.h"
 #include "inspect/usual_kind.h"
+#include "regard/error.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
+#include "serve/memory_file.h"
 #include "serve/request_edits.h"
+#include "serve/sound_file.h"
+#include "tasks/shown_sound.h"
 
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum number of query, key and value elements
+constexpr std::size_t kMostValues = std::size_t{1} << 22;  // numbers of query, key and value vectors
+// Of the weights of a pass over a sound: in memory, and if all are written as text.
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 
 inspect::Selection selection_of(const Call& call) {
   inspect::Selection selection;
@@ -59,21 +67,46 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
   }
 }
 
-void answer_attend(Call& call) {
-  const auto host = call.find_model(Ability::attend);
-  const infer::LoadedModel& loaded = host->loaded();
+// What the body says of any input.
+inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   inspect::AttendRequest request;
-  request.model_name = host->name();
-  request.text = call.value<std::string>("text", "");
-  request.pair = call.value<std::string>("pair", "");
+  request.model_name = host.name();
   request.average = call.value("average", false);
   request.page = call.value("page", false);
   request.selection = selection_of(call);
-  for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
   const auto named = inspect::kind_of(call.value<std::string>("kind", ""));
   request.ablated = inspect::parse_heads(call.value<std::string>("ablate", ""),
-                                         named.value_or(inspect::usual_kind(loaded.model->kind())));
-  // The weights of one request may take gigabytes, so such requests run one at a time.
+                                         named.value_or(inspect::usual_kind(host.loaded().model->kind())));
+  return request;
+}
+
+// What the model generates itself, if the body asks for it beside a pass over given ids.
+void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
+                   inspect::View& view) {
+  if (!call.value("free", false)) return;
+  if (host.loaded().model->kind() != ModelKind::encoder_decoder)
+    throw HttpError(400, "free needs an encoder-decoder model", "invalid_value", "free");
+  const std::int64_t generate = call.integer("generate", 0);
+  view.generated = inspect::changed_translation(host.loaded(), host.pool(), request,
+                                                generate > 0 ? generate : kMostAttended);
+}
+
+void reply_with(Call& call, inspect::View& view) {
+  inspect::limit_values(view, kMostValues);
+  call.prompt_tokens += view.tokens.source.size() + view.tokens.target.size();
+  const auto precision = call.value("full", false) ? inspect::Precision::full : inspect::Precision::bits8;
+  call.reply_text(inspect::to_json(view, precision), "application/json");
+}
+
+void answer_attend(Call& call) {
+  const auto host = call.find_model(Ability::attend);
+  const infer::LoadedModel& loaded = host->loaded();
+  inspect::AttendRequest request = request_of(call, *host);
+  request.text = call.value<std::string>("text", "");
+  request.pair = call.value<std::string>("pair", "");
+  request.words = host->training_words();
+  for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
+  // The weights of one request may take gigabytes: one at a time.
   std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.edits = edits->pass(), request.interventions = edits->texts();
@@ -82,10 +115,78 @@ void answer_attend(Call& call) {
   set_target(call, *host, request);
   call.waiting.require();
   inspect::View view = inspect::attend(loaded, host->pool(), request);
-  inspect::limit_values(view, kMostValues);
-  call.prompt_tokens += view.tokens.source.size() + view.tokens.target.size();
-  const auto precision = call.value("full", false) ? inspect::Precision::full : inspect::Precision::bits8;
-  call.reply_text(inspect::to_json(view, precision), "application/json");
+  add_generated(call, *host, request, view);
+  reply_with(call, view);
+}
+
+// The members of POST /attend that a sound can have.
+Json sound_schema() {
+  using namespace schema;
+  return object({{"language", described(text(32), "A code; default: found from the sound")},
+                 {"written", array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, kMostAttended)},
+                 {"kind", one_of({"encoder", "decoder", "cross"})},
+                 {"layers", array(integer(0, 100000), 0, 1000)},
+                 {"heads", array(integer(0, 100000), 0, 1000)},
+                 {"ablate", text(10000)},
+                 {"values", boolean()},
+                 {"page", boolean()},
+                 {"full", boolean()},
+                 {"free", boolean()},
+                 {"generate", integer(0, kMostAttended)},
+                 {"model", text(1000)}});
+}
+
+// Replace the form by the JSON object in its field "request".
+void read_request(Call& call) {
+  Json body = Json::object();
+  if (call.has("request")) {
+    try {
+      body = parse_json(call.value<std::string>("request", ""), "request",
+                        {.depth = call.services.options.json_depth});
+    } catch (const Error& error) {
+      throw HttpError(400, error.what(), "invalid_json", "request");
+    }
+  }
+  static const Json kSchema = sound_schema();
+  if (const auto bad = violation_of(kSchema, body))
+    throw HttpError(400, (bad->place.empty() ? "request" : bad->place) + ": " + bad->message, "invalid_value",
+                    bad->place);
+  for (auto member = body.begin(); member != body.end();)
+    member = member->is_null() ? body.erase(member) : std::next(member);
+  call.body = std::move(body);
+}
+
+void answer_sound(Call& call) {
+  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  read_request(call);
+  const auto host = call.find_model(Ability::attend_sound);
+  const infer::LoadedModel& loaded = host->loaded();
+  const TurnHolder turn(*host, call);
+  const MemoryFile file(call.files[0].value);
+  tasks::ShownSound sound;
+  try {
+    sound = tasks::read_shown_sound(host->model_folder(), loaded, host->pool(), file.path(),
+                                    call.value<std::string>("language", ""));
+  } catch (const Error& error) {
+    refuse_sound(error);
+  }
+  inspect::AttendRequest request = request_of(call, *host);
+  request.text = call.files[0].file_name;
+  request.input = sound.input, request.source_labels = sound.labels;
+  request.prompt = sound.prompt, request.search = &sound.search;
+  set_target(call, *host, request);
+  std::string left_out;
+  if (sound.cut)
+    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown. ", sound.seconds);
+  left_out +=
+      inspect::limit_weights(*loaded.model, host->pool(), sound.input, std::ssize(request.written),
+                             call.value("full", false) ? kMostFullWeights : kMostWeights, request.selection);
+  inspect::View view = inspect::attend(loaded, host->pool(), request);
+  view.left_out = left_out + (left_out.empty() || view.left_out.empty() ? "" : " ") + view.left_out;
+  view.sound = {sound.seconds, sound.first_time, sound.time_step,
+                inspect::display_spectrogram(sound.spectrogram, sound.frame_seconds, sound.seconds)};
+  add_generated(call, *host, request, view);
+  reply_with(call, view);
 }
 
 }  // namespace
@@ -114,11 +215,23 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"values", boolean()},
                    {"page", described(boolean(), "Add the activations that the page shows")},
                    {"full", boolean()},
+                   {"free", described(boolean(), "Also generate freely; encoder-decoders with written ids")},
                    {"generate", integer(0, kMostAttended)},
                    {"model", text(1000)}},
                   {"text"}),
+       .response = Json{{"type", "object"}}});
+  routes.push_back(
+      {.method = "POST",
+       .path = "/attend/sound",
+       .protocol = Protocol::regard,
+       .summary = "Attention weights over the first 30 seconds of a sound file, in the capture format",
+       .handle = answer_sound,
+       .request = object({{"file", described(text(1000), "A sound file")},
+                          {"request", described(text(100000), "The other members of POST /attend as JSON")}},
+                         {"file"}),
        .response = Json{{"type", "object"}},
-       .heavy = true});
+       .forms = true,
+       .files = true});
 }
 
 }  // namespace regard::serve

@@ -32,14 +32,17 @@ bool reads_text(const Network& model) {
   return model.input_spec().kind == InputKind::tokens;
 }
 
+bool reads_sound(const Network& model) {
+  return model.input_spec().kind == InputKind::features;
+}
+
 bool transcribes(const Network& model) {
-  return model.input_spec().kind == InputKind::features &&
-         (model.kind() == ModelKind::encoder_decoder || model.output() == Output::ctc);
+  return reads_sound(model) && (model.kind() == ModelKind::encoder_decoder || model.output() == Output::ctc);
 }
 
 tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std::filesystem::path& path,
                                    WeightMode mode) {
-  if (!transcribes(*make_model(files.config))) return tasks::EmbeddingFolder::open(path, {}, mode);
+  if (!reads_sound(*make_model(files.config))) return tasks::EmbeddingFolder::open(path, {}, mode);
   tasks::EmbeddingFolder folder;
   folder.modules.model = path;
   folder.loaded = infer::LoadedModel::open(path, {.weight_mode = mode, .reads = InputKind::features});
@@ -93,6 +96,8 @@ const char* name_of(Ability ability) {
       return "fill masks";
     case Ability::attend:
       return "show attention";
+    case Ability::attend_sound:
+      return "show attention over a sound";
     case Ability::transcribe:
       return "transcribe sounds";
   }
@@ -121,6 +126,8 @@ const char* key_of(Ability ability) {
       return "fill";
     case Ability::attend:
       return "attend";
+    case Ability::attend_sound:
+      return "attend_sound";
     case Ability::transcribe:
       return "transcribe";
   }
@@ -143,6 +150,7 @@ ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, Th
       chat_template_(options.chat_template) {
   embedding_.loaded.model->prepare_for_inference(pool);
   tokenizer_config_ = text::read_tokenizer_config(embedding_.modules.model);
+  words_ = infer::TrainingWords::of_model(folder.path);
   open_tasks(options);
   open_generation(options);
   read_languages(options);
@@ -217,6 +225,7 @@ bool ModelHost::can(Ability ability) const {
   const Network& model = *loaded().model;
   const Output output = model.output();
   if (ability == Ability::transcribe) return transcribes(model);
+  if (ability == Ability::attend_sound) return reads_sound(model);
   if (!reads_text(model)) return false;
   switch (ability) {
     case Ability::generate:
@@ -243,6 +252,7 @@ bool ModelHost::can(Ability ability) const {
       return model.kind() == ModelKind::encoder && output == Output::vocabulary;
     case Ability::attend:
       return true;
+    case Ability::attend_sound:
     case Ability::transcribe:
       break;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "formats/model_folder.h"
+#include "infer/training_words.h"
 #include "inspect/resolve.h"
 #include "serve/batcher.h"
 #include "serve/edit_turn.h"
@@ -37,12 +38,13 @@ enum class Ability : std::uint8_t {
   answer,
   fill,
   attend,
+  attend_sound,
   transcribe
 };
-inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,      Ability::translate,
-                                         Ability::embed,    Ability::classify,  Ability::rerank,
-                                         Ability::tag,      Ability::answer,    Ability::fill,
-                                         Ability::attend,   Ability::transcribe};
+inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,         Ability::translate,
+                                         Ability::embed,    Ability::classify,     Ability::rerank,
+                                         Ability::tag,      Ability::answer,       Ability::fill,
+                                         Ability::attend,   Ability::attend_sound, Ability::transcribe};
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 
@@ -109,8 +111,10 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // Computed by the first call.
   const inspect::ModelPoints& points();
 
-  // Return the text of a conversation under the chat template of the folder, or of ServeOptions if that has
-  // one.
+  // Null if the folder keeps no words of its training.
+  const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
+
+  // The text of a conversation under the folder's template, or the one of ServeOptions.
   std::string render_chat(const Json& messages) const;
 
  private:
@@ -136,6 +140,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::string chat_template_;
   Languages languages_;
   infer::SessionLimits session_limits_;
+  std::optional<infer::TrainingWords> words_;
   EditTurn edit_turn_;
   std::once_flag points_found_;
   inspect::ModelPoints points_;

@@ -10,6 +10,7 @@
 #include "serve/memory_file.h"
 #include "serve/openai_routes.h"
 #include "serve/request_edits.h"
+#include "serve/sound_file.h"
 #include "tasks/transcribe.h"
 
 namespace regard::serve {
@@ -71,12 +72,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
     const tasks::Transcript about = transcriber.transcribe(sound.path(), listener);
     text += writer.end(about);
   } catch (const Error& error) {
-    // Omit the path: the file is a copy of the request's in memory.
-    if (error.kind() != ErrorKind::bad_file && error.kind() != ErrorKind::io) throw;
-    std::string message = error.message();
-    if (!error.expected().empty()) message += ", expected " + error.expected();
-    if (!error.found().empty()) message += ", found " + error.found();
-    throw HttpError(400, "the file cannot be read: " + message, "invalid_file", "file");
+    refuse_sound(error);
   }
   host.metrics().completion_tokens += call.completion_tokens;
   return text;

@@ -36,6 +36,24 @@ TEST_F(TrainingWordsFile, NamesUnseenWordsInTheOrderOfTheText) {
   EXPECT_EQ(words.unseen(""), Words{});
 }
 
+TEST_F(TrainingWordsFile, PlacesEveryUnseenWord) {
+  const TrainingWords words = of({"The exam was a piece of cake."});
+  const std::string text = "Zebra, the ZEBRA: é केक cake zebra";
+  std::vector<std::string> found;
+  for (const auto& [begin, end] : words.unseen_places(text)) found.push_back(text.substr(begin, end - begin));
+  EXPECT_EQ(found, (Words{"Zebra", "ZEBRA", "é", "केक", "zebra"}));
+  EXPECT_TRUE(words.unseen_places("").empty());
+  EXPECT_TRUE(words.unseen_places("\xFF\xFE ?! THE Cake").empty());
+}
+
+TEST_F(TrainingWordsFile, IsFoundFromACheckpointOfTheRun) {
+  of({"a"});
+  std::filesystem::create_directories(folder_.path() / "checkpoints" / "5");
+  EXPECT_TRUE(TrainingWords::of_model(folder_.path()).has_value());
+  EXPECT_TRUE(TrainingWords::of_model(folder_.path() / "checkpoints" / "5").has_value());
+  EXPECT_FALSE(TrainingWords::of_model(folder_.path() / "checkpoints").has_value());
+}
+
 TEST_F(TrainingWordsFile, IsOptionalAndChecked) {
   EXPECT_FALSE(TrainingWords::open(folder_.path()).has_value());
   for (const char* content : {"word\n", "\t3\n", "word\tmany\n", "word\t0\n", "word\t3 \n"}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "inspect/capture_json.h"
 #include "inspect/page.h"
 #include "support/json_schema.h"
+#include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
@@ -171,6 +173,27 @@ TEST_F(CaptureFormat, ListsTheMostProbableTokensOfEachStep) {
   EXPECT_EQ(last.candidates[0].id, view.tokens.written_origin.back().id);
 }
 
+TEST_F(CaptureFormat, MarksWordsThatTheModelNeverSaw) {
+  testing::write_file(folder_.path(), infer::kTrainingWordsFile, "the\t3\nfox\t1\n");
+  const auto words = infer::TrainingWords::open(folder_.path());
+  AttendRequest request;
+  request.text = "the quick Fox";
+  request.words = &*words;
+  for (const char* kind : {"translator", "gpt"}) {
+    const json capture = json::parse(to_json(attended(kind, request)));
+    expect_fits(capture);
+    EXPECT_EQ(capture["unseen_words"], json::array({"quick"}));
+    const json& side =
+        capture["tokens"].contains("source") ? capture["tokens"]["source"] : capture["tokens"]["target"];
+    std::string marked;  // the tokens are characters
+    for (std::size_t i = 0; i < side["text"].size(); ++i)
+      if (side["unseen"][i].get<bool>()) marked += side["text"][i].get<std::string>();
+    EXPECT_EQ(marked, "quick") << kind;
+  }
+  request.text = "the fox";
+  EXPECT_FALSE(json::parse(to_json(attended("gpt", request))).contains("unseen_words"));
+}
+
 TEST_F(CaptureFormat, RefusesActivationsThatDoNotExist) {
   AttendRequest request;
   request.text = "the quick fox";
@@ -178,8 +201,8 @@ TEST_F(CaptureFormat, RefusesActivationsThatDoNotExist) {
   EXPECT_REGARD_ERROR(attended("gpt", request), ErrorKind::usage, "no activation 'residuals'");
 }
 
-// 12 layers of 12 heads over 512 tokens: below 3 MB with the page, and the capture says what is missing.
-TEST(CaptureSize, StaysBelowThreeMegabytes) {
+// 12 layers of 12 heads over 512 tokens. `most`: the most telling head.
+View large_view(std::int64_t most) {
   constexpr std::int64_t kTokens = 512;
   View view;
   for (std::int64_t t = 0; t < kTokens; ++t) view.tokens.source.push_back("token" + std::to_string(t));
@@ -192,13 +215,20 @@ TEST(CaptureSize, StaysBelowThreeMegabytes) {
     map.head = {Kind::encoder, head / 12, head % 12};
     map.rows = map.columns = kTokens;
     map.weights = weights;
-    map.summary = HeadSummary{.telling = static_cast<double>(head), .caption = "A caption of usual length."};
+    map.summary = HeadSummary{.telling = static_cast<double>((head + 144 - most - 1) % 144),
+                              .caption = "A caption of usual length."};
     map.values.emplace();
     map.values->size = map.values->value_size = 64;
     map.values->query.assign(static_cast<std::size_t>(kTokens * 64), 0.123456f);
     map.values->key = map.values->value = map.values->query;
     view.maps.push_back(std::move(map));
   }
+  return view;
+}
+
+// Below 3 MB with the page, and the capture says what is missing.
+TEST(CaptureSize, StaysBelowThreeMegabytes) {
+  View view = large_view(143);
   limit_values(view, 120000);
   const std::string page = to_html(view);
   EXPECT_LT(page.size(), 3000000u);
@@ -216,6 +246,28 @@ TEST(CaptureSize, StaysBelowThreeMegabytes) {
   EXPECT_EQ(capture["left_out"],
             "Query, key and value vectors are left out for 143 of 144 heads. The weights of 141 of 144 heads "
             "are left out: these heads have a thumbnail only.");
+}
+
+// Two texts of 512 tokens in one page share the limits, and keep the same heads.
+TEST(CaptureSize, StaysBelowThreeMegabytesWithASecondText) {
+  View view = large_view(0);
+  limit_values(view, 60000);
+  auto other = std::make_shared<View>(large_view(7));
+  limit_values(*other, 60000);
+  view.compared = other;
+  EXPECT_LT(to_html(view).size(), 3000000u);
+  const json capture = json::parse(to_json(view));
+  expect_fits(capture);
+  std::size_t both = 0;
+  for (std::size_t i = 0; i < 144; ++i) {
+    const bool one = capture["attention"][i].contains("weights"),
+               two = capture["compared"]["attention"][i].contains("weights");
+    EXPECT_EQ(one, two) << i;
+    both += one && two;
+  }
+  EXPECT_EQ(both, 1u);
+  for (const json& part : {capture, capture["compared"]})
+    EXPECT_NE(part["left_out"].get<std::string>().find("143 of 144 heads"), std::string::npos);
 }
 
 }  // namespace

@@ -57,6 +57,37 @@ TEST(Speech, TranscriptsAreTheLibrarys) {
   EXPECT_EQ(reply.body, format(translated, "text"));
 }
 
+TEST(Speech, AttentionOverASoundIsACapture) {
+  const std::string sound = read_file(sound_file("short.wav"));
+  const char* const path = "/attend/sound";
+  Reply reply = post_sound(path, sound, {{"request", R"({"kind": "cross", "generate": 5})"}});
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json before = reply.json();
+  EXPECT_EQ(before["text"], "a.wav");
+  EXPECT_NEAR(before["sound"]["time_step"].get<double>(), 0.02, 1e-6);
+  for (const Json& head : before["attention"]) EXPECT_EQ(head["kind"], "cross");
+  // Over the same tokens with a head switched off, and freely.
+  Json request{{"written", before["tokens"]["written"]["ids"]}, {"ablate", "cross.0.1"}, {"free", true}};
+  request["generate"] = 5, request["model"] = "whisper";
+  reply = post_sound(path, sound, {{"request", request.dump()}});
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.json()["tokens"]["written"]["ids"], before["tokens"]["written"]["ids"]);
+  request.erase("written");
+  const Json after = post_sound(path, sound, {{"request", request.dump()}}).json();
+  EXPECT_EQ(reply.json()["translation_generated"], after["translation"]);
+  for (const char* wrong : {"{", "[]", R"({"text": "a"})", R"({"interventions": []})", R"({"model": "gpt"})",
+                            R"({"ablate": "cross.9.9"})", R"({"written": [415]})", R"({"language": "xx"})"})
+    EXPECT_EQ(post_sound(path, sound, {{"request", wrong}}).status, 400) << wrong;
+  Json ids = Json::array();
+  for (int i = 0; i < 1000; ++i) ids.push_back(4);
+  EXPECT_EQ(post_sound(path, sound, {{"request", Json{{"written", ids}}.dump()}}).status, 400);
+  for (const std::string& bad : {std::string(), std::string("no sound"), sound.substr(0, 60)}) {
+    reply = post_sound(path, bad, {});
+    EXPECT_EQ(reply.status, 400) << reply.body;
+    EXPECT_EQ(reply.body.find("/proc"), std::string::npos) << reply.body;
+  }
+}
+
 TEST(Speech, WrongRequestsAre400) {
   const std::string sound = read_file(sound_file("short.wav"));
   const char* const path = "/v1/audio/transcriptions";

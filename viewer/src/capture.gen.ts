@@ -17,7 +17,7 @@ export interface Capture {
    */
   model: string;
   /**
-   * The input text, or the file name of an image.
+   * The input text, or the file name of an image or sound.
    */
   text: string;
   /**
@@ -33,6 +33,10 @@ export interface Capture {
    */
   translation_without_ablation?: string;
   /**
+   * With a given target and ablated heads or interventions: what the model generates itself.
+   */
+  translation_generated?: string;
+  /**
    * source: input of the encoder; target: input of the decoder; written: the token generated at each target position.
    */
   tokens: {
@@ -40,6 +44,10 @@ export interface Capture {
     target?: Tokens;
     written?: Tokens;
   };
+  /**
+   * Words of the text that occur in no sentence that the model was trained on; absent: none, or not known.
+   */
+  unseen_words?: string[];
   /**
    * Heads whose output was multiplied by 0, as KIND.LAYER.HEAD.
    */
@@ -63,6 +71,7 @@ export interface Capture {
    */
   what_if?: WhatIf[];
   picture?: Picture;
+  sound?: Sound;
   compared?: Capture;
   /**
    * Sentences that say what was left out to limit the size.
@@ -86,6 +95,10 @@ export interface Tokens {
    * Whether the token is special: a separator, a start or an end token.
    */
   special?: boolean[];
+  /**
+   * Whether the token is part of a word that occurs in no sentence that the model was trained on; absent: none is, or it is not known.
+   */
+  unseen?: boolean[];
 }
 export interface Intervention {
   /**
@@ -182,6 +195,10 @@ export interface Head {
   caption: string;
   thumbnail: Packed;
   weights?: Matrix;
+  /**
+   * Of a sound's encoder head without weights: the mean of its weights over the queries, then the weights of each special token's query: [1 + specials, keys].
+   */
+  received?: number[][] | Packed;
   values?: HeadValues;
 }
 /**
@@ -278,4 +295,36 @@ export interface Picture {
    * In base64.
    */
   png: string;
+}
+/**
+ * What the model heard, and where the encoder's positions are in it. Position specials + i is at first_time + i · time_step seconds; of a grid of patches, i is its column.
+ */
+export interface Sound {
+  /**
+   * Length of the sound; positions after it are silence.
+   */
+  seconds: number;
+  /**
+   * Centre of the first position, in seconds.
+   */
+  first_time: number;
+  /**
+   * Seconds between two positions.
+   */
+  time_step: number;
+  /**
+   * Special tokens before the positions.
+   */
+  specials: number;
+  spectrogram: Packed1;
+}
+/**
+ * A matrix. data: base64 of its values, row by row. bits 32: little-endian f32. bits 8: a value is scale · byte / 255, with one scale for each row, or one for all.
+ */
+export interface Packed1 {
+  rows: number;
+  columns: number;
+  bits: 8 | 32;
+  scale?: number[];
+  data: string;
 }

@@ -58,5 +58,8 @@ export function share(weight: number): string {
 
 export function fixed(value: number, digits = 3): string {
   if (value === -Infinity) return "−∞";
-  return value.toFixed(digits).replace("-", "−");
+  return value
+    .toFixed(digits)
+    .replace(/^-(?=0\.?0*$)/, "")
+    .replace("-", "−");
 }

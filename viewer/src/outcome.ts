@@ -38,7 +38,7 @@ function sameTokens(before: Capture, after: Capture): boolean {
 }
 
 /** `forced`: the pass over the same tokens; `free`: what the changed model generates itself. */
-export function outcomeOf(before: Capture, forced: Capture, free: Capture | undefined): Outcome {
+export function outcomeOf(before: Capture, forced: Capture, free: string | undefined): Outcome {
   const same = sameTokens(before, forced);
   const changes: Change[] = [];
   for (const head of same ? before.attention : []) {
@@ -48,7 +48,7 @@ export function outcomeOf(before: Capture, forced: Capture, free: Capture | unde
   }
   changes.sort((a, b) => b.change - a.change);
   return {
-    translation: free?.translation,
+    translation: free,
     lost: lostBetween(before, forced),
     steps: same ? forced.steps : undefined,
     changes,

@@ -19,6 +19,7 @@ import { neuronsView } from "./views/neurons";
 import { panelView } from "./views/panel";
 import { pictureView } from "./views/picture";
 import { readingView } from "./views/reading";
+import { soundView } from "./views/sound";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
 import { whatIfView } from "./views/whatif";
@@ -141,6 +142,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
   const store = new Store(capture, live);
   store.restore(location.hash);
   const views: Record<View, { node: HTMLElement; draw: () => void }> = {
+    sound: soundView(store),
     map: heatmapView(store),
     lines: linesView(store),
     steps: stepsView(store),

@@ -4,6 +4,7 @@ import type { Source } from "./chain";
 import type { Live } from "./live/live";
 
 export const viewTitles = {
+  sound: "Sound",
   map: "Heat map",
   lines: "Lines",
   steps: "Step by step",
@@ -29,7 +30,8 @@ export function viewsOf(capture: Capture, live = false): View[] {
     generation: !capture.steps,
     meaning: !capture.activations,
     layers: !capture.activations,
-    picture: !capture.drawing?.patches,
+    sound: !capture.sound,
+    picture: !capture.drawing?.patches || capture.sound !== undefined,
     whatif: !live && !capture.what_if,
   };
   return (Object.keys(viewTitles) as View[]).filter((view) => !hidden[view]);
@@ -98,7 +100,7 @@ export class Store {
     this.compared = capture.compared;
     this.initial = {
       head: headKey(firstHead(capture)),
-      view: "map",
+      view: capture.sound ? "sound" : "map",
       row: -1,
       column: -1,
       chosen: [],

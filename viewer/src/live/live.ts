@@ -14,9 +14,9 @@ export class Live {
 
   /** The question's part of the address. */
   address(): [string, string][] {
-    const { model, text, generate } = this.question;
+    const { model, text, sound, generate } = this.question;
     return [
-      ["text", text],
+      [sound ? "file" : "text", text], // a file cannot be asked for again: its name only
       ...(model ? ([["model", model]] as [string, string][]) : []),
       ...(generate ? ([["generate", String(generate)]] as [string, string][]) : []),
     ];

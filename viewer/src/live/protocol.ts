@@ -1,14 +1,16 @@
-// Requests to `regard serve`, which also serves this page: GET v1/models, POST attend. Addresses are relative, so
-// that a proxy may serve both below a path.
+// Requests to `regard serve`, which also serves this page: GET models, POST attend, POST attend/sound, GET health.
+// Addresses are relative, so that a proxy may serve both below a path.
 import { type Capture, readCapture } from "../capture";
 
 export interface Question {
   model: string; // "": the only one
-  text: string;
+  text: string; // of a sound: the name of its file
+  sound?: File; // instead of a text
   written?: readonly number[]; // encoder–decoders: ids of the given translation
   off?: readonly string[]; // heads that are switched off
   interventions?: readonly string[]; // in the syntax of `--intervene`
   generate?: number; // decoders: tokens to generate
+  free?: boolean; // beside written ids: also generate freely (encoder–decoders)
   page?: boolean; // with vectors and activations, as in a written page
   kind?: string; // attention of this kind only
   layers?: readonly number[]; // attention of these layers only
@@ -54,22 +56,48 @@ async function request(path: string, key: string, init: RequestInit): Promise<un
   );
 }
 
-/** Names of the models that the server has. */
-export async function listModels(key: string, signal: AbortSignal): Promise<string[]> {
-  const body = (await request("v1/models", key, { signal })) as { data?: { id?: unknown }[] };
-  return (body.data ?? []).map(({ id }) => id).filter((id): id is string => typeof id === "string");
+/** Whether the server is loading its models (GET health). */
+export async function isLoading(key: string, signal: AbortSignal): Promise<boolean> {
+  const headers = new Headers(key ? { Authorization: `Bearer ${key}` } : {});
+  try {
+    const response = await fetch("health", { headers, signal });
+    const body = (await response.json()) as { status?: unknown } | null;
+    return body?.status === "loading";
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return false;
+  }
+}
+
+export interface Model {
+  name: string;
+  hears: boolean; // reads sound files instead of texts
+}
+
+/** The models of the server that show attention. */
+export async function listModels(key: string, signal: AbortSignal): Promise<Model[]> {
+  const body = (await request("models", key, { signal })) as {
+    models?: { name?: unknown; abilities?: unknown }[];
+  };
+  return (body.models ?? []).flatMap(({ name, abilities }) => {
+    const can = (ability: string) => Array.isArray(abilities) && abilities.includes(ability);
+    const hears = can("attend_sound");
+    return typeof name === "string" && (hears || can("attend")) ? [{ name, hears }] : [];
+  });
 }
 
 /** The body of POST attend; what is empty is left out. */
 export function bodyOf(question: Question): Record<string, unknown> {
-  const { model, text, written, off, interventions, generate, page, kind, layers, heads } = question;
+  const { model, text, sound, written, off, interventions, generate, free, page, kind, layers, heads } =
+    question;
   return {
-    text,
+    ...(sound ? {} : { text }),
     ...(model ? { model } : {}),
     ...(written ? { written } : {}),
     ...(off && off.length > 0 ? { ablate: off.join(",") } : {}),
     ...(interventions && interventions.length > 0 ? { interventions } : {}),
     ...(generate ? { generate } : {}),
+    ...(free ? { free } : {}),
     ...(page ? { page, values: true } : {}),
     ...(kind ? { kind } : {}),
     ...(layers ? { layers } : {}),
@@ -77,14 +105,17 @@ export function bodyOf(question: Question): Record<string, unknown> {
   };
 }
 
+function sent(question: Question): [string, RequestInit] {
+  const body = JSON.stringify(bodyOf(question));
+  if (!question.sound) return ["attend", { headers: { "Content-Type": "application/json" }, body }];
+  const form = new FormData();
+  form.set("request", body);
+  form.set("file", question.sound, question.text);
+  return ["attend/sound", { body: form }];
+}
+
 /** The capture of one pass. Throws ServerError, CaptureError, or AbortError if `signal` is aborted. */
 export async function attend(question: Question, key: string, signal: AbortSignal): Promise<Capture> {
-  return readCapture(
-    await request("attend", key, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(bodyOf(question)),
-      signal,
-    }),
-  );
+  const [path, init] = sent(question);
+  return readCapture(await request(path, key, { method: "POST", ...init, signal }));
 }

@@ -4,7 +4,7 @@ import { h } from "../dom";
 import { show } from "../page";
 import { box } from "./box";
 import { Live, questionIn } from "./live";
-import { attend, listModels, type Question, ServerError } from "./protocol";
+import { attend, isLoading, listModels, type Model, type Question, ServerError } from "./protocol";
 
 const wait = (seconds: number, signal: AbortSignal) =>
   new Promise<void>((done) => {
@@ -15,13 +15,19 @@ const wait = (seconds: number, signal: AbortSignal) =>
     });
   });
 
-/** Repeat while the server loads its models (503). */
-async function whenReady<T>(action: () => Promise<T>, signal: AbortSignal, loading: () => void): Promise<T> {
+/** Repeat while the server loads its models. Any other 503 (a server that stops, a lack of memory) is an error. */
+async function whenReady<T>(
+  action: () => Promise<T>,
+  key: string,
+  signal: AbortSignal,
+  loading: () => void,
+): Promise<T> {
   for (;;) {
     try {
       return await action();
     } catch (error) {
       if (!(error instanceof ServerError) || error.status !== 503) throw error;
+      if (!(await isLoading(key, signal))) throw error;
       loading();
       await wait(Math.max(1, Math.min(10, error.retryAfter)), signal);
       if (signal.aborted) throw new DOMException("cancelled", "AbortError");
@@ -33,12 +39,14 @@ export function start(root: HTMLElement): void {
   let running: AbortController | undefined;
   let dispose: (() => void) | undefined;
   let shown: Question | undefined;
-  let known: string[] = [];
+  let known: Model[] = [];
   const holder = h("div");
   const ask = box(
     () => {
-      const { text, model } = ask.value();
-      if (text) void run({ text, model, page: true }, "");
+      const { text, model, sound, hears } = ask.value();
+      if (sound) void run({ text: sound.name, sound, model, page: true }, "");
+      else if (hears) ask.setError("Expected a sound file, found none.");
+      else if (text) void run({ text, model, page: true }, "");
       else ask.setError("Expected a text, found none.");
     },
     () => running?.abort(),
@@ -51,6 +59,7 @@ export function start(root: HTMLElement): void {
     if (known.length > 0) return;
     known = await whenReady(
       () => listModels(ask.value().key, signal),
+      ask.value().key,
       signal,
       () => ask.setBusy("The server loads its models…"),
     );
@@ -62,6 +71,7 @@ export function start(root: HTMLElement): void {
     const live = new Live(question);
     live.key = ask.value().key;
     if (!fragment) history.pushState(null, "", `#${new URLSearchParams(live.address()).toString()}`);
+    ask.setUnknown(capture.unseen_words ?? []);
     dispose = show(holder, capture, live);
   };
   const run = async (question: Question, fragment: string) => {
@@ -69,8 +79,9 @@ export function start(root: HTMLElement): void {
     const control = (running = new AbortController());
     const { signal } = control;
     ask.setError("");
-    ask.setText(question.text);
-    ask.setBusy("The model reads…");
+    ask.setUnknown([]);
+    if (!question.sound) ask.setText(question.text);
+    ask.setBusy(question.sound ? "The model listens…" : "The model reads…");
     try {
       await models(signal);
       const model = question.model || (known.length > 1 ? ask.value().model : "");
@@ -78,6 +89,7 @@ export function start(root: HTMLElement): void {
       const begin = performance.now();
       const capture = await whenReady(
         () => attend(asked, ask.value().key, signal),
+        ask.value().key,
         signal,
         () => ask.setBusy("The server loads its models…"),
       );

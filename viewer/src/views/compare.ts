@@ -9,6 +9,7 @@ import {
   readCapture,
 } from "../capture";
 import { rowTokens, weightsOf } from "../capture";
+import { partnerOf } from "../live/examples";
 import { fixed, h, s, share } from "../dom";
 import { aligned, cosine } from "../math";
 import type { Store } from "../store";
@@ -78,15 +79,20 @@ function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
 }
 
 /** Cosine of each common token in both texts, layer by layer. */
-function drift(a: States, b: States): HTMLElement[] {
-  const pairs = aligned(a.tokens, b.tokens).filter(([i]) => /[\p{L}\p{N}]/u.test(a.tokens[i]!));
+function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[] {
+  const pairs = aligned(a.tokens, b.tokens).filter(
+    ([i]) => !special[i] && /[\p{L}\p{N}]/u.test(a.tokens[i]!),
+  );
   if (pairs.length === 0 || a.states.length !== b.states.length) return [];
   const lines = pairs.map(([i, j]) => ({
     token: a.tokens[i]!,
     values: a.states.map((state, layer) => cosine(state[i]!, b.states[layer]![j]!)),
   }));
   lines.sort((x, y) => x.values.at(-1)! - y.values.at(-1)!);
-  const [width, height, left, right] = [560, 240, 40, 150];
+  // The word whose path is marked: short words say little about a text.
+  const marked = lines.find(({ token }) => [...token].length >= 3) ?? lines[0]!;
+  const narrow = document.documentElement.clientWidth < 500;
+  const [width, height, left, right] = [narrow ? 350 : 560, 240, 40, narrow ? 90 : 150];
   const low = Math.min(0.9, ...lines.flatMap(({ values }) => values));
   const x = (layer: number) => left + ((width - left - right) * layer) / Math.max(1, a.states.length - 1);
   const y = (value: number) => 14 + ((height - 50) * (1 - value)) / (1 - low);
@@ -115,7 +121,7 @@ function drift(a: States, b: States): HTMLElement[] {
   let lowest = -Infinity;
   const labels = [...lines].sort((one, two) => two.values.at(-1)! - one.values.at(-1)!);
   labels.forEach((line) => {
-    const far = line === lines[0];
+    const far = line === marked;
     const points = line.values.map((value, layer) => `${layer ? "L" : "M"}${x(layer)},${y(value)}`).join("");
     svg.append(s("path", { d: points, class: far ? "drift far" : "drift" }));
     const at = Math.max(y(line.values.at(-1)!), lowest + 14);
@@ -160,7 +166,7 @@ function drift(a: States, b: States): HTMLElement[] {
     h(
       "p",
       { class: "quiet" },
-      `Cosine of a token's vector in one text with its vector in the other: 1 is the same direction. “${lines[0]!.token}” ends furthest apart.`,
+      `Cosine of a token's vector in one text with its vector in the other: 1 is the same direction. ${marked === lines[0] ? "" : "Of the longer words, "}“${marked.token}” ends furthest apart.`,
     ),
     h("div", { class: "drifts" }, svg, h("div", { class: "scroll", tabindex: 0 }, table)),
   ];
@@ -191,7 +197,7 @@ function result(store: Store, other: Capture): HTMLElement[] {
           h("div", { class: "split" }, ...maps([capture, head], [other, match])),
         ]
       : [h("p", { class: "note" }, "One of the captures has no weights of this head.")]),
-    ...(a && b ? drift(a, b) : []),
+    ...(a && b ? drift(a, b, capture.tokens[side === "encoder" ? "source" : "target"]?.special ?? []) : []),
   ];
 }
 
@@ -222,7 +228,11 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
     });
   };
   const text = h("input", { type: "text", "aria-label": "Second sentence", dir: "auto" });
-  const form = h("form", { class: "ask" }, text, h("button", { type: "submit" }, "Compare"));
+  const partner = partnerOf(store.capture.text);
+  const chip = h("button", { type: "button", class: "chip" }, partner ?? "");
+  chip.hidden = partner === undefined;
+  chip.addEventListener("click", () => store.update({ other: chip.textContent }));
+  const form = h("form", { class: "ask" }, text, h("button", { type: "submit" }, "Compare"), chip);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (text.value.trim()) store.update({ other: text.value.trim() });
@@ -245,7 +255,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   });
   store.signal.addEventListener("abort", () => running?.abort());
   node.append(
-    store.live
+    store.live && !store.capture.sound
       ? form
       : h("label", { class: "quiet file" }, "Compare with a capture or page of another text: ", file),
     status,
@@ -254,6 +264,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   const draw = () => {
     if (store.state.view !== "compare") return;
     if (document.activeElement !== text && store.state.other) text.value = store.state.other;
+    chip.hidden = partner === undefined || store.state.other === partner;
     if (store.live && store.state.other && store.state.other !== asked) ask(store.state.other);
     const other = store.compared;
     const now = `${store.state.head} ${other?.text} ${document.documentElement.clientWidth}`;

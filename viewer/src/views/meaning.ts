@@ -51,7 +51,8 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
   const plane = principalPlane(from.states.flatMap((state) => picked.map((token) => state[token]!)));
   const count = picked.length;
   const [xs, ys] = [plane.map(([x]) => x), plane.map(([, y]) => y)];
-  const [width, height, edge] = [640, 420, 46];
+  const narrow = document.documentElement.clientWidth < 500;
+  const [width, height, edge] = narrow ? [366, 340, 30] : [640, 420, 46];
   const range = (values: number[]) => ({
     low: Math.min(...values),
     size: Math.max(1e-9, Math.max(...values) - Math.min(...values)),
@@ -81,6 +82,7 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
     ends.map(([, py]) => y(py)),
     17,
   );
+  const labels: SVGTextElement[] = [];
   picked.forEach((token, order) => {
     const points = from.states.map((_, state) => plane[state * count + order]!);
     const colour = overlayColour(order);
@@ -102,20 +104,24 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
       ),
     );
     const [px] = points.at(-1)!;
-    const right = x(px) > width - 110;
-    svg.append(
+    // Away from the path, if the edge leaves room.
+    const leftwards = x(px) < x(points.at(-2)![0]);
+    const right = x(px) > width - 110 || (leftwards && x(px) > 110);
+    labels.push(
       s(
         "text",
         {
           x: x(px) + (right ? -9 : 9),
           y: heights[order]! + 5,
           "text-anchor": right ? "end" : "start",
+          class: "over",
           style: `fill: ${colour}`,
         },
         `${from.tokens[token]} (${token})`,
       ),
     );
   });
+  svg.append(...labels);
   return svg;
 }
 

@@ -1,7 +1,8 @@
 // Patching: the state of one token after one layer is taken from another sentence. Which places carry the meaning?
 import type { Capture } from "../capture";
 import { fixed, h } from "../dom";
-import { forcedQuestion, generates } from "../live/forced";
+import { partnerOf } from "../live/examples";
+import { changedPasses, forcedQuestion } from "../live/forced";
 import { ServerError } from "../live/protocol";
 import { lostBetween, type Outcome, outcomeOf } from "../outcome";
 import type { Store } from "../store";
@@ -38,7 +39,7 @@ function layersOf(capture: Capture, side: string): number {
 export function patchPart(store: Store): { node: HTMLElement; draw: () => void } {
   const { capture, live } = store;
   const node = h("section", { class: "patch-part" });
-  if (!live || !capture.steps || capture.pair)
+  if (!live || !capture.steps || capture.pair || capture.sound)
     return { node: h("section", { hidden: true }), draw: () => undefined };
   const side = capture.tokens.source ? "encoder" : "decoder";
   const tokens = shownTokens(side === "encoder" ? capture.tokens.source : capture.tokens.target);
@@ -112,10 +113,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
     const interventions = [patchIntervention(side, place, measuredFor)];
     draw();
     try {
-      const [forced, free] = await Promise.all([
-        live.ask({ ...forcedQuestion(capture), page: false, interventions }, signal),
-        generates(capture) ? live.ask({ page: false, interventions }, signal) : undefined,
-      ]);
+      const { forced, free } = await changedPasses(live, capture, { interventions }, signal);
       if (signal.aborted) return;
       picked = { place, outcome: outcomeOf(capture, forced, free) };
     } catch (error) {
@@ -196,7 +194,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
     body,
   );
   const draw = () => {
-    if (document.activeElement !== other && other.value === "") other.value = store.state.other;
+    if (document.activeElement !== other && other.value === "")
+      other.value = store.state.other || (partnerOf(capture.text) ?? "");
     go.textContent =
       running && total > 0 && !picked ? `Cancel (${lost.size} of ${total})` : "Patch every place";
     const outcome = picked?.outcome;

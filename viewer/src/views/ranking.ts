@@ -1,7 +1,7 @@
 // Heads by what is lost without them: read from the capture, or measured by the server, one head after another.
 import { type Head, headKey, headName } from "../capture";
 import { fixed, h } from "../dom";
-import { forcedQuestion, generates } from "../live/forced";
+import { changedPasses, forcedQuestion, generates } from "../live/forced";
 import { lostBetween } from "../outcome";
 import type { Store } from "../store";
 
@@ -59,8 +59,9 @@ async function untilChanged(store: Store, ranked: readonly Ranked[], signal: Abo
   const off: string[] = [];
   for (const { head } of ranked.slice(0, mostSwitched)) {
     off.push(head);
-    const after = await store.live!.ask({ off, page: false, layers: [0], heads: [0] }, signal);
-    if (after.translation !== store.capture.translation) return off;
+    const one = { off, layers: [0], heads: [0] };
+    const { free } = await changedPasses(store.live!, store.capture, one, signal);
+    if (free !== store.capture.translation) return off;
   }
   return undefined;
 }

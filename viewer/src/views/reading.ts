@@ -4,6 +4,7 @@ import { h } from "../dom";
 import { shownTokens } from "../tokens";
 
 const most = 80;
+const mostNamed = 20;
 
 /** For each token, whether it is the token of unknown words. */
 export function unknownTokens(tokens: Tokens): boolean[] {
@@ -18,13 +19,18 @@ export function readingView(capture: Capture, live: boolean): HTMLElement[] {
   if (!side || capture.drawing?.input === "pixels" || capture.drawing?.input === "features") return [];
   const unknown = unknownTokens(side);
   const count = unknown.filter(Boolean).length;
-  if (!live && count === 0) return [];
+  const unseen = capture.unseen_words ?? [];
+  if (!live && count === 0 && unseen.length === 0) return [];
   const chip = (text: string, i: number) =>
     h(
       "span",
       {
-        class: `piece${unknown[i] ? " unknown" : ""}${side.special?.[i] && !unknown[i] ? " special" : ""}`,
-        ...(unknown[i] ? { title: "Not in the model's vocabulary" } : {}),
+        class: `piece${unknown[i] || side.unseen?.[i] ? " unknown" : ""}${side.special?.[i] && !unknown[i] ? " special" : ""}`,
+        ...(unknown[i]
+          ? { title: "Not in the model's vocabulary" }
+          : side.unseen?.[i]
+            ? { title: "Part of a word that the model never saw in training" }
+            : {}),
       },
       h("bdi", {}, text),
     );
@@ -37,6 +43,20 @@ export function readingView(capture: Capture, live: boolean): HTMLElement[] {
       ...names.slice(0, most).map(chip),
       ...(names.length > most ? [" …"] : []),
     ),
+    ...(unseen.length > 0
+      ? [
+          h(
+            "p",
+            { class: "note" },
+            `${unseen.length === 1 ? "A word that occurs" : "Words that occur"} in no training sentence (underlined): `,
+            ...unseen
+              .slice(0, mostNamed)
+              .flatMap((word, i) => [i > 0 ? ", " : "", h("bdi", { class: "unknown" }, word)]),
+            unseen.length > mostNamed ? " …" : "",
+            ". The model guesses what they mean.",
+          ),
+        ]
+      : []),
     ...(count > 0
       ? [
           h(

@@ -1,7 +1,7 @@
 // What if: heads are switched off, and what changes stands beside what was.
 import { headKey, headName, kindsOf, kindTitle } from "../capture";
 import { h } from "../dom";
-import { forcedQuestion, generates } from "../live/forced";
+import { changedPasses } from "../live/forced";
 import { type Outcome, outcomeOf, writtenOutcome } from "../outcome";
 import type { Store } from "../store";
 import { outcomeParts } from "./outcome";
@@ -10,12 +10,8 @@ import { rankingPart } from "./ranking";
 
 /** Both passes with the heads off: over the same tokens, and writing freely. */
 async function measured(store: Store, off: readonly string[], signal: AbortSignal): Promise<Outcome> {
-  const { capture, live } = store;
-  const [forced, free] = await Promise.all([
-    live!.ask({ ...forcedQuestion(capture), off, page: false }, signal),
-    generates(capture) ? live!.ask({ off, page: false }, signal) : undefined,
-  ]);
-  return outcomeOf(capture, forced, free);
+  const { forced, free } = await changedPasses(store.live!, store.capture, { off }, signal);
+  return outcomeOf(store.capture, forced, free);
 }
 
 const shortTitle = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" } as const;

@@ -94,9 +94,13 @@ for (const width of [390, 1280])
 
 test("a head that is switched off changes what the server computes", async ({ page: browser }) => {
   await visit(browser, fragment({ ...short, view: "whatif" }));
+  await expect(browser.getByText("All heads are on.")).toBeVisible();
+  let requests = 0;
+  browser.on("request", (sent) => (requests += sent.url().endsWith("/attend") ? 1 : 0));
   await browser.getByRole("button", { name: "Switch off Encoder self-attention, layer 0, head 1" }).click();
   await expect(browser).toHaveURL(/off=encoder\.0\.1/);
   await expect(browser.getByText("Attention that changes")).toBeVisible();
+  expect(requests, "one request for before and after").toBe(1);
   const request = (more: object) =>
     browser.request.post(`${server.url}/attend`, { data: { ...asked, generate: 6, ...more } });
   const before = (await (await request({})).json()) as Capture;
@@ -107,6 +111,9 @@ test("a head that is switched off changes what the server computes", async ({ pa
     const one = before.steps![i]!;
     return step.log_sum_exp - step.written_logit - (one.log_sum_exp - one.written_logit);
   });
+  const free = (await (await request({ ablate: "encoder.0.1" })).json()) as Capture;
+  const written = browser.locator(".two .written");
+  await expect(written).toHaveText([before.translation!, free.translation!]);
   const mean = lost.reduce((sum, x) => sum + x, 0) / lost.length;
   await expect(browser.getByText(`lose ${mean.toFixed(3).replace("-", "−")} nats`)).toBeVisible();
   await browser.getByRole("button", { name: "Undo" }).click();
@@ -192,13 +199,17 @@ test("a server that is loading is asked again; one with keys gets the key", asyn
   await browser.route(`${origin}/`, (route) =>
     route.fulfill({ contentType: "text/html", body: pageWith(null) }),
   );
-  await browser.route(`${origin}/v1/models`, (route) => {
+  await browser.route(`${origin}/models`, (route) => {
     ++asks;
     if (asks === 1) return route.fulfill({ status: 503, headers: { "Retry-After": "1" }, body: "{}" });
     if (route.request().headers()["authorization"] !== "Bearer secret")
       return route.fulfill({ status: 401, body: JSON.stringify({ error: "expected a valid API key" }) });
-    return route.fulfill({ body: JSON.stringify({ data: [{ id: "sample" }] }) });
+    const models = [{ name: "sample", abilities: ["attend"] }];
+    return route.fulfill({ body: JSON.stringify({ models }) });
   });
+  await browser.route(`${origin}/health`, (route) =>
+    route.fulfill({ status: 503, body: JSON.stringify({ status: "loading" }) }),
+  );
   await browser.route(`${origin}/attend`, (route) =>
     route.fulfill({ body: JSON.stringify(sampleCapture()) }),
   );
@@ -209,4 +220,38 @@ test("a server that is loading is asked again; one with keys gets the key", asyn
   await browser.getByRole("button", { name: "The exam was a piece of cake." }).click();
   await expect(browser.getByRole("tab", { name: "Heat map" })).toBeVisible();
   expect(browser.url()).not.toContain("secret");
+  // A 503 of a server that does not load its models is an error, not a wait.
+  await browser.unroute(`${origin}/health`);
+  await browser.route(`${origin}/health`, (route) =>
+    route.fulfill({ body: JSON.stringify({ status: "ok" }) }),
+  );
+  await browser.unroute(`${origin}/attend`);
+  const stopped = JSON.stringify({ error: "the request was cancelled" });
+  await browser.route(`${origin}/attend`, (route) => route.fulfill({ status: 503, body: stopped }));
+  await browser.getByRole("button", { name: "He ate a piece of cake." }).click();
+  await expect(browser.getByRole("alert")).toHaveText("the request was cancelled");
+  await expect(browser.getByRole("button", { name: "Show attention" })).toBeVisible();
+});
+
+test("words that the model never saw are marked", async ({ page: browser }) => {
+  const origin = "http://regard.test";
+  await browser.route(`${origin}/`, (route) =>
+    route.fulfill({ contentType: "text/html", body: pageWith(null) }),
+  );
+  await browser.route(`${origin}/models`, (route) =>
+    route.fulfill({ body: JSON.stringify({ models: [{ name: "sample", abilities: ["attend"] }] }) }),
+  );
+  const capture = sampleCapture({ source: ["the", "zeb", "ra", "</s>"] });
+  capture.unseen_words = ["zebra"];
+  capture.tokens.source!.unseen = [false, true, true, false];
+  await browser.route(`${origin}/attend`, (route) => route.fulfill({ body: JSON.stringify(capture) }));
+  await browser.goto(`${origin}/`);
+  await browser.getByLabel("Sentence").fill("the Zebra, the zebra");
+  await browser.keyboard.press("Enter");
+  await expect(browser.locator(".reading .piece.unknown")).toHaveText(["zeb", "ra"]);
+  await expect(browser.getByText("no training sentence (underlined): zebra")).toBeVisible();
+  await expect(browser.locator(".under-text mark")).toHaveText(["Zebra", "zebra"]);
+  await browser.getByLabel("Sentence").fill("the zebra and more");
+  await expect(browser.locator(".under-text mark")).toHaveText(["zebra"]);
+  expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
 });

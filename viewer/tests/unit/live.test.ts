@@ -60,7 +60,7 @@ describe("outcomes", () => {
       [1, 0, 0, 0],
       [1, 0, 0, 0],
     ]);
-    const { changes, translation } = outcomeOf(before, forced, { ...before, translation: "neu" });
+    const { changes, translation } = outcomeOf(before, forced, "neu");
     expect(translation).toBe("neu");
     expect(changes[0]!.head).toBe("cross.1.2");
     expect(changes[0]!.change).toBeGreaterThan(0.3);
