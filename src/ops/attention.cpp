@@ -158,30 +158,34 @@ void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands)
   }
 }
 
-// With operands or a result stored as bf16 there is no probe.
-void run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out, bool wanted,
-         std::string_view point) {
+// Return the heads whose weights the probe replaced, if the tape records. With operands or a result stored as
+// bf16 there is no probe.
+std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out,
+                                  bool wanted, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
   const std::int64_t tokens = out->value.rows();
   if (wanted || probed) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
-  if (uses_bf16(problem, operands, out))
-    return kernels::bf16_attention_forward(tape.pool(), problem, bf16_operands(operands, out));
+  if (uses_bf16(problem, operands, out)) {
+    kernels::bf16_attention_forward(tape.pool(), problem, bf16_operands(operands, out));
+    return {};
+  }
   if (operands.stored() || is_bf16(out)) {
     const TemporaryValues temporary(tape);
     set_stored(tape, problem, operands);
     if (is_bf16(out)) problem.out = tape.arena().tensor(out->value.shape()).f32();
     kernels::attention_forward(tape.pool(), problem);
     if (is_bf16(out)) store_rounded(tape, problem.out, out->value);
-    return;
+    return {};
   }
   kernels::attention_forward(tape.pool(), problem);
-  if (probed) probe_weights(tape, problem, point);
+  return probed ? probe_weights(tape, problem, point) : std::span<const ReplacedHead>();
 }
 
 struct AttentionNode : Tape::Node {
   Operands operands;
   Var bias;
   AttentionProblem problem;
+  std::span<const ReplacedHead> replaced;
   static void backward(AttentionNode& node, Tape& tape);
 };
 
@@ -217,11 +221,11 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
     if (!operands.stored()) part.key = k.row(begin) + key.column, part.value = v.row(begin) + value.column;
     set_keys(sequences[s], part, options.causal_alignment);
   }
-  run(tape, problem, operands, out, wanted, options.point);
+  const std::span<const ReplacedHead> replaced = run(tape, problem, operands, out, wanted, options.point);
   if (wanted) {
     AttentionNode node;
     node.operands = operands, node.bias = options.bias, node.out = out;
-    node.problem = problem;
+    node.problem = problem, node.replaced = replaced;
     tape.record(node);
   }
   return out;
@@ -311,7 +315,7 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
     const TemporaryValues temporary(tape);
     set_stored(tape, problem, node.operands);
     problem.out = widened(tape, node.out->value);
-    kernels::attention_backward(tape.pool(), problem);
+    attention_backward(tape, problem, node.replaced);
   }
   for (std::size_t i = 0; i < targets.count; ++i) {
     const GradientTarget& target = targets.list[i];

@@ -1,11 +1,12 @@
 #include "ops/attention_probe.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "ops/plain/attention.h"
 #include "ops/replacing_probe.h"
-#include "regard/error.h"
 
 namespace regard::ops {
 namespace {
@@ -73,35 +74,130 @@ void apply_weights(const kernels::Attention& problem, const AttentionSequence& s
   }
 }
 
-void replace_head(Tape& tape, const kernels::Attention& problem, std::int64_t s, std::int64_t head,
-                  std::string_view point, float* weights) {
+template <class T>
+T* kept(Tape& tape, const T* values, std::int64_t count) {
+  const std::span<T> copy = tape.arena().array<T>(static_cast<std::size_t>(count));
+  std::copy_n(values, count, copy.begin());
+  return copy.data();
+}
+
+// Replace the weights of a head, which are changed in place, and its output.
+ReplacedHead replace_head(Tape& tape, const kernels::Attention& problem, std::int64_t s, std::int64_t head,
+                          std::string_view point, float* weights) {
   const AttentionSequence& sequence = problem.sequences[static_cast<std::size_t>(s)];
   const std::vector<std::uint8_t> allowed = allowed_keys(problem, sequence, head);
+  const std::int64_t size = sequence.queries * sequence.keys;
+  ReplacedHead replaced{s, head, nullptr, nullptr, nullptr, nullptr};
+  std::vector<float> slope;
+  if (tape.recording()) {
+    slope.assign(static_cast<std::size_t>(size), 1.0f);
+    replaced.computed = kept(tape, weights, size);
+  }
   ProbedWeights probed;
   probed.sequence = s, probed.head = head;
   probed.queries = sequence.queries, probed.keys = sequence.keys;
   probed.allowed = allowed.data(), probed.weights = weights;
+  probed.slope = slope.empty() ? nullptr : slope.data();
   replacing_probe(tape)->replace_weights(point, probed);
   for (std::size_t i = 0; i < allowed.size(); ++i)
     if (allowed[i] == 0) weights[i] = 0.0f;
   apply_weights(problem, sequence, head, weights, allowed);
+  if (tape.recording()) {
+    replaced.used = kept(tape, weights, size), replaced.slope = kept(tape, slope.data(), size);
+    replaced.allowed = kept(tape, allowed.data(), size);
+  }
+  return replaced;
 }
+
+double inner_product(const float* a, const float* b, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+// d score / d (q · k), with the cap of the scores.
+double score_slope(const kernels::Attention& problem, const float* query, const float* key) {
+  const double scale = static_cast<double>(problem.scale), cap = static_cast<double>(problem.softcap);
+  if (cap <= 0) return scale;
+  const double bent = std::tanh(scale * inner_product(query, key, problem.head_dim) / cap);
+  return scale * (1 - bent * bent);
+}
+
+// The gradients of one head in one sequence, added to those of `problem`.
+class HeadBackward {
+ public:
+  HeadBackward(const kernels::Attention& problem, const ReplacedHead& head)
+      : problem_(problem),
+        head_(head),
+        sequence_(problem.sequences[static_cast<std::size_t>(head.sequence)]),
+        kv_head_(head.head / (problem.heads / problem.kv_heads)) {}
+
+  void run() const {
+    std::vector<double> change(static_cast<std::size_t>(sequence_.keys));  // d loss / d computed weight
+    for (std::int64_t query = 0; query < sequence_.queries; ++query) {
+      const std::int64_t row = query * sequence_.keys;
+      const float* out = problem_.out_gradient +
+                         (sequence_.query_begin + query) * problem_.out_gradient_stride +
+                         head_.head * problem_.value_dim;
+      double sum = 0;
+      for (std::int64_t key = 0; key < sequence_.keys; ++key) {
+        double& at = change[static_cast<std::size_t>(key)];
+        at = 0;
+        if (head_.allowed[row + key] == 0) continue;
+        const std::int64_t column = kv_head_ * problem_.value_dim;
+        at = static_cast<double>(head_.slope[row + key]) *
+             inner_product(out, sequence_.value + key * problem_.value_stride + column, problem_.value_dim);
+        add(sequence_.value_gradient + key * problem_.value_gradient_stride + column, out,
+            static_cast<double>(head_.used[row + key]), problem_.value_dim);
+        sum += at * static_cast<double>(head_.computed[row + key]);
+      }
+      for (std::int64_t key = 0; key < sequence_.keys; ++key)
+        if (head_.allowed[row + key] != 0)
+          add_score(
+              query, key,
+              static_cast<double>(head_.computed[row + key]) * (change[static_cast<std::size_t>(key)] - sum));
+    }
+  }
+
+ private:
+  static void add(float* to, const float* from, double factor, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] += static_cast<float>(factor * static_cast<double>(from[i]));
+  }
+
+  void add_score(std::int64_t query, std::int64_t key, double gradient) const {
+    const std::int64_t row = sequence_.query_begin + query, column = kv_head_ * problem_.head_dim;
+    if (problem_.bias_gradient != nullptr)
+      problem_
+          .bias_gradient[head_.head * problem_.bias_head_stride + query * problem_.bias_query_stride + key] +=
+          static_cast<float>(gradient);
+    const float* q = problem_.query + row * problem_.query_stride + head_.head * problem_.head_dim;
+    const float* k = sequence_.key + key * problem_.key_stride + column;
+    const double factor = gradient * score_slope(problem_, q, k);
+    add(problem_.query_gradient + row * problem_.query_gradient_stride + head_.head * problem_.head_dim, k,
+        factor, problem_.head_dim);
+    add(sequence_.key_gradient + key * problem_.key_gradient_stride + column, q, factor, problem_.head_dim);
+  }
+
+  const kernels::Attention& problem_;
+  const ReplacedHead& head_;
+  const AttentionSequence& sequence_;
+  std::int64_t kv_head_;
+};
 
 }  // namespace
 
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads) {
   if (tape.probe == nullptr || point.empty()) return false;
-  const bool replaces = any(replaced_heads(tape, point, heads));
-  if (replaces && tape.recording())
-    throw usage_error("attention: weights cannot be replaced in a pass that records gradients")
-        .at({std::string(point), -1, -1});
-  return replaces || shows_weights(tape, point);
+  return any(replaced_heads(tape, point, heads)) || shows_weights(tape, point);
 }
 
-void probe_weights(Tape& tape, const kernels::Attention& problem, std::string_view point) {
+std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
+                                            std::string_view point) {
   const bool shown = shows_weights(tape, point);
   const std::vector<bool> replaced = replaced_heads(tape, point, problem.heads);
   const std::string name = std::string(point) + ".weights";
+  std::vector<ReplacedHead> all;
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
     const AttentionSequence& sequence = problem.sequences[s];
     const std::int64_t size = sequence.queries * sequence.keys;
@@ -111,10 +207,37 @@ void probe_weights(Tape& tape, const kernels::Attention& problem, std::string_vi
       if (!shown && !changes) continue;
       float* of_head = weights.f32() + (shown ? h * size : 0);
       kernels::attention_weights(problem, static_cast<std::int64_t>(s), h, of_head);
-      if (changes) replace_head(tape, problem, static_cast<std::int64_t>(s), h, point, of_head);
+      if (changes)
+        all.push_back(replace_head(tape, problem, static_cast<std::int64_t>(s), h, point, of_head));
     }
     if (shown) tape.probe->see(name, static_cast<std::int64_t>(s), weights);
   }
+  if (!tape.recording() || all.empty()) return {};
+  return {kept(tape, all.data(), std::ssize(all)), all.size()};
+}
+
+void attention_backward(Tape& tape, kernels::Attention& problem, std::span<const ReplacedHead> replaced) {
+  if (replaced.empty()) return kernels::attention_backward(tape.pool(), problem);
+  // Without their part of the output's gradient, the kernel adds nothing for the replaced heads.
+  const float* whole = problem.out_gradient;
+  std::int64_t rows = 0;
+  for (const AttentionSequence& sequence : problem.sequences)
+    rows = std::max(rows, sequence.query_begin + sequence.queries);
+  const std::int64_t count = rows * problem.out_gradient_stride;
+  float* others = tape.take(count);
+  std::copy_n(whole, count, others);
+  for (const ReplacedHead& one : replaced) {
+    const AttentionSequence& sequence = problem.sequences[static_cast<std::size_t>(one.sequence)];
+    for (std::int64_t query = 0; query < sequence.queries; ++query)
+      std::fill_n(others + (sequence.query_begin + query) * problem.out_gradient_stride +
+                      one.head * problem.value_dim,
+                  problem.value_dim, 0.0f);
+  }
+  problem.out_gradient = others;
+  kernels::attention_backward(tape.pool(), problem);
+  problem.out_gradient = whole;
+  tape.recycle(others, count);
+  for (const ReplacedHead& one : replaced) HeadBackward(problem, one).run();
 }
 
 }  // namespace regard::ops

@@ -17,6 +17,9 @@ struct ProbedWeights {
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
   float* weights = nullptr;  // [queries, keys], to be changed; where `allowed` is 0 they are not used
+  // [queries, keys], all 1: to be set to the derivative of each weight with respect to the one before the
+  // change; null: no gradients are recorded.
+  float* slope = nullptr;
 };
 
 // Values are reported (Probe::see) as replaced.
@@ -36,8 +39,8 @@ class ReplacingProbe : public Probe {
     return value;
   }
 
-  // Return true if replace_weights() must be called for this head of the attention at `point`
-  // ("decoder.0.self"). The other heads stay bit-identical. A recording pass then throws usage.
+  // Return whether replace_weights() is to be called for this head of the attention at `point`
+  // ("decoder.0.self"). The other heads stay bit-identical.
   virtual bool replaces_weights(std::string_view point, std::int64_t head) {
     (void)point, (void)head;
     return false;
