@@ -45,6 +45,10 @@ struct StudyOptions {
   // Called during long studies with the finished share, 0 to 1. Return false to end the study, which throws
   // `cancelled`.
   std::function<bool(double share)> progress = {};
+  std::vector<std::string> interventions = {};  // tokens: applied in every pass (docs/looking.md)
+  // alignment: a file with the word links of each line of `data` (Pharaoh format: "0-1 2p0"; "p": only
+  // possible).
+  std::filesystem::path alignments = {};
 };
 
 struct Study {
@@ -57,8 +61,8 @@ struct Study {
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 };
 
-// Return the names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens,
-// rollout, flow, probe.
+// Names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens, rollout, flow,
+// probe, alignment.
 REGARD_API std::vector<std::string> study_views();
 
 // Run a study on the threads of regard/threads.h. Other calls on the same model are not serialised with it.

@@ -16,9 +16,12 @@ inspect::StudyRequest inner(const Model& model, std::string_view view, const Stu
   request.model = api::ModelAccess::state(model)->name;
   request.view = std::string(view);
   request.data = options.data.string(), request.state = options.state.string();
+  request.alignments = options.alignments.string();
   request.text = options.text, request.target = options.target;
   request.other = options.other, request.other_target = options.other_target;
   request.answer = options.answer, request.instead = options.instead;
+  request.interventions = options.interventions;
+  for (const std::string& one : options.interventions) api::check_text(one);
   for (const HeadName& head : options.off)
     request.off += (request.off.empty() ? "" : ",") + api::inner(head).text();
   request.position = options.position, request.examples = options.examples, request.most = options.most;

@@ -47,24 +47,18 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
 namespace {
 
 constexpr const char* kFooter =
-    "Layers and heads are numbered from 0. The terminal and --svg show the most telling head, unless "
-    "--layer,\n"
-    "--head or --all is given. --json and --html contain every head that --kind, --layer and --head "
-    "select;\n"
-    "without them, all heads. Their weights have 8 bits; if all weights of a long text would be too "
-    "large,\n"
-    "the most telling heads have them and the others a thumbnail. --full writes all weights in f32.\n"
-    "For a model of images, TEXT is an image file, and --svg shows which patches of the picture each head\n"
-    "attends to, and attention rollout; for a captioning model, which patches each generated word attends "
-    "to.\n"
-    "For a model of sound, TEXT is a sound file of which the first 30 seconds are read, and --html shows "
-    "the\n"
-    "attention over the spectrogram.";
+    "Layers and heads are numbered from 0. The terminal and --svg show the head with the highest score,\n"
+    "unless --layer, --head or --all is given. --json and --html contain every head that --kind, --layer\n"
+    "and --head select; without these options, all heads. Weights have 8 bits; for a long text, only the\n"
+    "heads with the highest scores include them, and the others a thumbnail. --full writes all weights in\n"
+    "f32. For a model of images, TEXT is an image file, and --svg shows which patches of the picture each\n"
+    "head attends to, and attention rollout; for a captioning model, which patches each generated word\n"
+    "attends to. For a model of sound, TEXT is a sound file of which the first 30 seconds are read, and\n"
+    "--html shows the attention over the spectrogram.";
 
-// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If --layer
-// or
-// --head is missing, the most telling one of each given layer or head. Default: the most telling one of
-// usual_kind(model).
+// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only
+// one of --layer and --head is given, select the map with the highest score (HeadSummary::telling) for each
+// given layer or head. Default: the map with the highest score of usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

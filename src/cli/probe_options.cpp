@@ -17,10 +17,11 @@ void add_probe_options(CLI::App& verb, ProbeOptions& options) {
 }
 
 void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
-  verb.add_option("--intervene", interventions,
-                  "Change values in every pass: ACTION PLACE [KEY=VALUE …]; repeatable. ACTION: zero, mean,\n"
-                  "patch, add, scale, uniform, replace. PLACE: a head (cross.1.0), a layer (decoder.3) or a\n"
-                  "point (decoder.3.residual). See docs/looking.md")
+  verb.add_option(
+          "--intervene", interventions,
+          "Change values in every pass: ACTION PLACE [KEY=VALUE …]; repeatable. ACTION: zero, mean,\n"
+          "patch, add, scale, uniform, replace, freeze. PLACE: a head (cross.1.0), a layer (decoder.3) or a\n"
+          "point (decoder.3.residual). See docs/looking.md")
       ->allow_extra_args(false);
 }
 

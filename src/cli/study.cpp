@@ -45,7 +45,9 @@ void study(const inspect::StudyRequest& request, const StudyOutput& output, Glob
 }
 
 void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
-  verb.add_option("--text", request.text, "Study this text instead of a file")->check(valid_text());
+  verb.add_option("--text", request.text,
+                  "Study this text instead of a file; induction: draw the random tokens from its tokens")
+      ->check(valid_text());
   verb.add_option("--target", request.target,
                   "Target of --text: the translation of an encoder-decoder, or the label. Default: generated "
                   "by the model")
@@ -82,7 +84,8 @@ void add_study(CLI::App& app, Globals& globals) {
       "  patch      activation patching from --text into --other; path: direct paths only\n"
       "  tokens     gradient x input and integrated gradients\n"
       "  rollout, flow   attention rollout and flow\n"
-      "  probe      a linear classifier of the labels from each layer");
+      "  probe      a linear classifier of the labels from each layer\n"
+      "  alignment  alignment error rate of cross-attention (--alignments)");
   auto request = std::make_shared<inspect::StudyRequest>();
   auto output = std::make_shared<StudyOutput>();
   verb->add_option("MODEL", request->model, "Run folder or Hugging Face folder")->required();
@@ -103,12 +106,17 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--steps", request->steps, "tokens: number of steps of the integral")
       ->check(positive())
       ->capture_default_str();
+  verb->add_option("--intervene", request->interventions,
+                   "tokens: change values in every pass, as in 'uniform cross.1.0'; repeatable")
+      ->allow_extra_args(false);
   verb->add_option("--length", request->length, "induction: number of random tokens before the repetition")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--sequences", request->sequences, "induction: number of sequences")
       ->check(positive())
       ->capture_default_str();
+  verb->add_option("--alignments", request->alignments,
+                   "alignment: file with the links of each line of DATA, as in '0-1 2p0'; p: only possible");
   verb->add_option("--rows", output->rows, "Number of rows to print; 0 prints all")->capture_default_str();
   verb->add_option("--csv", output->csv, "Write the table to this file as CSV");
   verb->add_option("--svg", output->svg, "Write the table to this file as an SVG image");

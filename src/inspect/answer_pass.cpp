@@ -98,13 +98,16 @@ double answer_difference(Network& model, ThreadPool& pool, const PassInput& inpu
 }
 
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
-                               const AnswerDifference& answer, const char* stack, const Tensor& embedding) {
-  LeafProbe probe(std::string(stack) + ".embedding", embedding);
+                               const AnswerDifference& answer, const StackInput& at,
+                               const EditedPass* edits) {
+  LeafProbe leaf(std::string(at.stack) + ".embedding", at.embedding);
+  EditedPass probe(&leaf);
+  if (edits != nullptr) probe.add(*edits);
   AnswerPass pass(model, pool, input, &probe, true);
   AnswerGradient out{pass.difference(answer), {}};
-  if (probe.leaf == nullptr) throw usage_error("the model has no such embedding").found(stack);
+  if (leaf.leaf == nullptr) throw usage_error("the model has no such embedding").found(at.stack);
   pass.backward(answer);
-  out.gradient = probe.leaf->gradient.clone();
+  out.gradient = leaf.leaf->gradient.clone();
   return out;
 }
 

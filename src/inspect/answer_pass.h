@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "inspect/edited_pass.h"
 #include "inspect/pass_input.h"
 #include "inspect/patching.h"
 
@@ -13,13 +14,18 @@ namespace regard::inspect {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
-// The difference with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and its
-// gradient.
+// The same with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and its gradient.
+// `edits`: interventions of the pass, which apply after that; null: none.
+struct StackInput {
+  const char* stack = "encoder";
+  const Tensor& embedding;
+};
 struct AnswerGradient {
   double difference = 0;
   Tensor gradient;  // [tokens, hidden]
 };
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
-                               const AnswerDifference& answer, const char* stack, const Tensor& embedding);
+                               const AnswerDifference& answer, const StackInput& at,
+                               const EditedPass* edits = nullptr);
 
 }  // namespace regard::inspect

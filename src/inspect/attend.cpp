@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "infer/collector.h"
+#include "infer/stoppable_search.h"
 #include "inspect/ablation.h"
 #include "inspect/capture_json.h"
 #include "inspect/generation_steps.h"
@@ -93,14 +94,14 @@ namespace {
 // What a decoder writes after `prompt`: the prompt without its start token, then the generated ids.
 std::vector<std::int32_t> continued(const infer::LoadedModel& loaded, ThreadPool& pool,
                                     const std::vector<std::int32_t>& prompt, const ModelInput& input,
-                                    const infer::SearchOptions& options) {
+                                    const infer::SearchOptions& options, const BetweenPasses& between) {
   infer::Collector collector(1);
   infer::Scheduler scheduler(*loaded.model, pool, options, collector);
   infer::Request request = infer::request_of(*loaded.model, input);
   request.prompt = prompt;
   scheduler.submit(std::move(request));
-  while (scheduler.step()) {
-  }
+  while (scheduler.step())
+    if (between) between();
   std::vector<std::int32_t> written(prompt.begin() + 1, prompt.end());
   if (!collector.results[0].empty()) {
     const std::vector<std::int32_t>& tokens = collector.results[0][0].tokens;
@@ -119,17 +120,23 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
   if (max_new > 0) options.max_new = request.search != nullptr ? std::min(max_new, options.max_new) : max_new;
   options.probe = probe;
   const ModelInput input = request.input ? *request.input : loaded.read(request.text);
-  if (!request.prompt.empty()) return continued(loaded, pool, request.prompt, input, options);
-  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
+  infer::Stop step;
+  if (between) {
+    between();
+    step = [&between] { return between(), false; };
+  }
+  if (!request.prompt.empty()) return continued(loaded, pool, request.prompt, input, options, between);
+  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options, step);
   return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
 }
 
 std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                const AttendRequest& request, std::int64_t max_new) {
+                                const AttendRequest& request, std::int64_t max_new,
+                                const BetweenPasses& between) {
   const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
   EditedPass edits(ablated.get());
   if (request.edits != nullptr) edits.add(*request.edits);
-  return loaded.target->decode(generated_ids(loaded, pool, request, max_new, &edits));
+  return loaded.target->decode(generated_ids(loaded, pool, request, max_new, &edits, between));
 }
 
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,

@@ -62,7 +62,8 @@ void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendR
 
 // The text that the model generates under the request's ablation and interventions.
 std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                const AttendRequest& request, std::int64_t max_new = 0);
+                                const AttendRequest& request, std::int64_t max_new = 0,
+                                const BetweenPasses& between = {});
 
 // A token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special tokens
 // and tokens that are not complete characters are shown by their name in the vocabulary.

@@ -97,20 +97,29 @@ void EditedPass::replace_weights(std::string_view point, const ProbedWeights& we
 void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
                             std::int64_t position) const {
   float* row = weights.weights + query * weights.keys;
+  float* slope = weights.slope == nullptr ? nullptr : weights.slope + query * weights.keys;
+  const auto set = [&](std::int64_t key, float weight) {
+    row[key] = weight;
+    if (slope != nullptr) slope[key] = 0.0f;
+  };
   const std::uint8_t* allowed = weights.allowed + query * weights.keys;
-  if (edit.action == Action::replace) {
-    if (position >= edit.pattern.rows()) return;
+  if (edit.action == Action::replace || edit.action == Action::freeze) {
+    const bool frozen = edit.action == Action::freeze;
+    if (frozen ? position < edit.from : position >= edit.pattern.rows()) return;
+    const float* pattern = edit.pattern.row(frozen ? 0 : position);
     for (std::int64_t key = 0; key < weights.keys; ++key)
-      row[key] = key < edit.pattern.columns() ? edit.pattern.row(position)[key] : 0.0f;
+      set(key, key < edit.pattern.columns() ? pattern[key] : 0.0f);
     return;
   }
   std::int64_t count = 0;
   for (std::int64_t key = 0; key < weights.keys; ++key) count += allowed[key];
   for (std::int64_t key = 0; key < weights.keys; ++key) {
-    if (edit.action == Action::uniform)
-      row[key] = allowed[key] == 0 ? 0.0f : 1.0f / static_cast<float>(count);
-    else if (edit.keys.contain(key))
+    if (edit.action == Action::uniform) {
+      set(key, allowed[key] == 0 ? 0.0f : 1.0f / static_cast<float>(count));
+    } else if (edit.keys.contain(key)) {
       row[key] *= edit.factor;
+      if (slope != nullptr) slope[key] *= edit.factor;
+    }
   }
 }
 

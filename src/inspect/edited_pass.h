@@ -32,10 +32,11 @@ struct ValueEdit {
 // Edit of the attention weights of a head.
 struct WeightEdit {
   Head head;
-  Action action = Action::scale;  // Action::scale, uniform or replace
+  Action action = Action::scale;  // scale, uniform, replace or freeze
   float factor = 1.0f;            // scale
-  Positions positions, keys;      // queries to edit; for scale, also keys
-  Tensor pattern;                 // for replace: [queries, keys]
+  Positions positions, keys;      // queries; scale: keys
+  Tensor pattern;                 // replace: [queries, keys]; freeze: [1, keys]
+  std::int64_t from = 0;          // freeze: the first query
 };
 
 // Edits of one point or head apply in the order in which they were added. Positions count from the start of

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "inspect/edited_pass.h"
 #include "inspect/pass_input.h"
 #include "inspect/patching.h"
 
@@ -26,6 +27,8 @@ struct AttributionOptions {
   // Embedding [tokens, hidden] of the baseline, or [1, hidden] for every token. If undefined, zeros are
   // used.
   Tensor baseline;
+  // Interventions of every pass; an edit of the embedding itself applies after the interpolation. Null: none.
+  const EditedPass* edits = nullptr;
 };
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "inspect/attend.h"
+#include "inspect/finite_first.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -45,22 +46,30 @@ struct Total {
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
   if (model.kind() != ModelKind::decoder)
     throw usage_error("induction is measured on decoders").expected("a decoder-only model");
-  const std::int64_t tokens = std::ssize(options.first) + 2 * options.length;
+  constexpr std::int64_t kLongest = 2048, kMostSequences = 10000;  // limits of memory and time
   if (options.length < 2 || options.sequences < 1)
     throw usage_error("repeated sequences need at least 2 tokens and 1 sequence");
+  if (options.length > kLongest || options.sequences > kMostSequences)
+    throw usage_error("too many repeated tokens or sequences")
+        .found(fmt::format("{} tokens, {} sequences", options.length, options.sequences))
+        .expected(fmt::format("at most {} tokens and {} sequences", kLongest, kMostSequences));
+  const std::int64_t tokens = std::ssize(options.first) + 2 * options.length;
   if (model.max_positions() > 0 && tokens > model.max_positions())
     throw usage_error("the repeated sequence is longer than the model's positions")
         .found(fmt::format("{} tokens", tokens))
         .expected(fmt::format("at most {}", model.max_positions()));
-  const std::int64_t choices = model.vocabulary() - options.first_random;
+  const bool given = !options.choices.empty();
+  const std::int64_t choices =
+      given ? std::ssize(options.choices) : model.vocabulary() - options.first_random;
   if (options.first_random < 0 || choices < 2) throw usage_error("too few tokens to draw from");
   RandomStream stream({options.seed, 0, place_of("repeated sequences")});
   std::vector<std::vector<std::int32_t>> all;
   for (std::int64_t s = 0; s < options.sequences; ++s) {
     std::vector<std::int32_t>& ids = all.emplace_back(options.first);
-    for (std::int64_t i = 0; i < options.length; ++i)
-      ids.push_back(options.first_random +
-                    static_cast<std::int32_t>(stream.next_below(static_cast<std::uint64_t>(choices))));
+    for (std::int64_t i = 0; i < options.length; ++i) {
+      const std::uint64_t drawn = stream.next_below(static_cast<std::uint64_t>(choices));
+      ids.push_back(given ? options.choices[drawn] : options.first_random + static_cast<std::int32_t>(drawn));
+    }
     const std::size_t first = options.first.size();
     for (std::size_t i = first; i < first + static_cast<std::size_t>(options.length); ++i)
       ids.push_back(ids[i]);
@@ -80,6 +89,14 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
   std::vector<HeadKind> kinds;
   for (const auto& [head, total] : totals) kinds.push_back({head, total.mean()});
   return kinds;
+}
+
+std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text) {
+  std::vector<std::int32_t> ids = tokenizer.encode_ids(text, {.add_special = false, .match_special = false});
+  std::ranges::sort(ids);
+  const auto repeated = std::ranges::unique(ids);
+  ids.erase(repeated.begin(), repeated.end());
+  return ids;
 }
 
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
@@ -106,7 +123,7 @@ std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
   std::vector<InductionScore> all;
   for (const auto& [head, score] : scores) all.push_back(score);
   std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.induction > b.induction; });
+                   [](const auto& a, const auto& b) { return is_larger(a.induction, b.induction); });
   return all;
 }
 

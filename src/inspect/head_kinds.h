@@ -31,11 +31,14 @@ struct InductionScore {
 struct InductionOptions {
   std::int64_t length = 20, sequences = 8;
   std::uint64_t seed = 1;
-  std::vector<std::int32_t> first;  // tokens that precede the random ones, such as a start token
-  std::int32_t first_random = 0;    // smallest random id
+  std::vector<std::int32_t> first;  // tokens before the random ones, such as a start token
+  std::int32_t first_random = 0;    // random ids are at least this
+  // Ids to draw from, at least 2, in place of all from first_random on; empty: those.
+  std::vector<std::int32_t> choices = {};
 };
-// Only for decoders. Throws usage for other models, and if the sequences are longer than the model's
-// positions.
+// The ids of a text, sorted, each once.
+std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text);
+// Decoders only: throws usage for other models, and for sequences that are longer than its positions.
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options = {});
 // Mean cross-entropy in nats of the random tokens in the first and in the second half of these sequences.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/line_reader.h"
+#include "inspect/finite_first.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -22,7 +24,10 @@ namespace fs = std::filesystem;
 struct KnownPass {
   Tensor memory;
   PointCapture layers;
+  bool kept = false;
 };
+
+constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes of all batches
 
 std::string stack_of(Kind kind) {
   return kind == Kind::encoder ? "encoder" : "decoder";
@@ -43,17 +48,31 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Run the whole model on every batch, and keep the values from which the passes without a head start.
+  // Run the whole model on every batch and keep what the heads' passes start from, up to kMostKept bytes: the
+  // layers of later batches are computed again. Throws invalid_input if there is nothing to predict, numeric
+  // if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
+    std::size_t bytes = 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
+      const bool keeps = bytes < kMostKept;
       for (const auto& [point, features] : points_.features)
-        if (point.ends_with(".residual")) known_[b].layers.want(point);
+        if (keeps && point.ends_with(".residual")) known_[b].layers.want(point);
       off_.set_observer(&known_[b].layers);
-      whole.add(batches_[b].loss(pool_, &off_, {}, &known_[b].memory));
+      whole.add(batches_[b].loss(pool_, &off_, {}, keeps ? &known_[b].memory : nullptr));
+      known_[b].kept = keeps;
+      bytes += known_[b].memory.defined() ? known_[b].memory.bytes() : 0;
+      for (const auto& [point, value] : known_[b].layers.values())
+        bytes += value.defined() ? value.bytes() : 0;
     }
     off_.set_observer(static_cast<Probe*>(nullptr));
+    if (whole.count == 0)
+      throw input_error("the texts have nothing to predict").expected("texts of at least two tokens");
+    if (!std::isfinite(whole.sum))
+      throw Error(ErrorKind::numeric, "the loss of the model on these texts is not finite")
+          .found(fmt::format("{}", whole.sum))
+          .remedy("Check the weights for values that are not finite");
     return whole;
   }
 
@@ -62,7 +81,7 @@ class Sweep {
     const std::string stack = stack_of(head.kind);
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       InjectedPass known;
-      if (head.layer > 0)
+      if (head.layer > 0 && known_[b].kept)
         known.skip(stack, head.layer, known_[b].layers.at(residual_of(stack, head.layer - 1)));
       EditedPass edits(&known);
       edits.add(off_);
@@ -86,9 +105,15 @@ class SweepState {
  public:
   SweepState(const fs::path& path, const std::string& key) : path_(path) {
     if (path.empty()) return;
-    if (fs::exists(path)) read(key);
+    const std::string first = Json{{"sweep", key}}.dump();
+    std::error_code error;
+    if (fs::exists(path, error)) {
+      if (!fs::is_regular_file(path, error))
+        throw usage_error("the state of a sweep must be a regular file").at({path.string(), -1, -1});
+      read(key, first);
+    }
     file_.open(path, std::ios::app);
-    if (file_ && fs::file_size(path) == 0) file_ << Json{{"sweep", key}}.dump() << '\n' << std::flush;
+    if (file_ && fs::file_size(path) == 0) file_ << first << '\n' << std::flush;
     check();
   }
 
@@ -108,14 +133,17 @@ class SweepState {
     if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
   }
 
-  void read(const std::string& key) {
+  // `first`: the first line of the file that this sweep would write.
+  void read(const std::string& key, const std::string& first) {
     LineReader reader(path_);
     std::string line;
     bool same = false, partial = false;
     std::uintmax_t whole = 0;  // bytes in complete lines
     while (reader.next(line)) {
-      if (partial = reader.line_end().empty(); partial)
-        break;  // an interrupted sweep left an incomplete line
+      if (partial = reader.line_end().empty(); partial) {  // the line that an interrupted sweep was writing
+        same = same || (whole == 0 && first.starts_with(line));
+        break;
+      }
       whole += line.size() + 1;
       const Json json = parse_json(line, path_.string());
       if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
@@ -149,7 +177,7 @@ std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOpt
 
 void sort_heads(std::vector<HeadLoss>& heads) {
   std::stable_sort(heads.begin(), heads.end(),
-                   [](const HeadLoss& a, const HeadLoss& b) { return a.lost > b.lost; });
+                   [](const HeadLoss& a, const HeadLoss& b) { return is_larger(a.lost, b.lost); });
 }
 
 }  // namespace

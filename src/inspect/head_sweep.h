@@ -37,7 +37,8 @@ struct HeadSweepOptions {
   std::function<bool(double share)> progress;
 };
 
-// Throws usage if an example has nothing to predict, or there is no such head.
+// Throws usage if an example has no target or there is no such head, invalid_input if nothing is predicted in
+// any example, numeric if the loss of the whole model is not finite.
 HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                       const HeadSweepOptions& options = {});
 

@@ -43,6 +43,10 @@ const std::vector<ActionRule>& action_rules() {
        true,
        {"positions", "text", "ids", "target", "target_ids", "pattern"},
        {"text", "ids", "pattern"}},
+      {"freeze",
+       true,
+       {"positions", "from", "text", "ids", "target", "target_ids", "pattern"},
+       {"text", "ids", "pattern"}},
   };
   return rules;
 }
@@ -219,6 +223,8 @@ Intervention made(const std::string& action, const std::string& at, const Fields
     return fields.count(key) == 0 ? Positions() : Positions::parse(value(key), key);
   };
   out.positions = positions("positions"), out.from = positions("from"), out.keys = positions("keys");
+  if (out.action == Action::freeze && out.from.count() != 1)
+    throw wrong(text, "freeze needs from= with one position").expected("from=0, or another position");
   if (!out.from.all() && out.from.count() != 1 && out.from.count() != out.positions.count())
     throw wrong(text, "from= must name one position, or as many as positions=")
         .expected(std::to_string(out.positions.count()));

@@ -21,6 +21,8 @@
 //   keys uniform  heads only: equal weights for all keys that the query may attend to replace  heads only:
 //   the weights of another input (text=, ids=), or pattern=FILE#NAME [queries, keys]. A
 //            query past the end of the pattern keeps its weights; keys past its end get 0
+//   freeze   heads only: every query from position from= on has the weights of the query at from= of another
+//            input (often the same text), or of this row of pattern=: in generation, of all later steps
 //
 // positions=POSITIONS limits every action to these tokens (for weights: queries); a list as 0,3-5. The other
 // input of an encoder-decoder has a target (target=TEXT, target_ids=IDS); default: what the model generates.
@@ -37,7 +39,7 @@
 
 namespace regard::inspect {
 
-enum class Action : std::uint8_t { zero, mean, patch, add, scale, uniform, replace };
+enum class Action : std::uint8_t { zero, mean, patch, add, scale, uniform, replace, freeze };
 
 const char* name_of(Action action) noexcept;
 

@@ -16,8 +16,13 @@ namespace regard::inspect {
 namespace {
 
 // Records every point with its features, and the heads of every attention.
-class PointList : public Probe {
+class PointList : public ReplacingProbe {
  public:
+  bool replaces_weights(std::string_view point, std::int64_t) override {
+    if (const auto at = attention_point(std::string(point) + ".weights"))
+      points.replaceable.insert({at->kind, at->layer});
+    return false;
+  }
   bool wants(std::string_view) override { return true; }
   void see(std::string_view point, std::int64_t, const Tensor& value) override {
     if (const auto at = attention_point(point); at && at->what == "weights")
@@ -60,7 +65,8 @@ class Resolver {
         points_(ModelPoints::of(model, pool)) {}
 
   void add(const Intervention& one) {
-    if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace)
+    if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace ||
+        one.action == Action::freeze)
       return add_weights(one);
     std::vector<ValueEdit> edits;
     for (const Site& site : one.sites) {
@@ -263,10 +269,23 @@ class Resolver {
   void add_weights(const Intervention& one) {
     for (const Site& site : one.sites) {
       points_.of_head(*site.head);  // throws
+      if (points_.replaceable.count({site.head->kind, site.head->layer}) == 0)
+        throw usage_error("the attention weights of this model cannot be changed")
+            .found(one.text)
+            .expected("zero, mean, patch or add, or a model with dot-product attention");
       WeightEdit edit;
       edit.head = *site.head, edit.action = one.action, edit.factor = static_cast<float>(one.by);
       edit.positions = one.positions, edit.keys = one.keys;
       if (one.action == Action::replace) edit.pattern = pattern_of(one, *site.head);
+      if (one.action == Action::freeze) {
+        const Tensor pattern = pattern_of(one, *site.head);
+        edit.from = one.from.at(0);
+        if (edit.from >= pattern.rows())
+          throw usage_error("there is no such position to freeze")
+              .found(fmt::format("{} in '{}'", edit.from, one.text))
+              .expected(fmt::format("0 to {}", pattern.rows() - 1));
+        edit.pattern = pattern.slice_rows(edit.from, edit.from + 1).clone();
+      }
       pass_->add(std::move(edit));
     }
   }
@@ -315,8 +334,14 @@ std::vector<Head> ModelPoints::all_heads() const {
 
 std::int64_t ModelPoints::head_size(const Head& head) const {
   const auto found = heads.find({head.kind, head.layer});
-  if (found != heads.end() && head.head < found->second)
-    return features.at(attention_name(head.kind, head.layer) + ".context") / found->second;
+  if (found != heads.end() && head.head < found->second) {
+    const auto context = features.find(attention_name(head.kind, head.layer) + ".context");
+    if (context == features.end())
+      throw usage_error("the output of the model's heads cannot be changed")
+          .found(head.text())
+          .remedy("Switch the head off with --ablate");
+    return context->second / found->second;
+  }
   std::int64_t layers = 0, count = 0;
   for (const auto& [place, of_layer] : heads)
     if (place.first == head.kind) layers = std::max(layers, place.second + 1), count = of_layer;

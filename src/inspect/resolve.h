@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace regard::inspect {
 struct ModelPoints {
   std::map<std::string, std::int64_t, std::less<>> features;  // for example "decoder.0.self.context" → 64
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
+  std::set<std::pair<Kind, std::int64_t>> replaceable;  // attentions whose weights can be changed
 
   static ModelPoints of(Network& model, ThreadPool& pool);
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "inspect/alignment_error.h"
 #include "inspect/attend.h"
+#include "inspect/finite_first.h"
 #include "inspect/gradients.h"
 #include "inspect/head_flip.h"
 #include "inspect/head_kinds.h"
@@ -43,6 +45,7 @@ class Study {
   StudyTable rollout();
   StudyTable flow();
   StudyTable probe();
+  StudyTable alignment();
 
  private:
   void need(const std::string& value, const char* option) const {
@@ -68,7 +71,6 @@ class Study {
     return options;
   }
   std::string token(std::int32_t id) const { return shown_token(*loaded_.target, id); }
-  std::string source_token(std::int32_t id) const { return shown_token(*loaded_.source, id); }
 
   // Return the id of a class, or of the first token of a text.
   std::int32_t answer_id(const std::string& text) const {
@@ -116,7 +118,8 @@ class Study {
     if (model_.kind() == ModelKind::decoder)
       for (const std::int32_t id : example.input.target) labels.push_back(token(id));
     else
-      for (const std::int32_t id : example.input.source.ids) labels.push_back(source_token(id));
+      for (const std::int32_t id : example.input.source.ids)
+        labels.push_back(shown_token(*loaded_.source, id));
     return labels;
   }
 
@@ -213,6 +216,7 @@ StudyTable Study::kinds() {
 StudyTable Study::induction() {
   InductionOptions options;
   options.length = request_.length, options.sequences = request_.sequences, options.seed = seed_;
+  if (!request_.text.empty()) options.choices = distinct_tokens(*loaded_.source, request_.text);
   const RepetitionLoss loss = repetition_loss(model_, pool_, options);
   StudyTable table;
   table.study = "induction";
@@ -223,8 +227,7 @@ StudyTable Study::induction() {
     table.rows.push_back({one.head.text(), one.induction, one.duplicate, one.previous});
   table.notes = {
       "induction: weight on the token after the earlier occurrence; duplicate: on that occurrence; previous: "
-      "on the "
-      "token before.",
+      "on the token before.",
       fmt::format("Loss in the first half {:.3f} nats, in the repetition {:.3f}.", loss.first, loss.second)};
   return table;
 }
@@ -235,6 +238,10 @@ StudyTable Study::lens() {
   table.study = "lens";
   table.title = "Logit lens: the next token read from the residual after each layer";
   table.columns = {"position", "after", "layer", "best", "probability", "wanted", "rank", "p(wanted)"};
+  if (request_.position >= std::ssize(one.input.target))
+    throw usage_error("there is no such position")
+        .found(std::to_string(request_.position))
+        .expected(fmt::format("0 to {}", std::ssize(one.input.target) - 1));
   for (const LensCell& cell : logit_lens(model_, pool_, one)) {
     if (request_.position >= 0 && cell.position != request_.position) continue;
     const bool known = cell.wanted >= 0;
@@ -257,7 +264,7 @@ StudyTable Study::direct() {
   table.columns = {"component", "share"};
   for (const DirectShare& share : found.shares) table.rows.push_back({share.component, share.share});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::abs(std::get<double>(a[1])) > std::abs(std::get<double>(b[1]));
+    return is_larger(std::abs(std::get<double>(a[1])), std::abs(std::get<double>(b[1])));
   });
   table.notes = {fmt::format("The shares add up to {:.4f}; biases of the final norm and the head add {:.4f}.",
                              found.difference - found.rest, found.rest)};
@@ -271,8 +278,8 @@ StudyTable Study::patch(PatchMode mode) {
   const StudyExample other =
       study_example(loaded_, pool_, request_.other,
                     request_.other_target.empty() ? request_.target : request_.other_target, interruptible());
-  PassInput corrupted = other.input;
-  const PatchResult result = patch_components(model_, pool_, clean.input, corrupted, answer, mode, progress_);
+  const PatchResult result =
+      patch_components(model_, pool_, clean.input, other.input, answer, mode, progress_);
   StudyTable table;
   table.study = request_.view;
   table.title = fmt::format("{} from the text patched into the other: {}",
@@ -282,7 +289,7 @@ StudyTable Study::patch(PatchMode mode) {
     table.rows.push_back(
         {one.component, one.position < 0 ? "all" : std::to_string(one.position), one.difference, one.effect});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::abs(std::get<double>(a[3])) > std::abs(std::get<double>(b[3]));
+    return is_larger(std::abs(std::get<double>(a[3])), std::abs(std::get<double>(b[3])));
   });
   table.notes = {fmt::format("Text {:.4f}, other {:.4f}. Effect: 0 as the other, 1 as the text.",
                              result.clean, result.corrupted)};
@@ -294,6 +301,9 @@ StudyTable Study::tokens() {
   const AnswerDifference answer = answer_of(one);
   AttributionOptions options;
   options.steps = request_.steps;
+  const std::unique_ptr<EditedPass> edits =
+      resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions));
+  options.edits = edits.get();
   const TokenAttribution found = attribute_tokens(model_, pool_, one.input, answer, options);
   StudyTable table;
   table.study = "tokens";
@@ -358,17 +368,26 @@ StudyTable Study::probe() {
   return table;
 }
 
+StudyTable Study::alignment() {
+  need(request_.data, "DATA");
+  need(request_.alignments, "--alignments");
+  return table_of(
+      study_alignment(loaded_, pool_, request_.data, request_.alignments, request_.examples, progress_));
+}
+
 }  // namespace
 
 std::vector<std::string> study_views() {
-  return {"heads", "sets", "flip",   "kinds",   "induction", "lens", "direct",
-          "patch", "path", "tokens", "rollout", "flow",      "probe"};
+  return {"heads", "sets", "flip",   "kinds",   "induction", "lens",  "direct",
+          "patch", "path", "tokens", "rollout", "flow",      "probe", "alignment"};
 }
 
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress) {
   Study study(loaded, pool, request, seed, progress);
   const std::string& view = request.view;
+  if (!request.interventions.empty() && view != "tokens")
+    throw usage_error("interventions apply only to the view tokens").found("--view " + view);
   if (view == "heads") return study.heads();
   if (view == "sets") return study.sets();
   if (view == "flip") return study.flip();
@@ -382,6 +401,7 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
   if (view == "rollout") return study.rollout();
   if (view == "flow") return study.flow();
   if (view == "probe") return study.probe();
+  if (view == "alignment") return study.alignment();
   throw usage_error("there is no such view")
       .found(view)
       .expected(fmt::format("{}", fmt::join(study_views(), ", ")));

@@ -87,8 +87,9 @@ void add_generated(const Call& call, ModelHost& host, const inspect::AttendReque
   if (host.loaded().model->kind() != ModelKind::encoder_decoder)
     throw HttpError(400, "free needs an encoder-decoder model", "invalid_value", "free");
   const std::int64_t generate = call.integer("generate", 0);
-  view.generated = inspect::changed_translation(host.loaded(), host.pool(), request,
-                                                generate > 0 ? generate : kMostAttended);
+  view.generated =
+      inspect::changed_translation(host.loaded(), host.pool(), request,
+                                   generate > 0 ? generate : kMostAttended, [&] { call.waiting.require(); });
 }
 
 void reply_with(Call& call, inspect::View& view) {
@@ -219,7 +220,8 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"generate", integer(0, kMostAttended)},
                    {"model", text(1000)}},
                   {"text"}),
-       .response = Json{{"type", "object"}}});
+       .response = Json{{"type", "object"}},
+       .heavy = true});
   routes.push_back(
       {.method = "POST",
        .path = "/attend/sound",
@@ -231,7 +233,8 @@ void add_attend_route(std::vector<Route>& routes) {
                          {"file"}),
        .response = Json{{"type", "object"}},
        .forms = true,
-       .files = true});
+       .files = true,
+       .heavy = true});
 }
 
 }  // namespace regard::serve

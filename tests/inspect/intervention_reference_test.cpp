@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/safetensors.h"
+#include "inspect/answer_pass.h"
 #include "inspect/resolve.h"
 #include "reference_transformer.h"
 #include "support/temporary_folder.h"
@@ -42,6 +43,43 @@ class InterventionReference : public ::testing::Test {
       }
     EXPECT_LT(worst, 5e-6) << texts[0];
     EXPECT_GT(effect, 1e-3) << "an intervention that changes nothing proves nothing: " << texts[0];
+  }
+
+  // Compare the gradient of a difference of logits with respect to the encoder's embedding, under the
+  // interventions, with central differences of the reference with its hooks.
+  void expect_gradient(const std::vector<std::string>& texts) {
+    inspect::PassInput input;
+    input.source = kReadSource, input.target = kReadTarget;
+    inspect::PointCapture embedded;
+    embedded.want("encoder.embedding");
+    inspect::run_pass(*model_, pool_, input, &embedded);
+    const Tensor& embedding = embedded.at("encoder.embedding");
+    const inspect::AnswerDifference answer{3, 7, 30};
+    const auto edits = inspect::resolve(*model_, pool_, nullptr, inspect::parse_interventions(texts));
+    const auto gradient = [&](const inspect::EditedPass* pass) {
+      return inspect::answer_gradient(*model_, pool_, input, answer, {"encoder", embedding}, pass);
+    };
+    const auto hooks = reference_.on_value;
+    const auto shifted = [&](std::int64_t row, std::int64_t column, double shift) {
+      reference_.on_value = [&](const std::string& point, DoubleMatrix& value) {
+        if (point == "encoder.embedding") value.at(row, column) += shift;
+        hooks(point, value);
+      };
+      const DoubleMatrix logits = reference_.run(kReadSource, kReadTarget);
+      return logits.at(3, 7) - logits.at(3, 30);
+    };
+    const inspect::AnswerGradient found = gradient(edits.get()), plain = gradient(nullptr);
+    EXPECT_NEAR(found.difference, shifted(0, 0, 0.0), 5e-6) << texts[0];
+    double worst = 0, effect = 0;
+    for (std::int64_t row = 0; row < embedding.rows(); ++row)
+      for (std::int64_t column = row % 3; column < embedding.columns(); column += 3) {
+        const double slope = (shifted(row, column, 1e-5) - shifted(row, column, -1e-5)) / 2e-5;
+        worst = std::max(worst, std::abs(slope - static_cast<double>(found.gradient.row(row)[column])));
+        effect = std::max(effect, static_cast<double>(std::abs(plain.gradient.row(row)[column] -
+                                                               found.gradient.row(row)[column])));
+      }
+    EXPECT_LT(worst, 1e-5) << texts[0];
+    EXPECT_GT(effect, 1e-3) << "the intervention does not change the gradient: " << texts[0];
   }
 
   // The reference's value at a point, or weights of a head, for the other input.
@@ -152,6 +190,46 @@ TEST_F(InterventionReference, AFrozenPatternLeavesLaterQueriesAndHiddenKeysAlone
     if (r < 2) w = c <= r ? static_cast<double>(pattern.row(r)[c]) : 0.0;
   });
   expect_equal({"replace decoder.0.0 pattern=" + file + "#p"});
+}
+
+TEST_F(InterventionReference, AFrozenHeadKeepsTheWeightsOfOnePosition) {
+  const DoubleMatrix cross = other_weights("decoder.1.cross", 1);
+  at_weights("decoder.1.cross", 1, [cross](double& w, std::int64_t r, std::int64_t c, auto) {
+    if (r >= 2) w = c < cross.columns ? cross.at(2, c) : 0.0;
+  });
+  expect_equal({std::string("freeze cross.1.1 from=2") + kOther});
+  const DoubleMatrix self = other_weights("decoder.0.self", 3);
+  at_weights("decoder.0.self", 3, [self](double& w, std::int64_t r, std::int64_t c, auto) {
+    if (r == 3) w = c <= 1 ? self.at(1, c) : 0.0;
+  });
+  expect_equal({std::string("freeze decoder.0.3 from=1 positions=3") + kOther});
+}
+
+TEST_F(InterventionReference, GradientThroughScaledWeights) {
+  at_weights("encoder.0.self", 1, [](double& w, std::int64_t r, std::int64_t c, auto) {
+    if (r >= 1 && r <= 4 && c != 3) w *= -1.5;
+  });
+  expect_gradient({"scale encoder.0.1 by=-1.5 keys=0-2,4,5 positions=1-4"});
+}
+
+TEST_F(InterventionReference, GradientThroughUniformWeights) {
+  at_weights("decoder.1.cross", 2,
+             [](double& w, auto, auto, std::int64_t n) { w = 1.0 / static_cast<double>(n); });
+  expect_gradient({"uniform cross.1.2"});
+}
+
+TEST_F(InterventionReference, GradientThroughAPattern) {
+  const DoubleMatrix pattern = other_weights("encoder.1.self", 3);
+  at_weights("encoder.1.self", 3, [pattern](double& w, std::int64_t r, std::int64_t c, auto) {
+    if (r < pattern.rows) w = c < pattern.columns ? pattern.at(r, c) : 0.0;
+  });
+  expect_gradient({std::string("replace encoder.1.3") + kOther});
+}
+
+TEST_F(InterventionReference, GradientThroughSeveralInterventions) {
+  at_point("decoder.0.cross.context", [](double& x, auto, std::int64_t c) { x = c / 8 == 1 ? 0 : x; });
+  at_weights("encoder.1.self", 2, [](double& w, auto, auto, auto) { w *= 0.25; });
+  expect_gradient({"zero cross.0.1", "scale encoder.1.2 by=0.5", "scale encoder.1.2 by=0.5"});
 }
 
 TEST_F(InterventionReference, PatchFromAnotherInputAtAPosition) {

@@ -1,0 +1,76 @@
+// Alignment error rate of cross-attention: how often the source word that a head attends to most is the one
+// that the target word translates (Och and Ney 2003, "A Systematic Comparison of Various Statistical
+// Alignment Models").
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "infer/loaded_model.h"
+#include "inspect/study_table.h"
+
+namespace regard::inspect {
+
+// A source word and a target word, by their indices in the texts split at white space.
+struct AlignedWords {
+  std::int64_t source = 0, target = 0;
+  bool sure = true;  // false: only possible
+};
+
+// Pharaoh format: "0-1 2p0"; "-" for sure links, "p" for possible ones. Throws invalid_input for anything
+// else, and for the same link twice.
+std::vector<AlignedWords> parse_alignment(std::string_view line);
+
+// Counts over sentences. Sure links are also possible ones.
+struct AlignmentCounts {
+  std::int64_t found = 0, found_sure = 0, found_possible = 0, sure = 0;
+
+  // Precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|,
+  // AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|). Each is 0 if its denominator is 0.
+  double precision() const;
+  double recall() const;
+  double error_rate() const;
+};
+
+// Add the links `found` to the counts, compared with the reference.
+void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
+                 std::span<const AlignedWords> reference);
+
+// weights [rows, columns] of a head; row i belongs to the word row_words[i], column j to column_words[j]; −1:
+// to none. For each target word the source word with the largest weight, summed over the source word's tokens
+// and over the target word's. Equal sums: the first. Words whose sums are not positive numbers get no link.
+std::vector<AlignedWords> strongest_links(std::span<const double> weights,
+                                          std::span<const std::int64_t> row_words,
+                                          std::span<const std::int64_t> column_words);
+
+struct HeadAlignment {
+  std::string name;  // "cross.1.0", "mean of layer 1", "mean"
+  // By the weights of the steps that write a word, and of the steps that read it (one later; Chen et al.
+  // 2020).
+  AlignmentCounts writing, reading;
+};
+
+struct AlignmentStudy {
+  std::vector<HeadAlignment>
+      heads;  // the smallest error rate of either first; equal ones in the order of heads
+  std::int64_t pairs = 0, without_links = 0;  // pairs without links are not counted
+};
+
+// The cross-attention of an encoder–decoder that is given the targets. Line N of `alignments` holds the links
+// of line N of `data` (TEXT<tab>TARGET); blank lines of `data` are skipped with theirs. most_examples 0: all.
+// Throws usage for other models, invalid_input for links outside of the words and files of different lengths.
+// progress(share): false stops the study, which throws cancelled.
+AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
+                               const std::filesystem::path& data, const std::filesystem::path& alignments,
+                               std::int64_t most_examples,
+                               const std::function<bool(double share)>& progress = {});
+
+StudyTable table_of(const AlignmentStudy& study);
+
+}  // namespace regard::inspect
