@@ -16,7 +16,7 @@ namespace regard::kernels {
 namespace {
 
 constexpr std::int64_t kLine = 64;  // bytes
-constexpr std::int64_t kForwardRows = 64, kFewRows = 16, kManyKeys = 4096;
+constexpr std::int64_t kForwardRows = 64, kLongTextRows = 16, kManyKeys = 4096;
 constexpr std::int64_t kBackwardRows = 64;   // a multiple of kBf16Steps: gradients of keys sum over them
 constexpr std::int64_t kBackwardKeys = 960;  // a multiple of kBf16Steps and kBf16PanelColumns
 
@@ -148,7 +148,7 @@ struct HeadTask {
 };
 
 std::int64_t forward_rows(std::int64_t keys) {
-  return keys > kManyKeys ? kFewRows : kForwardRows;
+  return keys > kManyKeys ? kLongTextRows : kForwardRows;
 }
 
 std::int64_t padded_keys(std::int64_t keys) {

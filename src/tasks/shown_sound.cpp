@@ -62,7 +62,7 @@ Tensor spectrogram_of(const data::SoundProcessor& processor, ThreadPool& pool, c
   return shown.apply(pool, {values.f32(), static_cast<std::size_t>(values.rows())});
 }
 
-std::vector<std::string> labels_of(const InputSpec& spec, const ShownSound& sound) {
+std::vector<std::string> position_labels(const InputSpec& spec, const ShownSound& sound) {
   const auto time = [&](std::int64_t index) {
     const int digits = sound.time_step < 0.01 ? 4 : 2;
     return fmt::format("{:.{}f} s", sound.first_time + sound.time_step * static_cast<double>(index), digits);
@@ -138,7 +138,7 @@ ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::Loa
   sound.frame_seconds = processor.kind == Kind::samples
                             ? static_cast<double>(kShownHop) / static_cast<double>(processor.rate)
                             : step;
-  sound.labels = labels_of(spec, sound);
+  sound.labels = position_labels(spec, sound);
   if (loaded.model->kind() == ModelKind::encoder_decoder)
     begin_transcript(folder, loaded, pool, language, sound);
   return sound;
