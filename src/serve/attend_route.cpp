@@ -152,6 +152,9 @@ void read_request(Call& call) {
   if (const auto bad = violation_of(kSchema, body))
     throw HttpError(400, (bad->place.empty() ? "request" : bad->place) + ": " + bad->message, "invalid_value",
                     bad->place);
+  for (const auto& [name, value] : body.items())
+    if (!kSchema["properties"].contains(name))
+      throw HttpError(400, name + ": a sound has no such member", "invalid_value", name);
   for (auto member = body.begin(); member != body.end();)
     member = member->is_null() ? body.erase(member) : std::next(member);
   call.body = std::move(body);

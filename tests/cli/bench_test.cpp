@@ -118,12 +118,10 @@ TEST(Bench, ProductsWithHeldWeights) {
 }
 
 TEST(Bench, WhatIsNotInTheBuildIsAWrongCall) {
-  for (const char* dtype : {"bf16", "int8"}) {
-    const ProgramResult result = run_program(
-        {"bench", "attention", "--seq", "4", "--dim", "4", "--dtype", dtype}, ::testing::TempDir());
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("not supported by this build"), std::string::npos) << result.err;
-  }
+  const ProgramResult int8 = run_program(
+      {"bench", "attention", "--seq", "4", "--dim", "4", "--dtype", "int8"}, ::testing::TempDir());
+  EXPECT_EQ(int8.exit_code, 2);
+  EXPECT_NE(int8.err.find("not supported by this build"), std::string::npos) << int8.err;
   const ProgramResult heads =
       run_program({"bench", "attention", "--heads", "3", "--kv-heads", "2", "--seq", "4", "--dim", "4"},
                   ::testing::TempDir());

@@ -111,19 +111,5 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
   }
 }
 
-TEST(Intervention, ReplacedWeightsHaveNoGradient) {
-  ThreadPool pool(1);
-  const auto model = testing::tiny_model("gpt");
-  const auto edits = inspect::resolve(*model, pool, nullptr, {Intervention::parse("uniform decoder.0.0")});
-  Arena arena;
-  Tape tape(pool, arena);
-  tape.begin({.record = true});
-  tape.probe = edits.get();
-  RaggedBuffer shape;
-  shape.add(3, 0);
-  const std::vector<std::int32_t> ids{1, 2, 3};
-  EXPECT_THROW(model->decode(tape, {ids, shape.view()}, nullptr, nullptr), Error);
-}
-
 }  // namespace
 }  // namespace regard

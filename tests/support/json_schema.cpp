@@ -57,6 +57,7 @@ class Check {
   }
 
   const json& definition(const std::string& reference) const {
+    if (reference == "#") return root_;
     return root_.at("$defs").at(reference.substr(std::string("#/$defs/").size()));
   }
 
