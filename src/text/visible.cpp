@@ -92,7 +92,8 @@ std::string pieces_view(const Tokenizer& tokenizer, std::span<const std::int32_t
   int used = 0;
   const auto flush = [&] {
     if (used == 0) return;
-    while (numbers.ends_with(' ')) numbers.pop_back();
+    for (std::string* line : {&pieces, &numbers})
+      while (line->ends_with(' ')) line->pop_back();
     view.append(pieces).append("\n").append(numbers).append("\n");
     pieces.clear();
     numbers.clear();
