@@ -10,6 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "inspect/study_table.h"
 
 namespace regard::inspect {
 
@@ -36,5 +37,8 @@ struct LinearProbeResult {
 // 2 labels.
 LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
                                std::uint64_t seed);
+
+// The layers as rows, for the study "probe".
+StudyTable table_of(const LinearProbeResult& result);
 
 }  // namespace regard::inspect

@@ -355,17 +355,7 @@ StudyTable Study::flow() {
 
 StudyTable Study::probe() {
   need(request_.data, "DATA");
-  const LinearProbeResult result =
-      probe_layers(loaded_, pool_, read_labeled_texts(request_.data, request_.examples), seed_);
-  StudyTable table;
-  table.study = "probe";
-  table.title =
-      fmt::format("Linear classifier of the {} labels from the mean of each layer's states", result.labels);
-  table.columns = {"layer", "accuracy", "train accuracy"};
-  for (const LayerAccuracy& one : result.layers) table.rows.push_back({one.layer, one.held_out, one.train});
-  table.notes = {fmt::format("{} texts to fit, {} held out; always the most frequent label: {:.3f}.",
-                             result.fitted, result.held_out, result.majority)};
-  return table;
+  return table_of(probe_layers(loaded_, pool_, read_labeled_texts(request_.data, request_.examples), seed_));
 }
 
 StudyTable Study::alignment() {
