@@ -53,6 +53,7 @@ void add_bench(CLI::App& app, Globals& globals) {
   add_bench_train(*verb, globals);
   add_bench_decode(*verb, globals);
   add_bench_embed(*verb, globals);
+  add_bench_study(*verb, globals);
   add_bench_start(*verb, globals);
   add_bench_tokenize(*verb, globals);
 }

@@ -28,6 +28,7 @@ void add_bench_recurrent(CLI::App& bench, Globals& globals);
 void add_bench_train(CLI::App& bench, Globals& globals);
 void add_bench_decode(CLI::App& bench, Globals& globals);
 void add_bench_embed(CLI::App& bench, Globals& globals);
+void add_bench_study(CLI::App& bench, Globals& globals);
 void add_bench_start(CLI::App& bench, Globals& globals);
 void add_bench_tokenize(CLI::App& bench, Globals& globals);
 

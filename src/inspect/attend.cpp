@@ -73,8 +73,9 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
 namespace {
 
 // Throws usage if the text has only special tokens.
-void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
-  if (tokenizer.encode_ids(text, {.add_special = false, .match_special = false}).empty())
+void require_text(const infer::LoadedModel& loaded, std::string_view text) {
+  if (loaded.source->encode_ids(loaded.as_trained(text), {.add_special = false, .match_special = false})
+          .empty())
     throw input_error("the text has no tokens")
         .found("'" + std::string(text) + "'")
         .expected("a text of at least one token");
@@ -115,7 +116,7 @@ std::vector<std::int32_t> continued(const infer::LoadedModel& loaded, ThreadPool
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between) {
-  if (!request.input) require_text(*loaded.source, request.text);
+  if (!request.input) require_text(loaded, request.text);
   infer::SearchOptions options = request.search != nullptr ? *request.search : loaded.options;
   if (max_new > 0) options.max_new = request.search != nullptr ? std::min(max_new, options.max_new) : max_new;
   options.probe = probe;
@@ -161,7 +162,7 @@ ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& reque
     return *request.input;
   }
   spec.require(InputKind::tokens);
-  require_text(*loaded.source, request.text);
+  require_text(loaded, request.text);
   if (request.pair.empty()) return loaded.read(request.text);
   if (loaded.model->kind() != ModelKind::encoder) throw usage_error("pairs of texts need an encoder model");
   text::Encoding joined =

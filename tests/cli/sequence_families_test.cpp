@@ -108,6 +108,14 @@ TEST(SequenceFamilies, TranslateAttendAndContext) {
     } else {
       ASSERT_EQ(seen.exit_code, 0) << seen.err;
       EXPECT_NE(seen.out.find("cross"), std::string::npos);
+      // The output of this attention is not a point that interventions reach.
+      const ProgramResult swept = run_program({"study", "run", "train.tsv"}, folder.path());
+      EXPECT_EQ(swept.exit_code, 2) << swept.err;
+      EXPECT_NE(swept.err.find("cannot be changed"), std::string::npos) << swept.err;
+      const ProgramResult uniform =
+          run_program({"translate", "run", "--intervene", "uniform cross.0.0"}, folder.path(), "the river\n");
+      EXPECT_EQ(uniform.exit_code, 2) << uniform.err;
+      EXPECT_NE(uniform.err.find("cannot be changed"), std::string::npos) << uniform.err;
     }
     const ProgramResult context =
         run_program({"context", "run", "the", "the river", "the bank", "--json"}, folder.path());

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""A sweep of all heads beside TransformerLens: random weights of GPT-2 small's shape, random tokens.
+
+    bench/compare_study.py REGARD [--folder PLACE] [--rounds 3] [--threads 2] [--sentences 50] [--length 20] [--heads 12]
+
+Each round times `regard bench study` and TransformerLens in turn. A sweep is the loss of the whole model and the loss without
+each of the 144 heads; --heads of them are measured on both sides, evenly spread, and the rest is counted in proportion.
+TransformerLens runs all sentences as one batch with a hook that sets the head's output (hook_z) to zero. Times are of the
+processor, all threads together: a shared machine disturbs them less. Needs transformer_lens, torch, numpy and safetensors.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import torch
+from gpt2_small import make
+from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+
+def their_model():
+    torch.manual_seed(1)
+    config = HookedTransformerConfig(n_layers=12, d_model=768, n_ctx=1024, d_head=64, n_heads=12, d_mlp=3072, d_vocab=50257,
+                                     act_fn="gelu_new", normalization_type="LN", device="cpu", seed=1)
+    return HookedTransformer(config).eval()
+
+
+def sweep(model, ids, heads):
+    """Processor seconds of one pass, and of the passes without `heads`."""
+
+    def without(head):
+        def hook(z, hook):
+            z[:, :, head] = 0.0
+            return z
+        return hook
+
+    with torch.inference_mode():
+        begin = time.process_time()
+        model(ids, return_type="loss")
+        middle = time.process_time()
+        for layer, head in heads:
+            model.run_with_hooks(ids, return_type="loss", fwd_hooks=[(f"blocks.{layer}.attn.hook_z", without(head))])
+        return middle - begin, time.process_time() - middle
+
+
+def ours(options, folder):
+    command = [options.regard, "bench", "study", folder, "--rounds", 1, "--threads", options.threads, "--sentences",
+               options.sentences, "--length", options.length, "--heads", options.heads, "--tokens", options.length]
+    lines = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout.splitlines()
+    return json.loads(lines[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("regard")
+    parser.add_argument("--folder", type=pathlib.Path)
+    for name, value in (("rounds", 3), ("threads", 2), ("sentences", 50), ("length", 20), ("heads", 12)):
+        parser.add_argument("--" + name, type=int, default=value)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or pathlib.Path(temporary)
+        if not (folder / "model.safetensors").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            make(folder)
+        model = their_model()
+        ids = torch.randint(50257, (options.sentences, options.length))
+        every = 144 // options.heads
+        heads = [divmod(i, 12) for i in range(every // 2, 144, every)]
+        sweep(model, ids, heads[:1])  # warm-up
+        ratios = []
+        for _ in range(options.rounds):
+            mine = ours(options, folder)
+            one, rest = sweep(model, ids, heads)
+            theirs = one + rest * 144 / len(heads)
+            ratios.append(theirs / (mine["sweep_processor_ms"] / 1e3))
+            print(f"pass: {mine['processor_ms'] / 1e3:.2f} s, TransformerLens {one:.2f} s; sweep: {mine['passes']:.1f} passes, "
+                  f"{mine['sweep_processor_ms'] / 1e3:.1f} s, TransformerLens {theirs:.1f} s, ratio {ratios[-1]:.2f}", flush=True)
+        print(f"TransformerLens's time over ours: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+main()

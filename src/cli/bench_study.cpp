@@ -1,0 +1,146 @@
+// regard bench study: the cost of looking, as ratios to a pass of the same model on the same input.
+#include <algorithm>
+#include <functional>
+
+#include "base/random.h"
+#include "cli/bench.h"
+#include "cli/number_checks.h"
+#include "cli/timing.h"
+#include "formats/model_folder.h"
+#include "inspect/attention_view.h"
+#include "inspect/capture.h"
+#include "inspect/head_sweep.h"
+#include "inspect/pass_input.h"
+#include "models/weights.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+struct StudyBenchRequest {
+  std::string model;
+  std::int64_t tokens = 512, sentences = 50, length = 20, heads = 0, rounds = 3;
+};
+
+std::vector<std::int32_t> random_ids(Network& model, std::int64_t count, RandomStream& random) {
+  std::vector<std::int32_t> ids;
+  for (std::int64_t i = 0; i < count; ++i)
+    ids.push_back(
+        static_cast<std::int32_t>(random.next_below(static_cast<std::uint64_t>(model.vocabulary()))));
+  return ids;
+}
+
+std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBenchRequest& request,
+                                                   RandomStream& random) {
+  std::vector<inspect::StudyExample> examples;
+  for (std::int64_t i = 0; i < request.sentences; ++i) {
+    inspect::StudyExample& one = examples.emplace_back();
+    one.text = std::to_string(i);
+    one.input.target = random_ids(model, request.length, random);
+    one.labels.assign(one.input.target.begin() + 1, one.input.target.end());
+    one.labels.push_back(kIgnoredLabel);
+  }
+  return examples;
+}
+
+// Time each of `works` once per round, in turn: milliseconds of the processor and of the clock, medians.
+std::vector<Timing> time_in_turn(const std::vector<std::function<void()>>& works, std::int64_t rounds) {
+  std::vector<std::vector<double>> clock(works.size()), processor(works.size());
+  for (std::int64_t round = -1; round < rounds; ++round)
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const double before = processor_seconds_now();
+      const Stopwatch watch;
+      works[i]();
+      if (round < 0) continue;  // warm-up
+      clock[i].push_back(watch.seconds());
+      processor[i].push_back(processor_seconds_now() - before);
+    }
+  std::vector<Timing> timings;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    timings.push_back(summarise(clock[i]));
+    timings.back().processor_ms = summarise(processor[i]).median_ms;
+  }
+  return timings;
+}
+
+void time_captures(Network& model, const StudyBenchRequest& request, Globals& globals) {
+  RandomStream random({1, 0, place_of("bench study")});
+  const std::vector<std::int32_t> ids = random_ids(model, request.tokens, random);
+  const auto pass = [&](std::optional<inspect::Selection> selection) {
+    std::optional<inspect::Capture> capture;
+    if (selection) capture.emplace(*selection);
+    inspect::run_with_probe(model, globals.pool(), {}, ids, capture ? &*capture : nullptr);
+  };
+  inspect::Selection one, all;
+  one.layers = {0}, one.heads = {0};
+  const std::vector<Timing> timings =
+      time_in_turn({[&] { pass({}); }, [&] { pass(one); }, [&] { pass(all); }}, request.rounds);
+  Json line = bench_line("capture", globals);
+  line["tokens"] = request.tokens, line["pass_ms"] = timings[0].median_ms;
+  line["processor_ms"] = timings[0].processor_ms;
+  line["one_head"] = timings[1].processor_ms / timings[0].processor_ms - 1;
+  line["all_heads"] = timings[2].processor_ms / timings[0].processor_ms - 1;
+  print_line(line);
+}
+
+void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globals) {
+  RandomStream random({2, 0, place_of("bench study")});
+  const std::vector<inspect::StudyExample> examples = random_examples(model, request, random);
+  const std::vector<inspect::StudyBatch> batches = inspect::study_batches(model, examples);
+  inspect::HeadSweepOptions options;
+  const std::vector<inspect::Head> all = inspect::ModelPoints::of(model, globals.pool()).all_heads();
+  const std::size_t every =
+      request.heads == 0 ? 1 : std::max<std::size_t>(1, all.size() / static_cast<std::size_t>(request.heads));
+  for (std::size_t i = every / 2; i < all.size(); i += every) options.heads.push_back(all[i]);
+  const std::vector<Timing> timings =
+      time_in_turn({[&] { inspect::loss_of(batches, globals.pool(), nullptr); },
+                    [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
+                   request.rounds);
+  // The sweep's own pass over the whole model counts once, the heads' passes in proportion.
+  const double pass = timings[0].processor_ms, sweep = timings[1].processor_ms;
+  const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
+  Json line = bench_line("sweep", globals);
+  line["sentences"] = request.sentences, line["length"] = request.length;
+  line["heads"] = all.size(), line["measured_heads"] = options.heads.size();
+  line["pass_ms"] = timings[0].median_ms, line["processor_ms"] = pass;
+  line["sweep_processor_ms"] = pass + (sweep - pass) * heads / measured;
+  line["passes"] = (pass + (sweep - pass) * heads / measured) / pass;
+  print_line(line);
+}
+
+void run(const StudyBenchRequest& request, Globals& globals) {
+  const auto model = load_model(formats::ModelFolder::open(request.model));
+  if (model->kind() != ModelKind::decoder)
+    throw usage_error("the benchmark needs a decoder").found(request.model);
+  for (const std::int64_t longest : {request.tokens, request.length})
+    if (model->max_positions() > 0 && longest > model->max_positions())
+      throw usage_error("the model has fewer positions")
+          .found(std::to_string(longest))
+          .expected("at most " + std::to_string(model->max_positions()));
+  model->prepare_for_inference(globals.pool());
+  time_captures(*model, request, globals);
+  time_sweep(*model, request, globals);
+}
+
+}  // namespace
+
+void add_bench_study(CLI::App& bench, Globals& globals) {
+  CLI::App* study =
+      bench.add_subcommand("study", "Time captures of attention and a sweep of the heads of a decoder");
+  const auto request = std::make_shared<StudyBenchRequest>();
+  study->add_option("MODEL", request->model, "Model folder")->required();
+  const auto number = [&](const char* name, std::int64_t& value, const char* help) {
+    study->add_option(name, value, help)->check(positive())->capture_default_str();
+  };
+  number("--tokens", request->tokens, "captures: tokens of the input");
+  number("--sentences", request->sentences, "sweep: number of sentences");
+  number("--length", request->length, "sweep: tokens of a sentence");
+  number("--rounds", request->rounds, "Repetitions, after a warm-up");
+  study->add_option("--heads", request->heads, "sweep: measure only this many heads, evenly spread; 0 measures all")
+      ->check(not_negative())
+      ->capture_default_str();
+  add_globals(*study, globals);
+  study->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli
