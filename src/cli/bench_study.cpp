@@ -136,7 +136,9 @@ void add_bench_study(CLI::App& bench, Globals& globals) {
   number("--sentences", request->sentences, "sweep: number of sentences");
   number("--length", request->length, "sweep: tokens of a sentence");
   number("--rounds", request->rounds, "Repetitions, after a warm-up");
-  study->add_option("--heads", request->heads, "sweep: measure only this many heads, evenly spread; 0 measures all")
+  study
+      ->add_option("--heads", request->heads,
+                   "sweep: measure only this many heads, evenly spread; 0 measures all")
       ->check(not_negative())
       ->capture_default_str();
   add_globals(*study, globals);
