@@ -1,5 +1,7 @@
 // Requests that take long or much memory: they keep no other request waiting, and end when nobody wants them.
 #include <atomic>
+#include <memory>
+#include <thread>
 
 #include "support/test_server.h"
 
@@ -158,14 +160,15 @@ TEST(Responses, AreBoundedInMemory) {
 TEST(Service, StopsWhileItStreams) {
   for (int round = 0; round < 8; ++round) {
     auto server = std::make_unique<TestServer>(serve_options(), std::vector<std::string>{"gpt"});
-    const std::uint16_t port = server->port();
     std::vector<std::thread> clients;
-    for (int i = 0; i < 4; ++i)
-      clients.emplace_back([port, i] {
-        RawClient client(port);
+    for (int i = 0; i < 4; ++i) {
+      auto client =
+          std::make_shared<RawClient>(server->port());  // here: a server that has ended takes no connection
+      clients.emplace_back([client, i] {
         const Json request{{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 200}, {"stream", i % 2 == 0}};
-        if (client.send(request_text("POST", "/v1/completions", request.dump()))) client.read(10);
+        if (client->send(request_text("POST", "/v1/completions", request.dump()))) client->read(10);
       });
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(3 * round));
     server.reset();
     for (std::thread& client : clients) client.join();
