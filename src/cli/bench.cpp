@@ -17,6 +17,11 @@ Json bench_line(const std::string& bench, Globals& globals) {
           {"dtype", "f32"}};
 }
 
+void add_timing(Json& line, const std::string& part, const Timing& timing) {
+  line[part + "_ms"] = timing.median_ms, line[part + "_best_ms"] = timing.best_ms;
+  line[part + "_cpu_ms"] = timing.processor_ms;
+}
+
 void add_dtype(CLI::App& bench, std::string& dtype) {
   bench.add_option("--dtype", dtype, "Data type: f32, bf16 or int8")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/timing.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
 
 // Return the keys with which every line starts: bench, isa, threads, dtype.
 Json bench_line(const std::string& bench, Globals& globals);
+
+// Add the keys PART_ms (median), PART_best_ms and PART_cpu_ms.
+void add_timing(Json& line, const std::string& part, const Timing& timing);
 
 // Add --dtype. check_dtype() throws usage for values other than f32.
 void add_dtype(CLI::App& bench, std::string& dtype);

@@ -110,16 +110,14 @@ void run(AttentionBenchRequest request, Globals& globals) {
   line["batch"] = request.batch, line["heads"] = request.heads, line["kv_heads"] = request.kv_heads;
   line["seq"] = request.seq, line["dim"] = request.dim, line["causal"] = request.causal;
   const Timing forward = time_repeatedly([&] { workload.forward(pool, bf16); });
-  line["fwd_ms"] = forward.median_ms, line["fwd_best_ms"] = forward.best_ms;
-  line["fwd_cpu_ms"] = forward.processor_ms;
+  add_timing(line, "fwd", forward);
   line["fwd_gflops"] = operations / forward.median_ms * 1e-6;
   if (request.backward) {
     const Timing both = time_repeatedly([&] {
       workload.forward(pool, bf16);
       workload.backward(pool, bf16);
     });
-    line["fwdbwd_ms"] = both.median_ms, line["fwdbwd_best_ms"] = both.best_ms;
-    line["fwdbwd_cpu_ms"] = both.processor_ms;
+    add_timing(line, "fwdbwd", both);
     line["fwdbwd_gflops"] = 3.5 * operations / both.median_ms * 1e-6;
   }
   print_line(line);

@@ -91,11 +91,9 @@ void run(RecurrentBenchRequest request, Globals& globals) {
   line["cell"] = request.cell, line["batch"] = request.batch, line["length"] = request.length;
   line["hidden"] = request.hidden, line["input"] = request.input;
   const Timing forward = time_repeatedly([&] { workload.forward(); });
-  line["fwd_ms"] = forward.median_ms, line["fwd_best_ms"] = forward.best_ms;
-  line["fwd_cpu_ms"] = forward.processor_ms;
+  add_timing(line, "fwd", forward);
   const Timing both = time_repeatedly([&] { workload.both(); });
-  line["fwdbwd_ms"] = both.median_ms, line["fwdbwd_best_ms"] = both.best_ms;
-  line["fwdbwd_cpu_ms"] = both.processor_ms;
+  add_timing(line, "fwdbwd", both);
   line["fwdbwd_gflops"] = 3.0 * operations / both.median_ms * 1e-6;
   print_line(line);
 }
