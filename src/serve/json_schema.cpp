@@ -89,7 +89,10 @@ Violation check_object(const Json& schema, const Json& value, const std::string&
     const Json* rule = nullptr;
     if (properties != schema.end())
       if (const auto found = properties->find(name); found != properties->end()) rule = &*found;
-    if (rule == nullptr && additional != schema.end() && additional->is_object()) rule = &*additional;
+    if (rule == nullptr && additional != schema.end()) {
+      if (*additional == false) return SchemaViolation{inner, "expected no such member"};
+      if (additional->is_object()) rule = &*additional;
+    }
     if (rule == nullptr) continue;
     if (const auto bad = check(*rule, member, inner)) return bad;
   }
