@@ -12,12 +12,6 @@
 
 namespace regard::demo::phrases {
 
-// A pair in a table, with its punctuation.
-struct Fixed {
-  const char* english;
-  const char* hindi;
-};
-
 class Book {
  public:
   // Add a pair. Repeated pairs are ignored; the same English with different Hindi throws Error (internal).

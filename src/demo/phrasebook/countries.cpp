@@ -31,9 +31,7 @@ void write_countries(Book& book) {
     book.lexicon().add(country.english, country.hindi);
     book.lexicon().add(country.capital, country.hindi_capital);
   }
-  for (const Fixed& one : {Fixed{"capital", "राजधानी"}, Fixed{"country", "देश"}, Fixed{"how far", "कितनी दूर"},
-                           Fixed{"from", "से"}})
-    book.lexicon().add(one.english, one.hindi);
+  book.lexicon().add_all({{"capital", "राजधानी"}, {"country", "देश"}, {"how far", "कितनी दूर"}, {"from", "से"}});
   for (const Country& country : kCountries) {
     const std::string of = words({country.hindi, "की राजधानी"});
     const std::string capital = words({"the capital of", country.english});

@@ -168,6 +168,10 @@ void Lexicon::add(std::string_view english, std::string_view hindi) {
   enter(entries_, stripped_english(english), stripped_hindi(hindi));
 }
 
+void Lexicon::add_all(std::initializer_list<Fixed> entries) {
+  for (const Fixed& one : entries) add(one.english, one.hindi);
+}
+
 void Lexicon::also(std::string_view english, std::string_view hindi) {
   enter(extra_, stripped_english(english), stripped_hindi(hindi));
 }

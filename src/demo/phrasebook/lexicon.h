@@ -2,6 +2,7 @@
 // pair of sentences follows.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,7 @@ class Lexicon {
  public:
   // One word on both sides: a sure link; else possible links of all words of one side with all of the other.
   void add(std::string_view english, std::string_view hindi);
+  void add_all(std::initializer_list<Fixed> entries);
   // Possible links with a Hindi phrase that no entry of add() has linked; the English words may be linked.
   void also(std::string_view english, std::string_view hindi);
 

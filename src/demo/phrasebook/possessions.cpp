@@ -182,13 +182,24 @@ void add_possession_words(Lexicon& lexicon) {
   for (const char* like : {"like", "likes"}) lexicon.add(like, "पसंद");
   for (const char* need : {"need", "needs"}) lexicon.add(need, "चाहिए");
   for (const char* know : {"know", "knows"}) lexicon.add(know, "आती");
-  for (const Fixed& one :
-       {Fixed{"fever", "बुखार"}, Fixed{"headache", "सिर में दर्द"}, Fixed{"angry", "गुस्सा"}, Fixed{"got", "आया"},
-        Fixed{"English", "अंग्रेज़ी"}, Fixed{"Hindi", "हिंदी"}, Fixed{"brothers", "भाई"}, Fixed{"brother", "भाई"},
-        Fixed{"sister", "बहन"}, Fixed{"sisters", "बहनें"}, Fixed{"give", "दीजिए"}, Fixed{"buy", "खरीदना"},
-        Fixed{"me", "मुझे"}, Fixed{"how much", "कितने"}, Fixed{"how many", "कितने"}, Fixed{"how many", "कितनी"},
-        Fixed{"whose", "किसका"}, Fixed{"whose", "किसकी"}})
-    lexicon.add(one.english, one.hindi);
+  lexicon.add_all({{"fever", "बुखार"},
+                   {"headache", "सिर में दर्द"},
+                   {"angry", "गुस्सा"},
+                   {"got", "आया"},
+                   {"English", "अंग्रेज़ी"},
+                   {"Hindi", "हिंदी"},
+                   {"brothers", "भाई"},
+                   {"brother", "भाई"},
+                   {"sister", "बहन"},
+                   {"sisters", "बहनें"},
+                   {"give", "दीजिए"},
+                   {"buy", "खरीदना"},
+                   {"me", "मुझे"},
+                   {"how much", "कितने"},
+                   {"how many", "कितने"},
+                   {"how many", "कितनी"},
+                   {"whose", "किसका"},
+                   {"whose", "किसकी"}});
 }
 
 }  // namespace

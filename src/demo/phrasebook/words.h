@@ -8,6 +8,12 @@
 
 namespace regard::demo::phrases {
 
+// A pair in a table: a sentence with its punctuation, or an entry of the lexicon.
+struct Fixed {
+  const char* english;
+  const char* hindi;
+};
+
 // A countable noun: a thing, a place or an animal.
 struct Noun {
   const char* english;
