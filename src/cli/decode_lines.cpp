@@ -44,7 +44,7 @@ class LineDecoder : public infer::Listener {
         quiet_(globals.quiet),
         typed_(options.input == "-" && ::isatty(STDIN_FILENO) != 0),
         bad_lines_(options.skip_bad),
-        unseen_words_(options.model, globals.quiet),
+        unseen_words_(options.model, *model.source, globals.quiet),
         output_(options.output),
         reader_(options.input, bad_lines_.policy()),
         scheduler_(*model.model, globals.pool(), search, *this) {
@@ -87,9 +87,9 @@ class LineDecoder : public infer::Listener {
   struct Line {
     std::string text;
     std::vector<Part> parts;
-    std::vector<std::string> unseen;  // words that do not occur in the training sources
-    std::size_t open = 0;             // number of parts that are not finished
-    std::optional<Error> skipped;     // the error, if the line was skipped
+    UnseenWords::Report words;
+    std::size_t open = 0;          // number of parts that are not finished
+    std::optional<Error> skipped;  // the error, if the line was skipped
 
     bool done() const { return open == 0; }
   };
@@ -125,7 +125,7 @@ class LineDecoder : public infer::Listener {
       line.parts.clear();
       requests.clear();
     }
-    if (!line.skipped) line.unseen = unseen_words_.of(line.text);
+    if (!line.skipped) line.words = unseen_words_.of(line.text);
     line.open = requests.size();
     lines_.push_back(std::move(line));
     for (infer::Request& request : requests) scheduler_.submit(std::move(request));
@@ -210,7 +210,8 @@ class LineDecoder : public infer::Listener {
 
   Json to_json(std::uint64_t index, const Line& line) const {
     Json json{{"line", index + 1}, {"input", line.text}, {"output", ""}};
-    if (!line.unseen.empty()) json["not_seen_in_training"] = line.unseen;
+    if (!line.words.unseen.empty()) json["not_seen_in_training"] = line.words.unseen;
+    if (!line.words.other_case.empty()) json["seen_in_other_case"] = line.words.other_case;
     if (line.parts.empty()) return json;
     json["output"] = text_of(line);
     if (options_.sentences) {

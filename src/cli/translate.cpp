@@ -85,9 +85,11 @@ void add_translate(CLI::App& app, Globals& globals) {
       "space. A sentence ends after . ! ? or … (and closing quotes and brackets) if white space and no\n"
       "lower-case letter follow, but not after an initial, a title or an abbreviation; and after 。！？ । "
       "॥.\n"
-      "Words that occur in no training sentence are named on standard error, if the run folder has the "
+      "If the run folder has the words of its training data (source_words.tsv), words and symbols that "
+      "occur\n"
+      "in no training sentence are named on standard error, and with --json as \"not_seen_in_training\"; "
       "words\n"
-      "of its training data (source_words.tsv), and with --json as \"not_seen_in_training\".");
+      "that occur there in other cases only (THE for the), with --json as \"seen_in_other_case\".");
   auto options = std::make_shared<TranslateOptions>();
   add_decoding_options(*verb, options->decoding);
   verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line separately");

@@ -1,5 +1,7 @@
 #include "cli/unseen_words.h"
 
+#include <fmt/ranges.h>
+
 #include "base/printable.h"
 #include "cli/output.h"
 
@@ -10,23 +12,37 @@ constexpr std::size_t kMostPrinted = 20;
 
 }  // namespace
 
-UnseenWords::UnseenWords(const std::string& model, bool quiet)
-    : words_(infer::TrainingWords::of_model(model)), quiet_(quiet) {}
+UnseenWords::UnseenWords(const std::string& model, const text::Tokenizer& tokenizer, bool quiet)
+    : words_(infer::TrainingWords::of_model(model)), tokenizer_(tokenizer), quiet_(quiet) {}
 
-std::vector<std::string> UnseenWords::of(const std::string& text) {
+void UnseenWords::print(const char* what, const std::vector<std::string>& words, const char* hint) {
+  if (words.empty()) return;
+  print_message("regard: {}: {}\n", what, fmt::join(words, ", "));
+  if (hints_.insert(hint).second) print_message("  hint: {}\n", hint);
+}
+
+UnseenWords::Report UnseenWords::of(const std::string& text) {
   if (!words_) return {};
-  std::vector<std::string> found = words_->unseen(text);
-  if (quiet_ || printed_.size() >= kMostPrinted) return found;
-  const bool first = printed_.empty();
-  std::string names;
-  for (const std::string& word : found)
-    if (printed_.size() < kMostPrinted && printed_.insert(word).second)
-      names += (names.empty() ? "" : ", ") + printable(word);
-  if (names.empty()) return found;
-  print_message("regard: not seen in training: {}\n", names);
-  if (first) print_message("  hint: the model guesses their translation; --json names them for each line\n");
-  if (printed_.size() == kMostPrinted) print_message("  further words are not named here\n");
-  return found;
+  Report report{words_->unseen(text), {}};
+  std::vector<std::string> unseen, other_case;  // to be printed
+  const auto fresh = [this](const std::string& word) {
+    return !quiet_ && printed_.size() < kMostPrinted && printed_.insert(word).second;
+  };
+  for (const std::string& word : report.unseen)
+    if (fresh(word)) unseen.push_back(printable(word));
+  const text::EncodeOptions plain{.add_special = false, .match_special = false};
+  for (const auto& [word, trained] : words_->in_other_case(text)) {
+    if (tokenizer_.encode(word, plain).ids == tokenizer_.encode(trained, plain).ids) continue;
+    if (fresh(word)) other_case.push_back(printable(word) + " (" + printable(trained) + ")");
+    report.other_case.push_back(word);
+  }
+  print("not seen in training", unseen,
+        "the model guesses their translation; --json names them for each line");
+  print("seen in training only in other letters", other_case,
+        "to this model, upper and lower case are different words");
+  if (printed_.size() == kMostPrinted && !(unseen.empty() && other_case.empty()))
+    print_message("  further words are not named here\n");
+  return report;
 }
 
 }  // namespace regard::cli

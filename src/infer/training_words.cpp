@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -35,20 +36,38 @@ const WordRule& word_rule() {
   return kRule;
 }
 
-// Return true if the word has a letter or digit. All characters of a word are of one kind, so the first one
-// decides.
-bool counts(std::string_view word) {
+bool has_letter_or_digit(std::string_view word) {
+  return std::ranges::any_of(utf8::code_points(word), [](char32_t c) {
+    return text::unicode::is_letter(c) || text::unicode::is_number(c);
+  });
+}
+
+bool is_symbol(std::string_view word) {
+  using text::unicode::Category;
   const std::u32string points = utf8::code_points(word);
-  return std::ranges::any_of(points, [](char32_t c) { return text::unicode::is_word(c); });
+  if (points.size() != 1) return false;
+  const Category category = text::unicode::category(points[0]);
+  return category >= Category::symbol_math && category <= Category::symbol_other;
+}
+
+// Call `visit(word, count)` for a word with a letter or digit, or for each character of any other word that
+// is not a mark or joiner.
+template <typename Visit>
+void visit_words(const text::WordCount& one, const Visit& visit) {
+  if (has_letter_or_digit(one.word)) return visit(one.word, one.count);
+  for (const char32_t c : utf8::code_points(one.word))
+    if (!text::unicode::is_word(c)) visit(utf8::encode(std::u32string_view(&c, 1)), one.count);
 }
 
 }  // namespace
 
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool) {
+  std::map<std::string, std::int64_t> counts;
+  for (const text::WordCount& one : word_rule().count(texts, pool))
+    visit_words(one, [&counts](const std::string& word, std::int64_t count) { counts[word] += count; });
   std::string content;
-  for (const text::WordCount& one : word_rule().count(texts, pool)) {
-    if (!counts(one.word)) continue;
-    content += fmt::format("{}\t{}\n", one.word, one.count);
+  for (const auto& [word, count] : counts) {
+    content += fmt::format("{}\t{}\n", word, count);
     if (content.size() > kMostBytes) return "";
   }
   return content;
@@ -70,7 +89,9 @@ std::optional<TrainingWords> TrainingWords::open(const std::filesystem::path& fo
     if (tab == 0 || read.ec != std::errc() || read.ptr != end || count < 1)
       throw Error(ErrorKind::bad_file, "expected a word, a tab and a count", {path.string(), number, -1});
     line.resize(tab);
-    words.words_.insert(lower_case(line));
+    if (!has_letter_or_digit(line)) words.has_signs_ = true;
+    if (Spelling& known = words.words_[lower_case(line)]; known.count < count) known = {line, count};
+    words.spellings_.insert(line);
   }
   return words;
 }
@@ -86,31 +107,50 @@ std::optional<TrainingWords> TrainingWords::of_model(const std::filesystem::path
 std::vector<std::pair<std::size_t, std::size_t>> TrainingWords::unseen_places(std::string_view text) const {
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (std::size_t i = 0; i < text.size();) {
-    // Words are cut as the rule above cuts them: runs of letters, marks and digits.
+    // Words are cut as the rule above cuts them: runs of letters, marks and digits, and single signs.
     const std::size_t begin = i;
     for (utf8::Decoded symbol; i < text.size(); i += static_cast<std::size_t>(symbol.size)) {
       symbol = utf8::decode(text, i);
       if (!symbol.valid || !text::unicode::is_word(symbol.value)) break;
     }
-    if (i > begin) {
-      if (!unseen(text.substr(begin, i - begin)).empty()) places.emplace_back(begin, i);
-    } else {
-      i += static_cast<std::size_t>(utf8::decode(text, i).size);
+    if (i == begin) {
+      const utf8::Decoded sign = utf8::decode(text, i);
+      i += static_cast<std::size_t>(sign.size);
+      if (!sign.valid) continue;
     }
+    if (!unseen(text.substr(begin, i - begin)).empty()) places.emplace_back(begin, i);
   }
   return places;
 }
 
-std::vector<std::string> TrainingWords::unseen(std::string_view text) const {
+std::vector<std::string> TrainingWords::words_of(std::string_view text) const {
   const std::string line(text);
+  std::vector<std::string> words;
+  std::unordered_set<std::string> named;
+  for (const text::WordCount& one : word_rule().count(text::lines_of(std::span(&line, 1)), nullptr))
+    visit_words(one, [&](const std::string& word, std::int64_t) {
+      if (named.insert(word).second) words.push_back(word);
+    });
+  std::ranges::stable_sort(words, {}, [&line](const std::string& word) { return line.find(word); });
+  return words;
+}
+
+std::vector<std::string> TrainingWords::unseen(std::string_view text) const {
   std::vector<std::string> found;
   std::unordered_set<std::string> named;  // in lower case
-  for (const text::WordCount& one : word_rule().count(text::lines_of(std::span(&line, 1)), nullptr))
-    if (counts(one.word) && !words_.contains(lower_case(one.word)) &&
-        named.insert(lower_case(one.word)).second)
-      found.push_back(one.word);
-  const auto place = [&line](const std::string& word) { return line.find(word); };
-  std::ranges::stable_sort(found, {}, place);
+  for (std::string& word : words_of(text)) {
+    if (!has_letter_or_digit(word) && !(has_signs_ && is_symbol(word))) continue;
+    if (!words_.contains(lower_case(word)) && named.insert(lower_case(word)).second)
+      found.push_back(std::move(word));
+  }
+  return found;
+}
+
+std::vector<TrainingWords::Respelled> TrainingWords::in_other_case(std::string_view text) const {
+  std::vector<Respelled> found;
+  for (std::string& word : words_of(text))
+    if (const auto known = words_.find(lower_case(word)); known != words_.end() && !spellings_.contains(word))
+      found.push_back({std::move(word), known->second.word});
   return found;
 }
 

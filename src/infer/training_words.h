@@ -3,10 +3,12 @@
 // bytes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -18,8 +20,8 @@ namespace regard::infer {
 constexpr const char* kTrainingWordsFile = "source_words.tsv";
 
 // Return the content of the file for these texts. Words are cut at white space, and between letters or
-// digits and other characters, in normalisation form C. Words without a letter or digit are left out. Empty
-// if the content would be longer than 64 MiB. Deterministic. `pool` may be null.
+// digits and other characters, in normalisation form C. Each character that is no letter, mark or digit is a
+// word. Empty if the content would be longer than 64 MiB. Deterministic. `pool` may be null.
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool);
 
 class TrainingWords {
@@ -31,14 +33,30 @@ class TrainingWords {
   // The same for a run folder, its best checkpoint or one of its checkpoints.
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
-  // The words of `text` that occur in no training source, upper and lower case being the same; each once, in
-  // the order of the text, spelled as there. `text` is UTF-8.
+  // Return the words and symbols (such as emoji, not punctuation) of `text` that occur in no training source;
+  // each once, in the order of the text, spelled as there. Upper and lower case are the same. `text` is
+  // UTF-8. Symbols are left out if the file is of a version that did not count them.
   std::vector<std::string> unseen(std::string_view text) const;
+  // Return the words of `text` that occur in the training sources in other cases only ("THE" for "the"), each
+  // with its most frequent spelling there.
+  struct Respelled {
+    std::string word, trained;
+    bool operator==(const Respelled&) const = default;
+  };
+  std::vector<Respelled> in_other_case(std::string_view text) const;
   // Their places in `text`, every occurrence: [first byte, end), in order.
   std::vector<std::pair<std::size_t, std::size_t>> unseen_places(std::string_view text) const;
 
  private:
-  std::unordered_set<std::string> words_;  // in lower case
+  struct Spelling {
+    std::string word;
+    std::int64_t count = 0;
+  };
+  std::vector<std::string> words_of(std::string_view text) const;  // in order, each spelling once
+
+  std::unordered_map<std::string, Spelling> words_;  // by the word in lower case; its most frequent spelling
+  std::unordered_set<std::string> spellings_;        // all words as they are in the file
+  bool has_signs_ = false;
 };
 
 }  // namespace regard::infer

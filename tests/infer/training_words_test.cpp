@@ -21,10 +21,11 @@ class TrainingWordsFile : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(TrainingWordsFile, CountsWordsWithoutSigns) {
+TEST_F(TrainingWordsFile, CountsWordsAndSigns) {
   const Words lines{"The exam was easy.", "the boy, the girl: 2 of them!"};
   EXPECT_EQ(training_words_text(text::lines_of(lines), nullptr),
-            "2\t1\nThe\t1\nboy\t1\neasy\t1\nexam\t1\ngirl\t1\nof\t1\nthe\t2\nthem\t1\nwas\t1\n");
+            "!\t1\n,\t1\n.\t1\n2\t1\n:"
+            "\t1\nThe\t1\nboy\t1\neasy\t1\nexam\t1\ngirl\t1\nof\t1\nthe\t2\nthem\t1\nwas\t1\n");
 }
 
 TEST_F(TrainingWordsFile, NamesUnseenWordsInTheOrderOfTheText) {
@@ -34,6 +35,24 @@ TEST_F(TrainingWordsFile, NamesUnseenWordsInTheOrderOfTheText) {
   EXPECT_EQ(words.unseen("e\xCC\x81"), Words{});  // decomposed é
   EXPECT_EQ(words.unseen("?! ... —"), Words{});
   EXPECT_EQ(words.unseen(""), Words{});
+}
+
+TEST_F(TrainingWordsFile, NamesUnseenSymbolsButNoPunctuation) {
+  const TrainingWords words = of({"Tea costs 5 € here 😀😀!"});
+  EXPECT_EQ(words.unseen("Tea 😀, 😎❤️; 5 € + 5 $ (here)…"), (Words{"😎", "❤", "+", "$"}));
+  const std::string text = "😎 tea 😀";
+  EXPECT_EQ(words.unseen_places(text), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 4}}));
+  // A file of a version that did not count signs says nothing of symbols.
+  testing::write_file(folder_.path(), kTrainingWordsFile, "tea\t1\n");
+  EXPECT_EQ(TrainingWords::open(folder_.path())->unseen("tea 😎 coffee"), Words{"coffee"});
+}
+
+TEST_F(TrainingWordsFile, NamesWordsThatItHasInOtherCaseOnly) {
+  const TrainingWords words = of({"Hello, the man!", "The man beats the boy.", "US US us"});
+  using Respelled = TrainingWords::Respelled;
+  EXPECT_EQ(words.in_other_case("THE Man, hello! Us MOON the"),
+            (std::vector<Respelled>{{"THE", "the"}, {"Man", "man"}, {"hello", "Hello"}, {"Us", "US"}}));
+  EXPECT_TRUE(words.in_other_case("The man, the US; us").empty());
 }
 
 TEST_F(TrainingWordsFile, PlacesEveryUnseenWord) {
