@@ -26,11 +26,7 @@ Var activate(Tape& tape, Var x, kernels::Activation activation) {
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
   kernels::activate(tape.pool(), activation, x->value.f32(), out->value.f32(), x->value.elements());
-  if (wanted) {
-    ActivationNode node;
-    node.x = x, node.out = out, node.activation = activation;
-    tape.record(node);
-  }
+  if (wanted) tape.record(ActivationNode{{.out = out}, x, activation});
   return out;
 }
 

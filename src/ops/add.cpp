@@ -25,11 +25,7 @@ Var add(Tape& tape, Var a, Var b) {
   const bool wanted = tape.wanted({a, b});
   Var out = tape.make(a->value.shape(), wanted);
   kernels::add(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());
-  if (wanted) {
-    AddNode node;
-    node.a = a, node.b = b, node.out = out;
-    tape.record(node);
-  }
+  if (wanted) tape.record(AddNode{{.out = out}, a, b});
   return out;
 }
 

@@ -40,11 +40,7 @@ Var binary_cross_entropy(Tape& tape, Var logits, const Tensor& targets, float fa
     sum += std::max(x, 0.0) - x * static_cast<double>(targets.f32()[i]) + std::log1p(std::exp(-std::abs(x)));
   }
   out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(factor));
-  if (wanted) {
-    BinaryCrossEntropyNode node;
-    node.logits = logits, node.out = out, node.targets = targets.f32(), node.factor = factor;
-    tape.record(node);
-  }
+  if (wanted) tape.record(BinaryCrossEntropyNode{{.out = out}, logits, targets.f32(), factor});
   return out;
 }
 

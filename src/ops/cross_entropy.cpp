@@ -44,12 +44,7 @@ Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
   double sum = 0.0;
   for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(losses.f32()[r]);
   out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(options.factor));
-  if (wanted) {
-    CrossEntropyNode node;
-    node.logits = logits, node.out = out, node.labels = labels, node.options = options;
-    node.lse = lse.f32();
-    tape.record(node);
-  }
+  if (wanted) tape.record(CrossEntropyNode{{.out = out}, logits, labels, options, lse.f32()});
   return out;
 }
 

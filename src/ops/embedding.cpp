@@ -39,12 +39,7 @@ Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float fa
   Var out = tape.make({tokens, table->value.columns()}, wanted);
   kernels::embedding(tape.pool(), table->value.f32(), ids.data(), tokens, table->value.columns(), factor,
                      out->value.f32());
-  if (wanted) {
-    EmbeddingNode node;
-    node.table = table, node.out = out, node.ids = ids, node.factor = factor;
-    node.padding = padding;
-    tape.record(node);
-  }
+  if (wanted) tape.record(EmbeddingNode{{.out = out}, table, ids, factor, padding});
   return out;
 }
 

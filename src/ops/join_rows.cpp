@@ -42,11 +42,7 @@ Var join_rows(Tape& tape, Var first, Var second, std::span<const std::int32_t> r
     const float* const from = row < split ? first->value.row(row) : second->value.row(row - split);
     std::copy_n(from, first->value.columns(), out->value.row(static_cast<std::int64_t>(r)));
   }
-  if (wanted) {
-    JoinRowsNode node;
-    node.first = first, node.second = second, node.out = out, node.rows = rows;
-    tape.record(node);
-  }
+  if (wanted) tape.record(JoinRowsNode{{.out = out}, first, second, rows});
   return out;
 }
 

@@ -55,11 +55,7 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
   up.c = out->value.f32() + term.column, up.ldc = features, up.accumulate = true;
   ops::product(tape, up);
 
-  if (wanted) {
-    LowRankNode node;
-    node.x = x, node.y = y, node.out = out, node.term = term, node.inner = inner;
-    tape.record(node);
-  }
+  if (wanted) tape.record(LowRankNode{{.out = out}, x, y, term, inner});
   return out;
 }
 

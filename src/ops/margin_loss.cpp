@@ -37,11 +37,7 @@ Var margin_loss(Tape& tape, Var near, Var far, float margin, float factor) {
   const bool wanted = tape.wanted({near, far});
   Var out = tape.make({1}, wanted);
   out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(factor));
-  if (wanted) {
-    MarginNode node;
-    node.near = near, node.far = far, node.out = out, node.margin = margin, node.factor = factor;
-    tape.record(node);
-  }
+  if (wanted) tape.record(MarginNode{{.out = out}, near, far, margin, factor});
   return out;
 }
 

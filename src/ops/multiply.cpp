@@ -45,11 +45,7 @@ Var multiply(Tape& tape, Var a, Var b) {
     multiply_stored(tape, a->value, b->value, out->value);
   else
     kernels::multiply(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());
-  if (wanted) {
-    MultiplyNode node;
-    node.a = a, node.b = b, node.out = out;
-    tape.record(node);
-  }
+  if (wanted) tape.record(MultiplyNode{{.out = out}, a, b});
   return out;
 }
 

@@ -50,11 +50,7 @@ Var normalize_rows(Tape& tape, Var x) {
     const float norm = norm_of(row, features);
     for (std::int64_t i = 0; i < features; ++i) out->value.row(r)[i] = row[i] / norm;
   }
-  if (wanted) {
-    NormalizeNode node;
-    node.x = x, node.out = out;
-    tape.record(node);
-  }
+  if (wanted) tape.record(NormalizeNode{{.out = out}, x});
   return out;
 }
 

@@ -65,11 +65,7 @@ Var mean_over_time(Tape& tape, Var x, const Ragged& shape) {
     const auto count = static_cast<float>(shape.offsets[at + 1] - shape.offsets[at]);
     for (std::int64_t f = 0; count > 0 && f < features; ++f) y[f] /= count;
   });
-  if (wanted) {
-    MeanNode node;
-    node.x = x, node.out = out, node.offsets = shape.offsets;
-    tape.record(node);
-  }
+  if (wanted) tape.record(MeanNode{{.out = out}, x, shape.offsets});
   return out;
 }
 
@@ -89,11 +85,7 @@ Var max_over_time(Tape& tape, Var x, const Ragged& shape) {
       for (std::int64_t f = 0; f < features; ++f)
         if (const float value = x->value.row(t)[f]; from[f] < 0 || value > y[f]) y[f] = value, from[f] = t;
   });
-  if (wanted) {
-    MaxNode node;
-    node.x = x, node.out = out, node.token = token;
-    tape.record(node);
-  }
+  if (wanted) tape.record(MaxNode{{.out = out}, x, token});
   return out;
 }
 

@@ -67,11 +67,7 @@ Var relative_bias(Tape& tape, Var table, const RelativeBuckets& buckets, std::sp
   each_place(buckets, first, out->value.shape(), [&](std::int64_t bucket, std::int64_t element) {
     for (std::int64_t h = 0; h < heads; ++h) to[element + h * queries * keys] = from[bucket * heads + h];
   });
-  if (wanted) {
-    RelativeBiasNode node;
-    node.table = table, node.out = out, node.buckets = buckets, node.first = first;
-    tape.record(node);
-  }
+  if (wanted) tape.record(RelativeBiasNode{{.out = out}, table, buckets, first});
   return out;
 }
 

@@ -49,11 +49,7 @@ Var compare_pairs(Tape& tape, Var a, Var b, bool distance) {
     }
     out->value.f32()[r] = static_cast<float>(distance ? std::sqrt(sum) : sum);
   }
-  if (wanted) {
-    PairNode node;
-    node.a = a, node.b = b, node.out = out, node.distance = distance;
-    tape.record(node);
-  }
+  if (wanted) tape.record(PairNode{{.out = out}, a, b, distance});
   return out;
 }
 

@@ -51,11 +51,7 @@ Var row_products(Tape& tape, Var a, Var b) {
                               .c = out->value.f32(),
                               .ldc = n,
                               .epilogue = {}});
-  if (wanted) {
-    ProductsNode node;
-    node.a = a, node.b = b, node.out = out;
-    tape.record(node);
-  }
+  if (wanted) tape.record(ProductsNode{{.out = out}, a, b});
   return out;
 }
 

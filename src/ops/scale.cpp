@@ -51,11 +51,7 @@ Var scale(Tape& tape, Var x, float factor) {
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
   kernels::scale(tape.pool(), x->value.f32(), factor, out->value.f32(), x->value.elements());
-  if (wanted) {
-    ScaleNode node;
-    node.x = x, node.out = out, node.factor = factor;
-    tape.record(node);
-  }
+  if (wanted) tape.record(ScaleNode{{.out = out}, x, factor});
   return out;
 }
 
@@ -72,11 +68,7 @@ Var scale_heads(Tape& tape, Var x, std::span<const float> factors) {
   std::copy(factors.begin(), factors.end(), kept.begin());
   times_heads(tape.pool(), x->value.f32(), out->value.f32(), x->value.rows(), x->value.columns() / heads,
               kept);
-  if (wanted) {
-    ScaleHeadsNode node;
-    node.x = x, node.out = out, node.factors = kept;
-    tape.record(node);
-  }
+  if (wanted) tape.record(ScaleHeadsNode{{.out = out}, x, kept});
   return out;
 }
 

@@ -44,11 +44,7 @@ Var scale_exp(Tape& tape, Var x, Var log_factor, Var bias) {
   const float offset = bias != nullptr ? bias->value.f32()[0] : 0.0f;
   for (std::int64_t i = 0; i < x->value.elements(); ++i)
     out->value.f32()[i] = factor * x->value.f32()[i] + offset;
-  if (wanted) {
-    ScaleExpNode node;
-    node.x = x, node.log_factor = log_factor, node.bias = bias, node.out = out, node.factor = factor;
-    tape.record(node);
-  }
+  if (wanted) tape.record(ScaleExpNode{{.out = out}, x, log_factor, bias, factor});
   return out;
 }
 

@@ -70,12 +70,7 @@ Var span_cross_entropy(Tape& tape, Var logits, const Ragged& shape, std::span<co
   const bool wanted = tape.wanted({logits});
   Var out = tape.make({1}, wanted);
   out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(factor));
-  if (wanted) {
-    SpanNode node;
-    node.logits = logits, node.out = out, node.offsets = shape.offsets, node.labels = labels;
-    node.factor = factor, node.ignored = ignored;
-    tape.record(node);
-  }
+  if (wanted) tape.record(SpanNode{{.out = out}, logits, shape.offsets, labels, factor, ignored});
   return out;
 }
 

@@ -86,13 +86,9 @@ Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std:
   double sum = 0.0;
   for (const double one : sums) sum += one;
   out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(factor));
-  if (wanted) {
-    DivergenceNode node;
-    node.first = first, node.second = second, node.out = out;
-    node.log_p = log_p.f32(), node.log_q = log_q.f32();
-    node.labels = labels, node.ignored = ignored, node.factor = factor;
-    tape.record(node);
-  }
+  if (wanted)
+    tape.record(
+        DivergenceNode{{.out = out}, first, second, log_p.f32(), log_q.f32(), labels, ignored, factor});
   return out;
 }
 

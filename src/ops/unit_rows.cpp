@@ -46,11 +46,7 @@ Var unit_rows(Tape& tape, Var x) {
     lengths[row] = static_cast<float>(std::sqrt(dot(from, from, features)));
     for (std::int64_t i = 0; i < features; ++i) to[i] = from[i] / lengths[row];
   });
-  if (wanted) {
-    UnitRowsNode node;
-    node.x = x, node.out = out, node.lengths = lengths;
-    tape.record(node);
-  }
+  if (wanted) tape.record(UnitRowsNode{{.out = out}, x, lengths});
   return out;
 }
 

@@ -49,11 +49,7 @@ Var columns(Tape& tape, Var x, std::int64_t first, std::int64_t width) {
   Var out = tape.make({x->value.rows(), width}, wanted);
   for (std::int64_t r = 0; r < x->value.rows(); ++r)
     std::copy_n(x->value.row(r) + first, width, out->value.row(r));
-  if (wanted) {
-    ColumnsNode node;
-    node.x = x, node.out = out, node.first = first;
-    tape.record(node);
-  }
+  if (wanted) tape.record(ColumnsNode{{.out = out}, x, first});
   return out;
 }
 

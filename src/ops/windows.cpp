@@ -58,12 +58,7 @@ Var windows(Tape& tape, Var x, const Ragged& shape, std::int64_t width, std::int
       for (std::int64_t f = 0; f < features; ++f) y[f * width] = row[f];
     });
   });
-  if (wanted) {
-    WindowsNode node;
-    node.x = x, node.out = out, node.shape = shape;
-    node.width = width, node.left = left;
-    tape.record(node);
-  }
+  if (wanted) tape.record(WindowsNode{{.out = out}, x, shape, width, left});
   return out;
 }
 
