@@ -67,12 +67,9 @@ void forward_rows(const Attention& problem, const AttentionDropout& dropout, con
 
 }  // namespace
 
-const AttentionTable& attention_table();
-const AttentionTable& attention_table() {
-  static constexpr AttentionTable table{kPanel,        kForwardQueries, kBackwardKeys,  kBackwardPanel,
-                                        forward_bytes, forward_rows,    backward_bytes, backward,
-                                        weights_bytes, weights};
-  return table;
-}
+extern const AttentionTable attention_table;
+constinit const AttentionTable attention_table{kPanel,        kForwardQueries, kBackwardKeys,  kBackwardPanel,
+                                               forward_bytes, forward_rows,    backward_bytes, backward,
+                                               weights_bytes, weights};
 
 }  // namespace regard::kernels::REGARD_ISA

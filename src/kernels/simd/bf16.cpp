@@ -85,22 +85,19 @@ void multiply_emulated(const Bf16Block& block) {
 
 }  // namespace
 
-const Bf16Table& bf16_table();
-const Bf16Table& bf16_table() {
-  static constexpr Bf16Table table = [] {
-    Bf16Table t;
-    t.of[static_cast<int>(Bf16Path::emulated)] = {pack_a, pack_b, multiply_emulated};
+extern const Bf16Table bf16_table;
+constinit const Bf16Table bf16_table = [] {
+  Bf16Table t;
+  t.of[static_cast<int>(Bf16Path::emulated)] = {pack_a, pack_b, multiply_emulated};
 #if defined(REGARD_BF16_INTRINSICS)
-    t.of[static_cast<int>(Bf16Path::avx512_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_vectors};
-    t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles};
+  t.of[static_cast<int>(Bf16Path::avx512_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_vectors};
+  t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles};
 #endif
-    t.round = round_numbers, t.widen = widen_numbers;
-    t.softmax_row = softmax_row, t.weights_row = weights_row;
-    t.score_gradient_row = score_gradient_row;
-    t.product_sum = product_sum, t.scale_row = scale_row;
-    return t;
-  }();
-  return table;
-}
+  t.round = round_numbers, t.widen = widen_numbers;
+  t.softmax_row = softmax_row, t.weights_row = weights_row;
+  t.score_gradient_row = score_gradient_row;
+  t.product_sum = product_sum, t.scale_row = scale_row;
+  return t;
+}();
 
 }  // namespace regard::kernels::REGARD_ISA

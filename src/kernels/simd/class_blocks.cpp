@@ -130,10 +130,7 @@ void finish(const BlockedLogits& problem, std::int64_t begin, std::int64_t end) 
 
 }  // namespace
 
-const ClassBlocksTable& class_blocks_table();
-const ClassBlocksTable& class_blocks_table() {
-  static constexpr ClassBlocksTable table{summarise, finish};
-  return table;
-}
+extern const ClassBlocksTable class_blocks_table;
+constinit const ClassBlocksTable class_blocks_table{summarise, finish};
 
 }  // namespace regard::kernels::REGARD_ISA

@@ -191,12 +191,9 @@ double sum_of_squares(const float* x, std::int64_t count) {
 
 }  // namespace
 
-const ElementwiseTable& elementwise_table();
-const ElementwiseTable& elementwise_table() {
-  static constexpr ElementwiseTable table{add,      multiply,          multiply_add, scale,  axpy,
-                                          activate, activate_backward, dropout,      rotary, gather_rows,
-                                          adamw,    sum_of_squares};
-  return table;
-}
+extern const ElementwiseTable elementwise_table;
+constinit const ElementwiseTable elementwise_table{
+    add,     multiply, multiply_add, scale, axpy,          activate, activate_backward,
+    dropout, rotary,   gather_rows,  adamw, sum_of_squares};
 
 }  // namespace regard::kernels::REGARD_ISA

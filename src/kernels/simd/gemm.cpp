@@ -165,12 +165,9 @@ void pack_b(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, s
 
 }  // namespace
 
-const GemmTable& gemm_table();
-const GemmTable& gemm_table() {
-  static constexpr GemmTable table{kLanes,          kTileRows, kTileVectors * kLanes,
-                                   kPanelsTogether, multiply,  multiply_halves,
-                                   widen,           pack_b,    pack_slivers<kTileRows>};
-  return table;
-}
+extern const GemmTable gemm_table;
+constinit const GemmTable gemm_table{kLanes,          kTileRows, kTileVectors* kLanes,
+                                     kPanelsTogether, multiply,  multiply_halves,
+                                     widen,           pack_b,    pack_slivers<kTileRows>};
 
 }  // namespace regard::kernels::REGARD_ISA

@@ -301,25 +301,22 @@ HWY_POP_ATTRIBUTES
 #endif
 #endif
 
-const Int8Table& int8_table();
-const Int8Table& int8_table() {
-  static constexpr Int8Table table = [] {
-    Int8Table t{kLanes, kPanelVectors * kLanes, quantise, quantise_centred, dequantise, finish, {}};
-    const auto set = [&t](Int8Path path, Int8Table::Multiply multiply) {
-      t.multiply[static_cast<int>(path)] = multiply;
-    };
-    set(Int8Path::portable, multiply_portable);
+extern const Int8Table int8_table;
+constinit const Int8Table int8_table = [] {
+  Int8Table t{kLanes, kPanelVectors * kLanes, quantise, quantise_centred, dequantise, finish, {}};
+  const auto set = [&t](Int8Path path, Int8Table::Multiply multiply) {
+    t.multiply[static_cast<int>(path)] = multiply;
+  };
+  set(Int8Path::portable, multiply_portable);
 #if defined(__x86_64__) && HWY_TARGET <= HWY_AVX3
-    set(Int8Path::avx512, signs::multiply);
-    set(Int8Path::avx512_vnni, dots::multiply);
-    set(Int8Path::amx, amx::multiply);
+  set(Int8Path::avx512, signs::multiply);
+  set(Int8Path::avx512_vnni, dots::multiply);
+  set(Int8Path::amx, amx::multiply);
 #elif defined(__x86_64__)
-    set(Int8Path::avx2, signs::multiply);
-    set(Int8Path::avx_vnni, dots::multiply);
+  set(Int8Path::avx2, signs::multiply);
+  set(Int8Path::avx_vnni, dots::multiply);
 #endif
-    return t;
-  }();
-  return table;
-}
+  return t;
+}();
 
 }  // namespace regard::kernels::REGARD_ISA

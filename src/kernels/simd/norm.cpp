@@ -110,10 +110,7 @@ void sum_rows(const float* dy, std::int64_t stride, std::int64_t rows, std::int6
 
 }  // namespace
 
-const NormTable& norm_table();
-const NormTable& norm_table() {
-  static constexpr NormTable table{norm, norm_backward, sum_rows};
-  return table;
-}
+extern const NormTable norm_table;
+constinit const NormTable norm_table{norm, norm_backward, sum_rows};
 
 }  // namespace regard::kernels::REGARD_ISA

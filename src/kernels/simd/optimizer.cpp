@@ -86,10 +86,7 @@ void moving_average(double decay, const float* weight, float* average, std::int6
 
 }  // namespace
 
-const OptimizerTable& optimizer_table();
-const OptimizerTable& optimizer_table() {
-  static constexpr OptimizerTable table{adam, sgd, rmsprop, adagrad, moving_average};
-  return table;
-}
+extern const OptimizerTable optimizer_table;
+constinit const OptimizerTable optimizer_table{adam, sgd, rmsprop, adagrad, moving_average};
 
 }  // namespace regard::kernels::REGARD_ISA

@@ -282,10 +282,7 @@ float glove_step(const GloveStep& step) {
 
 }  // namespace
 
-const PairStepTable& pair_step_table();
-const PairStepTable& pair_step_table() {
-  static constexpr PairStepTable table{pair_step, glove_step};
-  return table;
-}
+extern const PairStepTable pair_step_table;
+constinit const PairStepTable pair_step_table{pair_step, glove_step};
 
 }  // namespace regard::kernels::REGARD_ISA

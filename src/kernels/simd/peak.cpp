@@ -42,10 +42,7 @@ float sum_of(const float* x, std::int64_t count) {
 
 }  // namespace
 
-const PeakTable& peak_table();
-const PeakTable& peak_table() {
-  static constexpr PeakTable table{multiply_add_in_registers, sum_of};
-  return table;
-}
+extern const PeakTable peak_table;
+constinit const PeakTable peak_table{multiply_add_in_registers, sum_of};
 
 }  // namespace regard::kernels::REGARD_ISA

@@ -214,10 +214,7 @@ void backward(const RecurrentStepBackward& step, std::int64_t begin, std::int64_
 
 }  // namespace
 
-const RecurrentTable& recurrent_table();
-const RecurrentTable& recurrent_table() {
-  static constexpr RecurrentTable table{forward, backward};
-  return table;
-}
+extern const RecurrentTable recurrent_table;
+constinit const RecurrentTable recurrent_table{forward, backward};
 
 }  // namespace regard::kernels::REGARD_ISA

@@ -182,12 +182,9 @@ void cross_entropy_backward(const CrossEntropyRows& problem) {
 
 }  // namespace
 
-const SoftmaxTable& softmax_table();
-const SoftmaxTable& softmax_table() {
-  static constexpr SoftmaxTable table{
-      softmax, softmax_backward, log_softmax,           log_softmax_backward, log_sum_exp,
-      top_k,   cross_entropy,    cross_entropy_backward};
-  return table;
-}
+extern const SoftmaxTable softmax_table;
+constinit const SoftmaxTable softmax_table{
+    softmax, softmax_backward, log_softmax,           log_softmax_backward, log_sum_exp,
+    top_k,   cross_entropy,    cross_entropy_backward};
 
 }  // namespace regard::kernels::REGARD_ISA

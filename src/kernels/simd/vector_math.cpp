@@ -41,10 +41,7 @@ float dot_in_order(const float* a, const float* b, std::int64_t count) {
 
 }  // namespace
 
-const VectorMathTable& vector_math_table();
-const VectorMathTable& vector_math_table() {
-  static constexpr VectorMathTable table{evaluate, dot_in_order};
-  return table;
-}
+extern const VectorMathTable vector_math_table;
+constinit const VectorMathTable vector_math_table{evaluate, dot_in_order};
 
 }  // namespace regard::kernels::REGARD_ISA
