@@ -27,14 +27,14 @@ TEST(Demo, TrainsOnceAndThenOnlyTranslates) {
   const auto named = run_program({"translate", "runs/demo", "--json", "--max-new", "4"}, folder.path(),
                                  "The exam was easy.\nThe zebra was easy, Zebra!\nTHE Exam was easy 😎.\n");
   ASSERT_EQ(named.exit_code, 0) << named.err;
-  EXPECT_NE(named.err.find("not seen in training: Zebra\n"), std::string::npos) << named.err;
+  EXPECT_NE(named.err.find("not seen in training: zebra\n"), std::string::npos) << named.err;
   EXPECT_NE(named.err.find("hint"), std::string::npos) << named.err;
   const auto lines = testing::lines_of(named.out);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_FALSE(nlohmann::json::parse(lines[0]).contains("not_seen_in_training"));
-  EXPECT_EQ(nlohmann::json::parse(lines[1])["not_seen_in_training"], nlohmann::json::array({"Zebra"}));
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["not_seen_in_training"], nlohmann::json::array({"zebra"}));
   EXPECT_NE(named.err.find("not seen in training: 😎\n"), std::string::npos) << named.err;
-  EXPECT_NE(named.err.find("only in other letters: THE (the), Exam (exam)\n"), std::string::npos)
+  EXPECT_NE(named.err.find("only in other letters: THE (The), Exam (exam)\n"), std::string::npos)
       << named.err;
   EXPECT_EQ(nlohmann::json::parse(lines[2])["seen_in_other_case"], nlohmann::json::array({"THE", "Exam"}));
 
