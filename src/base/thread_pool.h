@@ -42,10 +42,11 @@ class ThreadPool {
   void parallel_for(std::int64_t tasks, Body&& body) {
     if (tasks <= 0) return;
     using Plain = std::remove_reference_t<Body>;
+    Plain* called = &body;
     run(
         tasks,
-        [](void* context, std::int64_t task, int worker) { (*static_cast<Plain*>(context))(task, worker); },
-        const_cast<void*>(static_cast<const void*>(&body)));
+        [](void* context, std::int64_t task, int worker) { (**static_cast<Plain**>(context))(task, worker); },
+        &called);
   }
 
   // Inside a body: wait until ready() returns true through other tasks of this loop. Throws if one of these

@@ -332,7 +332,8 @@ class Machine {
     } else if (function == kRebuildTensor) {
       rebuild_tensor(arguments);
     } else if (function == kRebuildParameter) {
-      stack_.push_back(const_cast<Object*>(item(arguments, 0, Kind::tensor)));
+      StoredTensor tensor = item(arguments, 0, Kind::tensor)->tensor;
+      push(Kind::tensor).tensor = std::move(tensor);
     } else {
       throw fault("it calls an object that is not callable").found(function);
     }

@@ -35,19 +35,18 @@ Recurrent::Recurrent(const std::string& prefix, const std::string& point, const 
     }
 }
 
-ops::Recurrence Recurrent::run(Tape& tape, const Direction& direction, Var x, const Ragged& shape,
-                               Var initial, bool reverse) const {
-  const auto variable = [](const Parameter& parameter) { return const_cast<Var>(&parameter.variable); };
+ops::Recurrence Recurrent::run(Tape& tape, Direction& direction, Var x, const Ragged& shape, Var initial,
+                               bool reverse) const {
   if (tape.recording())
     for (kernels::PackedMatrix* packed : {&direction.packed_ih, &direction.packed_hh})
       *packed = kernels::PackedMatrix();
   ops::LinearOptions input;
   input.packed = &direction.packed_ih;
-  Var projected = ops::linear(tape, x, variable(direction.weight_ih), variable(direction.bias_ih), input);
+  Var projected = ops::linear(tape, x, &direction.weight_ih.variable, &direction.bias_ih.variable, input);
   ops::RecurrenceOptions options;
   options.cell = config_.cell, options.reverse = reverse;
   options.initial = initial, options.packed = &direction.packed_hh;
-  return ops::recurrence(tape, projected, variable(direction.weight_hh), variable(direction.bias_hh), shape,
+  return ops::recurrence(tape, projected, &direction.weight_hh.variable, &direction.bias_hh.variable, shape,
                          options);
 }
 

@@ -50,7 +50,7 @@ class Recurrent {
     Parameter weight_ih, weight_hh, bias_ih, bias_hh;
     mutable kernels::PackedMatrix packed_ih, packed_hh;  // dropped by a recording pass
   };
-  ops::Recurrence run(Tape& tape, const Direction& direction, Var x, const Ragged& shape, Var initial,
+  ops::Recurrence run(Tape& tape, Direction& direction, Var x, const Ragged& shape, Var initial,
                       bool reverse) const;
 
   RecurrentConfig config_;
