@@ -74,6 +74,24 @@ std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, 
   return positions;
 }
 
+// Return the number of samples of each sequence of `shape` [batch, samples] that the mask keeps.
+std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec& spec, const Shape& shape) {
+  const std::vector<std::uint8_t> mask = mask_of(inputs, "attention_mask", shape);
+  std::vector<std::int64_t> kept;
+  for (auto row = mask.begin(); row != mask.end(); row += shape[1]) {
+    const auto end = std::find(row, row + shape[1], 0);
+    if (std::find(end, row + shape[1], 1) != row + shape[1])
+      throw input_error("\"attention_mask\" has a wrong order")
+          .found("a 1 after a 0")
+          .expected("ones, then zeros");
+    kept.push_back(end - row);
+    if (spec.normalizes_over_frames && kept.back() < shape[1])
+      throw input_error("this model takes no \"attention_mask\": its group norm covers the padding too")
+          .remedy("Leave the mask out, or give each sequence alone");
+  }
+  return kept;
+}
+
 }  // namespace
 
 PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding_(0, 0, {}) {
@@ -85,6 +103,9 @@ PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding
   if (all.dtype() != DType::f32)
     throw input_error(std::string("\"") + spec.name + "\" must be f32").found(name_of(all.dtype()));
   batch_ = shape[0];
+  const std::vector<std::int64_t> kept =
+      samples && shape[1] > 0 ? kept_samples(inputs, spec, shape) : std::vector<std::int64_t>{};
+  std::vector<std::int64_t> lengths;
   for (std::int64_t b = 0; b < batch_; ++b) {
     const Tensor values = all.slice_rows(b, b + 1);  // [1, …]
     if (spec.kind == InputKind::pixels)
@@ -95,9 +116,13 @@ PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding
       values_.push_back(spec.bins_first ? transposed(values.reshape({shape[1], shape[2]}))
                                         : values.reshape({shape[1], shape[2]}));
     length_ = spec.length_of(values_.back());
-    shape_.add(length_, static_cast<std::uint64_t>(b));
+    if (!kept.empty()) values_.back() = values_.back().slice_rows(0, kept[static_cast<std::size_t>(b)]);
+    lengths.push_back(spec.length_of(values_.back()));
+    shape_.add(lengths.back(), static_cast<std::uint64_t>(b));
   }
-  mask_.assign(static_cast<std::size_t>(batch_ * length_), std::uint8_t{1});
+  mask_.assign(static_cast<std::size_t>(batch_ * length_), std::uint8_t{0});
+  for (std::size_t b = 0; b < lengths.size(); ++b)
+    std::fill_n(mask_.begin() + static_cast<std::int64_t>(b) * length_, lengths[b], std::uint8_t{1});
   padding_ = Padding(batch_, length_, mask_);
 }
 

@@ -26,9 +26,11 @@ class PaddedSide {
   // With compute_padding, masked tokens are computed too, as in PyTorch; no query attends to them. Throws
   // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
-  // Images or features, without padding: the input spec.name, "pixel_values" [batch, channels, height,
-  // width], "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins] or [batch,
-  // samples].
+  // Images or features: the input spec.name, "pixel_values" [batch, channels, height, width],
+  // "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins] or [batch, samples].
+  // Samples may have an "attention_mask": ones, then zeros. Masked samples are left out, so padded positions
+  // are never computed. Throws invalid_input for a mask if a norm covers the padding too, because
+  // transformers then gives other results with padding than without.
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
   InputBatch batch() const;

@@ -45,7 +45,10 @@ class Front : public InputEmbedding {
                    .shape = {config_.frames, config_.bins},
                    .name = config_.input_name,
                    .bins_first = config_.bins_first};
-    for (const nn::ConvolutionConfig& layer : config_.layers) spec.windows.push_back(layer.window);
+    for (const nn::ConvolutionConfig& layer : config_.layers) {
+      spec.windows.push_back(layer.window);
+      if (layer.norm == nn::ConvolutionConfig::Norm::group) spec.normalizes_over_frames = true;
+    }
     return spec;
   }
 

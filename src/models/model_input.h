@@ -48,6 +48,8 @@ struct InputSpec {
   const char* name = "pixel_values";
   bool bins_first = false;
   std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty for patches
+  // Whether a norm covers all frames of a sequence, so that padded frames would change the others.
+  bool normalizes_over_frames = false;
   // An input of values has `specials` special tokens, then a grid of patches in row-major order.
   std::int64_t specials = 0, patch_rows = 0, patch_columns = 0;
 

@@ -82,7 +82,7 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
   return stack;
 }
 
-void add_head(Architecture& all, const std::string& prefix, bool tied) {
+void add_head(Architecture& all, bool tied) {
   const InputEmbeddingConfig& input = all.decoder->input;
   all.head.output = Output::next_token;
   all.head.projection = tied ? input.tokens : "lm_head";
@@ -90,7 +90,6 @@ void add_head(Architecture& all, const std::string& prefix, bool tied) {
   all.head.bias = "final_logits_bias", all.head.bias_is_row = true;
   all.names.constants = {all.head.bias};
   if (tied) all.names.copies.push_back({input.tokens + ".weight", "lm_head.weight"});
-  if (input.tokens != prefix + "shared") all.names.ignored.push_back(prefix + "shared.weight");
 }
 
 Architecture bart_like(const ConfigReader& config, const BartLike& what, bool has_head) {
@@ -102,12 +101,13 @@ Architecture bart_like(const ConfigReader& config, const BartLike& what, bool ha
   all.decoder = stack_of(config, what, prefix, "decoder");
   check_common(config, what.target_vocabulary);
   all.names.prefixes = {"model."};
+  if (all.decoder->input.tokens != prefix + "shared") all.names.ignored.push_back(prefix + "shared.weight");
   if (what.shared_tables)
     for (const char* side : {"encoder", "decoder"})
       all.names.copies.push_back({prefix + "shared.weight", prefix + side + ".embed_tokens.weight"});
   if (!what.learned_positions) all.names.ignored.push_back(".embed_positions.weight");
   if (has_head) {
-    add_head(all, prefix, config.flag("tie_word_embeddings", true));
+    add_head(all, config.flag("tie_word_embeddings", true));
   } else {
     all.names.ignored.insert(all.names.ignored.end(), {"lm_head.weight", "final_logits_bias"});
   }

@@ -12,9 +12,9 @@ Architecture gemma(const ConfigReader& config) {
   what.scale_embeddings = true;
   what.tied = true;
   what.head_dim = 256;
-  // The published configurations have "gelu" but mean its tanh approximation.
-  const char* key = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
-  what.activation = config.activation(key, "gelu_pytorch_tanh");
+  // The published configurations have "gelu" but mean its tanh approximation. "hidden_activation" is not
+  // read: transformers 5 takes "hidden_act".
+  what.activation = config.activation("hidden_act", "gelu_pytorch_tanh");
   if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;
   return llama_like(config, what);
 }

@@ -83,8 +83,9 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   // Each half of the buckets needs one for exact distances, and the logarithmic buckets must cover larger
   // distances.
   if (bias.buckets.count < 4) throw config.wrong("relative_attention_num_buckets", "at least 4");
-  if (bias.buckets.max_distance <= bias.buckets.count)
-    throw config.wrong("relative_attention_max_distance", "more than relative_attention_num_buckets");
+  const std::int64_t exact = bias.buckets.count / (decoder ? 2 : 4);
+  if (bias.buckets.max_distance <= exact)
+    throw config.wrong("relative_attention_max_distance", "more than " + std::to_string(exact));
   stack.relative_bias = bias;
   stack.norm = stack.point + ".final_layer_norm", stack.norm_config = stack.block.norm;
   return stack;

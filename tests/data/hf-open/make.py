@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the folders beside it: tiny random models whose heads are not tied to the embeddings
-(tie_word_embeddings false), encoders without a pooler, and encoders whose config.json names a head while the file
+(tie_word_embeddings false) or have unusual settings, encoders without a pooler, and encoders whose config.json names a head while the file
 holds a pooler too; each with what transformers computes.
 
 Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py
@@ -55,6 +55,13 @@ def untied():
     yield "pegasus-tied", t.PegasusForConditionalGeneration(t.PegasusConfig(**BOTH, scale_embedding=True))
     yield "blenderbot", t.BlenderbotForConditionalGeneration(t.BlenderbotConfig(**BOTH, **UNTIED))
     yield "blenderbot-tied", t.BlenderbotForConditionalGeneration(t.BlenderbotConfig(**BOTH, scale_embedding=True))
+    yield "bart-model", t.BartModel(t.BartConfig(**BOTH, **UNTIED))
+    yield "marian-model", t.MarianModel(t.MarianConfig(**BOTH, **UNTIED))
+    yield "gemma-activation", t.GemmaForCausalLM(t.GemmaConfig(
+        **DECODER, hidden_act="relu", hidden_activation="silu"))  # the second key is not read
+    yield "t5-distance", t.T5Model(t.T5Config(
+        vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
+        decoder_start_token_id=0, relative_attention_num_buckets=8, relative_attention_max_distance=5))
     yield "t5", t.T5ForConditionalGeneration(t.T5Config(
         vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
         decoder_start_token_id=0, **UNTIED))
