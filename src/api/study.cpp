@@ -57,14 +57,14 @@ std::string format(const Study& study, std::string_view format, std::size_t most
   const inspect::StudyTable table = inner(study);
   for (const Study::Row& row : study.rows)
     if (row.size() != study.columns.size())
-      throw usage_error("a row of the study has another number of cells than the study has columns")
+      throw usage_error("the number of cells of a row differs from the number of columns")
           .found(std::to_string(row.size()))
           .expected(std::to_string(study.columns.size()));
   if (format == "text") return table.text(most_rows);
   if (format == "csv") return table.csv();
   if (format == "svg") return table.svg();
   if (format == "json") return table.json().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  throw usage_error("a study has no such format")
+  throw usage_error("unknown format of a study")
       .found("'" + std::string(format) + "'")
       .expected("text, csv, json or svg");
 }

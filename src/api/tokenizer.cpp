@@ -93,7 +93,7 @@ const Tokenizer::State& Tokenizer::state() const {
 }
 
 Tokenizer Tokenizer::train(std::span<const std::filesystem::path> files, const TokenizerTraining& options) {
-  if (files.empty()) throw usage_error("a tokenizer is trained on at least one file");
+  if (files.empty()) throw usage_error("expected at least one file to train a tokenizer on");
   const text::TokenizerTraining how = inner(options);
   if (how.progress) how.progress(0.0, "reading");
   text::SkippedLines skipped;

@@ -122,7 +122,7 @@ void add_caption(CLI::App& app, Globals& globals) {
       "in\n"
       "images) generates. Images are PNG, JPEG, WebP, PPM, PGM and IDX files, which are resized and "
       "normalised\n"
-      "as preprocessor_config.json in the folder says; - is an image on standard input.");
+      "as specified in the folder's preprocessor_config.json; - is an image on standard input.");
   auto request = std::make_shared<CaptionRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
   verb->add_option("IMAGE", request->files, "Image files; - is standard input")->required();

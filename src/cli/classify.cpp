@@ -288,9 +288,9 @@ void add_classify(CLI::App& app, Globals& globals) {
       "Each input line (with --pair: TEXT<tab>TEXT), image or sound gives one output line: LABEL<tab>SCORE,\n"
       "best first. Image models read PNG, JPEG, WebP, PPM, PGM and IDX files, sound models WAV and, if "
       "regard\n"
-      "was built with libsndfile, FLAC, OGG and MP3 files; both also a text file that lists such files, one\n"
-      "per line. A model that compares texts and images (CLIP, SigLIP) classifies images by any labels:\n"
-      "--labels \"a cat,a dog\".");
+      "was built with libsndfile, FLAC, OGG and MP3 files. Both kinds also read a text file that lists such\n"
+      "files, one per line. A model that compares texts and images (CLIP, SigLIP) classifies images by any\n"
+      "labels: --labels \"a cat,a dog\".");
   auto request = std::make_shared<ClassifyRequest>();
   add_task_options(*verb, request->task);
   verb->add_option("IMAGES", request->files, "More image or sound files");

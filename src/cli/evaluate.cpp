@@ -182,7 +182,8 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
                    one["upper"].get<double>());
     return;
   }
-  if (!options.output.empty()) throw usage_error("--output writes the rows of one model").found("--compare");
+  if (!options.output.empty())
+    throw usage_error("--output cannot be combined with --compare").found("--compare");
   const evaluate::Evaluation first = evaluate_model(options, options.compared[0], globals);
   throw_if_stopped();
   const evaluate::Evaluation second = evaluate_model(options, options.compared[1], globals);

@@ -96,7 +96,7 @@ HttpClient::HttpClient(const ServerOptions& options) : url_(options.url) {
         .expected("http://HOST:PORT");
   };
   if (rest.starts_with("https://"))
-    throw malformed().remedy("TLS is a proxy's task; use the server's own address or a tunnel");
+    throw malformed().remedy("HTTPS is not supported: use the server's own address or a tunnel");
   if (!rest.starts_with("http://")) throw malformed();
   rest.erase(0, 7);
   const std::size_t slash = std::min(rest.find('/'), rest.size());

@@ -111,7 +111,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
     if (signal == SIGHUP && announced)
       service.reload([quiet = globals.quiet](const std::string& error) {
         if (!error.empty())
-          print_message("regard: the models are unchanged: {}\n", error);
+          print_message("regard: the models were not loaded again: {}\n", error);
         else if (!quiet)
           print_message("reloaded\n");
       });

@@ -71,7 +71,7 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
 }  // namespace
 
 void add_study(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("study", "Measure what a model's heads and layers do");
+  CLI::App* verb = app.add_subcommand("study", "Measure the effects of a model's heads and layers");
   verb->footer(
       "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). Views:\n"
       "  heads      the loss without each head, and the head's attention pattern\n"

@@ -145,7 +145,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
       ->delimiter(',');
   verb.add_flag("--no-fallback", request.no_fallback, "Use the first temperature only");
   verb.add_option("--compression-ratio", request.compression_ratio,
-                  "Try the next temperature if the text compresses better than this")
+                  "Try the next temperature if the compression ratio of the text exceeds this")
       ->capture_default_str();
   verb.add_option("--log-probability", request.log_probability,
                   "Try the next temperature below this mean log-probability of the tokens")

@@ -30,9 +30,10 @@ fs::path module_file() {
 
 Error without_mpi(int processes, const std::string& reason) {
   return usage_error(
-             fmt::format("{} processes were started together, but this regard cannot use MPI", processes))
+             fmt::format("{} processes were started together, but this build of regard cannot use MPI",
+                         processes))
       .found(reason)
-      .remedy("Start it without mpirun, or install libopenmpi-dev, run cmake again and build");
+      .remedy("Start regard without mpirun, or install libopenmpi-dev, run cmake again and build");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::int32_t class_named(const std::string& label, std::span<const std::string> 
   for (std::size_t i = 0; i < std::min<std::size_t>(labels.size(), 8); ++i)
     names += (i == 0 ? "" : ", ") + labels[i];
   if (labels.size() > 8) names += ", …";
-  throw Error(ErrorKind::invalid_input, "the model does not have the label")
+  throw Error(ErrorKind::invalid_input, "the model has no such label")
       .found("\"" + label + "\"")
       .expected(fmt::format("{}, or 0 to {}", names, labels.size() - 1));
 }

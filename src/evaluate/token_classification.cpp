@@ -139,7 +139,7 @@ Evaluation token_classification(const Subject& subject, const DataOptions& data,
     for (std::size_t word = 0; word < classes[i].size(); ++word) {
       const auto found = std::find(names.begin(), names.end(), all.labels[i][word]);
       if (found == names.end())
-        throw Error(ErrorKind::invalid_input, "the model does not have the label", result.rows[i].place)
+        throw Error(ErrorKind::invalid_input, "the model has no such label", result.rows[i].place)
             .found("\"" + all.labels[i][word] + "\"")
             .expected(fmt::format("one of {}", fmt::join(names, ", ")));
       if (classes[i][word] < 0)

@@ -175,7 +175,7 @@ void TokenRules::check(std::int64_t vocabulary) const {
   check_ids("begin_suppress_tokens", suppressed_first);
   if (timestamps && (timestamps->first < 1 || timestamps->first >= vocabulary || timestamps->end < 0 ||
                      timestamps->end >= timestamps->first))
-    throw usage_error("the tokens of time are outside the model's vocabulary")
+    throw usage_error("the timestamp tokens are outside the model's vocabulary")
         .found(std::to_string(timestamps->first))
         .expected("after the end token, below " + std::to_string(vocabulary));
 }

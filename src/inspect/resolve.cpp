@@ -41,7 +41,7 @@ Tensor tensor_of(const std::string& place) {
   std::string name = mark == place.npos ? "" : place.substr(mark + 1);
   if (name.empty()) {
     if (file->entries().size() != 1)
-      throw usage_error("the file has several tensors; which one is not said")
+      throw usage_error("the file has several tensors, and no name selects one")
           .found(place)
           .expected("FILE#NAME");
     name = file->entries()[0].name;
@@ -339,7 +339,7 @@ std::int64_t ModelPoints::head_size(const Head& head) const {
     if (context == features.end())
       throw usage_error("the output of the model's heads cannot be changed")
           .found(head.text())
-          .remedy("Switch the head off with --ablate");
+          .remedy("Ablate the head with --ablate");
     return context->second / found->second;
   }
   std::int64_t layers = 0, count = 0;

@@ -82,8 +82,7 @@ StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const
 std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExample> examples) {
   for (const StudyExample& example : examples)
     if (example.labels.empty()) {
-      Error error =
-          usage_error("the study needs what the model is to predict").found("'" + example.text + "'");
+      Error error = usage_error("the study needs the target of each text").found("'" + example.text + "'");
       if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes)
         throw error.expected("a decoder, an encoder-decoder or a classifier of texts");
       throw error.expected("TEXT<tab>LABEL");

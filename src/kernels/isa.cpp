@@ -101,7 +101,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
     throw usage_error("unsupported processor")
         .found("a processor without " + std::string(lacks))
         .expected(std::string(kNarrowest))
-        .remedy("Such processors exist since about 2015");
+        .remedy("Most processors since about 2015 have these features");
   if (cap.empty()) return all.back();
   // AMX is used only for int8 products (int8.cpp); everything else then uses AVX-512.
   constexpr std::pair<std::string_view, Isa> kCaps[] = {

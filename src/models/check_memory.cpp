@@ -12,7 +12,7 @@ void check_memory(const Memory* memory, std::int64_t sequences) {
     throw usage_error("the decoder needs the encoder's output");
   ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
   if (memory->shape.sequences() != sequences)
-    throw usage_error("the memory must have one sequence for each of the decoder's that needs one")
+    throw usage_error("the encoder's output has a wrong number of sequences for the decoder")
         .found(std::to_string(memory->shape.sequences()))
         .expected(std::to_string(sequences));
 }

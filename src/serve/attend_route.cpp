@@ -43,7 +43,7 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
   const auto written = call.value<std::vector<double>>("written", {});
   if (!written.empty()) {
     if (kind == ModelKind::encoder)
-      throw HttpError(400, "written ids need a model with a decoder", "invalid_value", "written");
+      throw HttpError(400, "\"written\" needs a model with a decoder", "invalid_value", "written");
     for (const double id : written) {
       request.written.push_back(static_cast<std::int32_t>(id));
       if (request.written.back() >= loaded.model->vocabulary())

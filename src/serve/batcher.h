@@ -116,7 +116,7 @@ class Batcher {
     const std::size_t before = waiting_.size();
     waiting_.remove_if([&](const std::shared_ptr<Item>& item) { return items.contains(item); });
     if (waiting_.size() == before) return changed_.wait(lock);
-    if (left) throw HttpError(503, "the client is gone");
+    if (left) throw HttpError(503, "the client has disconnected");
     throw HttpError(504, "the request was not processed in time", "timeout");
   }
 

@@ -163,7 +163,7 @@ void answer_translate_file(Call& call) {
 
 void answer_download(Call& call) {
   auto content = call.services.files.find(call.value<std::string>("file", ""));
-  if (!content) throw HttpError(404, "there is no such file, or no longer");
+  if (!content) throw HttpError(404, "the file does not exist or has expired");
   call.exchange->send({.status = 200,
                        .type = "text/plain; charset=utf-8",
                        .body = std::move(*content),

@@ -52,9 +52,10 @@ const char* key_of(Ability ability);   // "generate"
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;
-  std::function<bool()> gone = {};  // whether the client is gone; empty: never
+  std::function<bool()> gone = {};  // whether the client has disconnected; empty: never
 
-  // Throws HttpError 503 if the client is gone, 504 if the deadline has passed. Called between passes.
+  // Throws HttpError 503 if the client has disconnected, 504 if the deadline has passed. Called between
+  // passes.
   void require() const;
 };
 

@@ -180,7 +180,7 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
   bool exists = false;
   const Route* route = find_route(request.method, request.path, exists);
   if (route == nullptr && exists)
-    throw HttpError(405, "this path does not have the method " + request.method);
+    throw HttpError(405, "this path does not support the method " + request.method);
   if (route == nullptr) throw HttpError(404, "there is no such path");
   client = request.client;
   if (keys_.needed() && !route->open) {

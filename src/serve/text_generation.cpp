@@ -70,7 +70,7 @@ std::vector<GeneratedText> TextGeneration::run(const std::function<bool(const St
     tokens.clear();
     ended = generation_->wait(tokens, call_.waiting.deadline);
     for (const Generation::Token& token : tokens)
-      if (!take(token, piece)) throw HttpError(503, "the client is gone");
+      if (!take(token, piece)) throw HttpError(503, "the client has disconnected");
   }
   std::vector<infer::Hypothesis> hypotheses = generation_->results();
   std::vector<GeneratedText> results;
@@ -79,7 +79,7 @@ std::vector<GeneratedText> TextGeneration::run(const std::function<bool(const St
       const std::string rest = streams_[i].finish(hypotheses[i]);
       for (std::int64_t copy = 0; copy < plan_.copies; ++copy)
         if (!rest.empty() && !piece({static_cast<std::int64_t>(i) + copy, rest, nullptr}))
-          throw HttpError(503, "the client is gone");
+          throw HttpError(503, "the client has disconnected");
     }
     call_.completion_tokens += hypotheses[i].tokens.size();
     GeneratedText result;

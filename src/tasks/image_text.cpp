@@ -79,7 +79,7 @@ ZeroShotClassifier::ZeroShotClassifier(ImageTextEncoder& encoder, std::vector<st
     : encoder_(encoder),
       labels_(std::move(labels)),
       scores_(encoder.independent() ? Scores::sigmoid : Scores::softmax) {
-  if (labels_.empty()) throw usage_error("there is no label to choose from").expected("at least one label");
+  if (labels_.empty()) throw usage_error("no labels are given").expected("at least one label");
   const std::size_t place = pattern.find("{}");
   if (place == std::string::npos)
     throw usage_error("the pattern of labels has no place for the label")

@@ -33,7 +33,7 @@ double compression_ratio_of(const std::string& text) {
 }
 
 void WhisperOptions::check() const {
-  if (temperatures.empty()) throw usage_error("no temperature to decode at");
+  if (temperatures.empty()) throw usage_error("expected at least one temperature");
   for (const double temperature : temperatures)
     if (!(temperature >= 0.0 && temperature <= 10.0))
       throw usage_error("a temperature is out of range")

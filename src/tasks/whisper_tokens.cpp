@@ -53,7 +53,7 @@ WhisperTokens WhisperTokens::of(const formats::ModelFolder& folder, const infer:
   tokens.no_timestamps = find.id("no_timestamps_token_id", "<|notimestamps|>");
   if (tokens.start < 0 || tokens.end < 0 || tokens.no_timestamps < 1 || tokens.end >= tokens.no_timestamps ||
       tokens.first_time() >= loaded.model->vocabulary())
-    throw usage_error("the model cannot transcribe: its vocabulary has no tokens of time")
+    throw usage_error("the model cannot transcribe: its vocabulary has no timestamp tokens")
         .expected("Whisper's special tokens (no_timestamps_token_id in generation_config.json)");
   tokens.no_speech = tokens.no_timestamps - 1;
   tokens.previous = find.id("prev_sot_token_id", "<|startofprev|>");

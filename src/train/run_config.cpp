@@ -178,7 +178,7 @@ void check_training(const RunConfig& config) {
   check_optimization(training, training.max_steps);
   if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is wrong
   if (config.lora.used() && training.average_last > 0)
-    throw usage_error("'training.average_last' averages whole models, and 'lora.rank' trains an adapter")
+    throw usage_error("'training.average_last' cannot be combined with 'lora.rank'")
         .remedy("Use 'training.ema_decay' instead");
 }
 

@@ -181,7 +181,7 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                   .key = "gradient_checkpointing",
                   .target = &c.gradient_checkpointing,
                   .meaning = "Keep only the output of each layer and compute the rest again in the backward "
-                             "pass: less memory, about a third more time, the same weights to the last bit.",
+                             "pass: less memory, about a third more time, and bit-identical weights.",
                   .may_change = true});
   count("max_steps", c.max_steps, "steps",
         "Maximum number of steps; 0 means no limit. The run ends at the first limit reached.", 0);

@@ -65,7 +65,7 @@ void add_questions(std::vector<Field>& list, QuestionConfig& c) {
                   .key = "longest_answer",
                   .target = &c.longest_answer,
                   .unit = "tokens",
-                  .meaning = "Longest answer that validation looks for.",
+                  .meaning = "Maximum length of an answer in validation.",
                   .low = 1,
                   .high = 1e6});
 }

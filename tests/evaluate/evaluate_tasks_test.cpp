@@ -118,7 +118,7 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
     EXPECT_TRUE(result.out.empty()) << result.out;
   };
   const std::string nli = model("hf-more/bert-nli");
-  expect({nli, "bad.tsv"}, 3, "bad.tsv:2: the model does not have the label (expected entailment");
+  expect({nli, "bad.tsv"}, 3, "bad.tsv:2: the model has no such label (expected entailment");
   expect({nli, "none.tsv"}, 4, "none.tsv");
   expect({nli}, 2, "no data");
   expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");

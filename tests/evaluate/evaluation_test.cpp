@@ -187,8 +187,7 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
     return DataOptions{.files = {testing::write_file(folder.path(), name, content).string()}};
   };
   EXPECT_REGARD_ERROR(classification(nli.subject, written("a.tsv", "x\tneutral\ny\tmaybe\n"), {}),
-                      ErrorKind::invalid_input,
-                      "a.tsv:2: the model does not have the label (expected entailment");
+                      ErrorKind::invalid_input, "a.tsv:2: the model has no such label (expected entailment");
   std::string words;
   for (int i = 0; i < 60; ++i) words += "stone ";
   EXPECT_REGARD_ERROR(
@@ -200,7 +199,7 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   EXPECT_REGARD_ERROR(token_classification(ner.subject, written("a.tsv", "a b\tO O\na b\tO\n"), {}),
                       ErrorKind::bad_file, "a.tsv:2");
   EXPECT_REGARD_ERROR(token_classification(ner.subject, written("a.tsv", "a b\tNOUN VERB\n"), {}),
-                      ErrorKind::invalid_input, "a.tsv:1: the model does not have the label");
+                      ErrorKind::invalid_input, "a.tsv:1: the model has no such label");
   EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.json", R"({"data": [{"title": 1}]})"), {}),
                       ErrorKind::bad_file, "paragraphs");
   EXPECT_REGARD_ERROR(

@@ -24,7 +24,7 @@ void charge(std::size_t bytes) {
   if (left == kUnlimited) return;
   if (bytes > left)
     throw Error(ErrorKind::bad_file, "chat template: too many steps")
-        .remedy("Look for an endless loop or a string that keeps doubling");
+        .remedy("Check the template for an endless loop, or a string that grows in each step");
   left -= bytes;
 }
 

@@ -213,7 +213,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
 const TaskTraits& contrastive_traits() {
   static const TaskTraits traits{
       .name = "contrastive",
-      .meaning = "vectors of pictures and texts that are near if they belong together",
+      .meaning = "similar vectors for pictures and the texts that describe them",
       .keys = {"data.max_length", "model.layers", "training.batch_size", "images.size", "images.patch_size",
                "images.mean", "images.deviation", "augmentation.smallest_crop", "augmentation.flip",
                "augmentation.rotation", "augmentation.zoom", "augmentation.shift", "augmentation.shear"},

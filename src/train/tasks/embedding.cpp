@@ -157,7 +157,7 @@ void EmbeddingTask::read_records(const std::vector<std::string>& files, data::Sp
     const bool valid = validation || records.held_out();
     Part& part = valid ? valid_ : train_;
     if (!part.texts.empty() && part.texts.size() != records.texts().size())
-      throw usage_error("rows of different numbers of texts").found(records.place().file);
+      throw usage_error("the rows have different numbers of texts").found(records.place().file);
     part.add(records.texts());
     if (validation)
       duplicates.add_validation(records.texts(), records.place());
@@ -376,7 +376,7 @@ std::string EmbeddingTask::preview(const Batch& batch, std::size_t row) const {
 const TaskTraits& embedding_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "embedding",
-                      .meaning = "vectors that are near for texts of equal meaning",
+                      .meaning = "similar vectors for texts of equal meaning",
                       .keys = {"embedding.loss", "embedding.scale", "embedding.margin", "embedding.distance",
                                "embedding.pooling", "embedding.normalize"},
                       .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kSpearman, kPearson, kLoss},
