@@ -2,12 +2,13 @@
 // errors in input, in files or of the machine are thrown as regard::Error. Invariants of the library's own
 // code are asserts.
 //
-// The same mistake has the same kind wherever it is detected. The kind tells what must be changed:
+// The same mistake has the same kind wherever it is detected. The kind names the cause:
 //
 //   usage               the call: an option, an argument, a combination of them, an object that was moved
 //                       from, an output path that already exists, or an operation that the model does not
 //                       support
-//   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens or is
+//   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens or
+//   is
 //                       longer than the model's positions, ids outside the vocabulary, images or named
 //                       tensors that the model cannot read, also if they come from a file that is valid
 //   bad_file            a file: configuration, weights, tokenizer, chat template, run file, corpus or image

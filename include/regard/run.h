@@ -6,13 +6,13 @@
 //   regard::NamedTensors outputs = runner.run(inputs, {.capture = {"last_hidden_state", "attentions"}});
 //   regard::write_tensors("outputs.safetensors", outputs);
 //
-// Inputs, any that apply. i64 or i32, [batch, length], padded on either side: input_ids, attention_mask,
-// token_type_ids, position_ids, decoder_input_ids, decoder_attention_mask, decoder_position_ids, labels
-// ([batch] for classifiers; f32 for regression and several labels); [batch]: start_positions, end_positions.
-// f32: pixel_values [batch, channels, height, width], input_features, loss_weight.OUTPUT with the shape of
-// OUTPUT: the loss is then the sum of the outputs times their weights.
+// Inputs (those that the model needs): i64 or i32, [batch, length], padded on either side: input_ids,
+// attention_mask, token_type_ids, position_ids, decoder_input_ids, decoder_attention_mask,
+// decoder_position_ids, labels ([batch] for classifiers; f32 for regression and several labels); [batch]:
+// start_positions, end_positions. f32: pixel_values [batch, channels, height, width], input_features,
+// loss_weight.OUTPUT with the shape of OUTPUT: the loss is then the sum of the outputs times their weights.
 //
-// Outputs, those that the model has: last_hidden_state, encoder_last_hidden_state, pooler_output, logits,
+// Outputs (those that the model has): last_hidden_state, encoder_last_hidden_state, pooler_output, logits,
 // start_logits, end_logits; hidden_states.N, encoder_hidden_states.N, decoder_hidden_states.N (0:
 // embeddings); attentions.N, encoder_attentions.N, decoder_attentions.N, cross_attentions.N [batch, heads,
 // query, key]; loss; grad.NAME for the parameter NAME of the checkpoint.

@@ -1,5 +1,5 @@
-// Studies of the effects of a model's heads and layers. Each result is a table, as of `regard study`; see
-// docs/looking.md.
+// Studies of the effects of a model's heads and layers. Each result is the table that
+// `regard study` prints (docs/looking.md).
 //
 //   regard::Model model = regard::load("models/translator");
 //   regard::Study study = regard::study(model, "heads", {.data = "valid.tsv"});

@@ -61,7 +61,7 @@ struct Encoding {
   std::vector<std::uint8_t> special;  // 1 if added as a special token or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding
   std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
-  std::vector<Encoding> overflowing;         // parts of the text that truncation removed from this one
+  std::vector<Encoding> overflowing;         // the parts of the text that were truncated
 };
 
 struct TextPair {
@@ -112,8 +112,8 @@ class REGARD_API Tokenizer {
   // tokens, and invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
-  // Encode on the threads of regard/threads.h. Results are in the order of `texts`; padding applies to all of
-  // them together.
+  // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are
+  // padded to one length if the tokenizer's file enables padding.
   std::vector<Encoding> encode(std::span<const TextPair> texts, const EncodeOptions& options = {}) const;
   // Return encode().ids without truncation and padding, several times faster.
   std::vector<std::int32_t> ids(std::string_view text, const EncodeOptions& options = {}) const;
@@ -130,8 +130,8 @@ class REGARD_API Tokenizer {
   std::int64_t vocabulary_size() const;  // the largest id + 1: number of rows of an embedding
   std::string type() const;              // type of the model: "BPE", "WordPiece", "Unigram", …
 
-  std::string json() const;  // the complete tokenizer as a tokenizer.json
-  // Write a tokenizer.json atomically. Throws io.
+  std::string json() const;  // the complete tokenizer in the format of tokenizer.json
+  // Write the tokenizer to `file` in the format of tokenizer.json, atomically. Throws io.
   void save(const std::filesystem::path& file) const;
 
  private:

@@ -92,7 +92,8 @@ class REGARD_API Training {
   // and `resume` is false, or if the settings differ in a key that a resumed run cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
-  // If the run has not ended, stop it without writing a checkpoint: the steps since the last one are lost.
+  // If the run has not ended, stop it without writing a checkpoint: the steps since the last checkpoint are
+  // lost.
   ~Training();
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;

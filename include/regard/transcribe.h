@@ -4,9 +4,10 @@
 //   regard::Transcript transcript = transcriber.transcribe("speech.wav");
 //   std::string subtitles = format(transcript, "srt");
 //
-// It reads WAV files of every encoding, and FLAC, OGG, MP3 and other sampling rates if the library was built
-// with libsndfile and libsoxr. Results are bit-identical for any number of threads. An object may be used
-// from several threads; its calls are serialised. Errors are thrown as regard::Error.
+// WAV files of every encoding are supported; FLAC, OGG and MP3 files if the library was built with
+// libsndfile, and other sampling rates than the model's if it was built with libsoxr. Results are
+// bit-identical for any number of threads. An object may be used from several threads; its calls are
+// serialised. Errors are thrown as regard::Error.
 #pragma once
 
 #include <cstdint>

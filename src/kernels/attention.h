@@ -41,10 +41,11 @@ struct AttentionSequence {
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// Requires AttentionSpec::resolved(). Of dropout, the counter is (index, i + offset, head, key).
+// The AttentionSpec must be resolved(). The counter of a dropout draw is (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
-  const float* bias = nullptr;     // added to the scores
-  float* bias_gradient = nullptr;  // bias's strides; accumulated in the order of sequences, then queries
+  const float* bias = nullptr;  // added to the scores
+  // strides as of the bias; accumulated in the order of sequences, then queries
+  float* bias_gradient = nullptr;
   RandomKey dropout_key;
 
   std::span<const AttentionSequence> sequences;

@@ -47,7 +47,7 @@ struct AttentionTable {
   std::int64_t backward_queries = 0;  // queries in a panel of PanelTurns
 
   std::size_t (*forward_bytes)(const Attention& problem);
-  // `following` (or null): the thread's next work, to prefetch.
+  // `following`: the rows that the thread computes next, to be prefetched; may be null.
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 

@@ -50,8 +50,8 @@ std::int64_t panel_numbers(std::int64_t k) {
   return blocks_of(k) * kBf16Steps * kBf16PanelColumns;
 }
 
-// `lines` of a matrix of k steps, in f32 at `data` or in bf16 at `stored`. along: the lines are consecutive
-// in memory, else the steps.
+// A matrix of lines with k steps each, as f32 at `data` or as bf16 at `stored`. If `along` is true, elements
+// of adjacent lines are adjacent in memory; otherwise those of adjacent steps are.
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
@@ -99,7 +99,7 @@ class Bf16Product {
   void run(const Bf16Matrix* packed) {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // inside a body of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // a body of the pool calls this
     choose_tasks();
     const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
     const std::uint16_t* b = nullptr;
@@ -246,7 +246,7 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
-  whole.m = whole.n;  // the work of packing
+  whole.m = whole.n;  // the division into tasks is that of packing
   const Bf16Storage none;
   Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};
@@ -263,7 +263,7 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       (stores && (problem.accumulate || problem.epilogue.residual != nullptr)) ||
       (stored.pre != nullptr && !stores))
     throw Error(ErrorKind::internal, "a product stored as bf16 has no steps, or adds to its result");
-  if (problem.k <= 0) return gemm(pool, problem);  // zeros and the epilogue
+  if (problem.k <= 0) return gemm(pool, problem);  // writes zeros and applies the epilogue
   Bf16Product(pool, problem, stored).run(packed);
 }
 

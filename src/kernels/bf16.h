@@ -24,13 +24,13 @@ std::string_view name_of(Bf16Path path);
 // Return the paths of this processor that REGARD_ISA allows, the fastest last; emulated is not among them.
 const std::vector<Bf16Path>& bf16_paths();
 
-// Throws usage naming `what` ("training.precision = \"bf16\"") if bf16_paths() is empty, unless a path was
-// set.
+// Throws usage if bf16_paths() is empty and no path was set. The error names `what`, such as
+// "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
 Bf16Path active_bf16_path();        // throws as require_bf16() does
 void set_bf16_path(Bf16Path path);  // for tests, while no kernel runs; throws usage if it is not available
-void reset_bf16_path();             // the fastest again
+void reset_bf16_path();             // select the fastest path again
 
 // B [k, n], rounded and packed: a view of memory that the caller owns.
 struct Bf16Matrix {
@@ -51,8 +51,8 @@ struct Bf16Storage {
   std::uint16_t* pre = nullptr;  // only with c
 };
 
-// C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. Like
-// gemm(), with its epilogue. `packed` replaces problem.b: its n columns from problem.packed_column on, a
+// C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. The
+// epilogue is that of gemm(). If `packed` is given, B is its n columns from problem.packed_column on, a
 // multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must be positive.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});

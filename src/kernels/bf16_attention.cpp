@@ -24,7 +24,7 @@ std::int64_t padded_steps(std::int64_t k) {
   return round_up(k, kBf16Steps);
 }
 
-// Divides memory into aligned pieces; without memory, only counts.
+// Divides memory into aligned pieces. If the memory is null, it only counts the bytes.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}
@@ -52,7 +52,7 @@ struct Panels {
   std::uint16_t* panel(std::int64_t index) const {
     return data + index * kBf16PanelColumns * padded_steps(k);
   }
-  // source: its lines are all n columns.
+  // Pack B from `source`, whose lines are the n columns.
   void pack(const Bf16Table::Path& path, const Bf16Source& source) {
     n = source.lines, k = source.steps;
     for (std::int64_t column = 0; column < n; column += kBf16PanelColumns) {
@@ -67,8 +67,8 @@ struct Panels {
   }
 };
 
-// C [rows, columns of b] = A B, or += : the panels of b with `columns`, and `steps` of its steps, from
-// `first_step`, a multiple of kBf16Steps. Writes whole panels.
+// C [rows, columns of b] = A B or C += A B, for the panels of b that contain `columns`, and for `steps`
+// steps of k from `first_step` on, a multiple of kBf16Steps. Whole panels of C are written.
 struct PanelProduct {
   const std::uint16_t* a = nullptr;  // tiles [rows, steps]
   std::int64_t rows = 0;
@@ -329,7 +329,7 @@ void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& o
   const std::size_t bytes = Head(problem, most_keys, nullptr).bytes();
   const auto turn = pool.take_turn();
   if (turn.owns_lock()) pool.reserve_scratch(bytes);
-  static thread_local std::vector<std::int64_t> rows;  // of the sequences' first keys
+  static thread_local std::vector<std::int64_t> rows;  // row of each sequence's first key
   rows.clear();
   std::int64_t row = 0;
   for (const AttentionSequence& sequence : problem.sequences) {

@@ -10,8 +10,8 @@
 
 namespace regard::kernels {
 
-// Operands in bf16, with the strides of Attention, whose f32 pointers to them are not used. The sequences'
-// keys are concatenated; the pointers are to the first row of the batch.
+// Operands stored as bf16. They replace the f32 pointers of Attention and have the same strides. The keys of
+// all sequences are concatenated, and each pointer is to the first row of the batch.
 struct Bf16Operands {
   const std::uint16_t* query = nullptr;
   const std::uint16_t* key = nullptr;
@@ -19,10 +19,11 @@ struct Bf16Operands {
   std::uint16_t* out = nullptr;  // stride out_stride; instead of Attention::out
 };
 
-// Whether the problem has none of softcap, window, mask, bias and dropout, which these functions do not have.
+// Return true if the problem has no softcap, window, mask, bias or dropout: these functions do not support
+// them.
 bool bf16_attention_supports(const Attention& problem);
 
-// Set operands.out and problem.lse (null: not needed).
+// Compute operands.out, and problem.lse unless it is null.
 void bf16_attention_forward(ThreadPool& pool, const Attention& problem, const Bf16Operands& operands);
 
 // Requires out and lse of the forward pass. Assigns the gradients of queries, keys and values.

@@ -23,14 +23,15 @@ struct Bf16Source {
   std::int64_t lines = 0, steps = 0;
 };
 
-// `rows` rows of C times one panel.
+// A block of C: `rows` rows of A times one panel of B.
 struct Bf16Block {
   std::int64_t rows = 0, columns = 0, blocks = 0;  // blocks of kBf16Steps steps
   const std::uint16_t* a = nullptr;                // tiles
   const std::uint16_t* b = nullptr;                // a panel
   float* c = nullptr;                              // the block's first element; row stride ldc
   std::int64_t ldc = 0;
-  // Instead of c and epilogue->pre: bf16, at the block's first element.
+  // If the results are stored as bf16, these replace c and epilogue->pre. They point to the block's first
+  // element.
   std::uint16_t* stored = nullptr;
   std::uint16_t* stored_pre = nullptr;
   bool accumulate = false;
@@ -69,6 +70,6 @@ struct Bf16Table {
   void (*scale_row)(const float* x, float factor, std::uint16_t* y, std::int64_t size) = nullptr;
 };
 
-const Bf16Table& bf16_functions();  // of the active instruction set
+const Bf16Table& bf16_functions();  // return the table of the active instruction set
 
 }  // namespace regard::kernels

@@ -36,8 +36,8 @@ struct ElementwiseTable {
                             std::int64_t count);
   void (*dropout)(const DropoutRows& problem);
   void (*rotary)(const RotaryRows& problem);
-  // sum[c] += factor · Σ dy[row, c] over the rows that `sorted` names in its low 32 bits, in order, one
-  // fused multiply-add each.
+  // sum[c] += factor · Σ dy[row, c] over the rows in the low 32 bits of each element of `sorted`, in order,
+  // one fused multiply-add per row.
   void (*gather_rows)(const float* dy, const std::uint64_t* sorted, std::int64_t count, std::int64_t columns,
                       float factor, float* sum);
   void (*adamw)(const AdamW& step, float* weight, const float* gradient, float* first, float* second,

@@ -30,7 +30,8 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
 // avx512 excludes AMX. Result bits depend on the instruction set and on nothing else of the machine.
 Isa active();
 
-// For tests and benchmarks, while no kernel runs. Throws usage if `isa` is not available.
+// Select the instruction set, for tests and benchmarks. No kernel may run meanwhile. Throws usage if `isa`
+// is not available.
 void set_active(Isa isa);
 
 }  // namespace regard::kernels

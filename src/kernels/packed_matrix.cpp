@@ -18,7 +18,7 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 
 namespace {
 
-// Numbers (consecutive steps of k) per 32-bit lane of a panel.
+// Return the number of consecutive steps of k that share a 32-bit lane of a panel.
 std::int64_t group_of(WeightType type) {
   return static_cast<std::int64_t>(4 / bytes_of(type));
 }
@@ -33,7 +33,7 @@ std::size_t panel_bytes(std::int64_t k, std::int64_t n, WeightType type) {
   return static_cast<std::size_t>(columns * padded(k, type)) * bytes_of(type) + 64;
 }
 
-// Reads columns of the source's parts as runs, one per column, of padded(k) consecutive numbers.
+// Reads columns of the source's parts. Each column becomes a run of padded(k) consecutive numbers.
 class ColumnReader {
  public:
   explicit ColumnReader(const MatrixSource& source)
@@ -112,7 +112,8 @@ void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   }
 }
 
-// Compute Σ q of each column from runs at a distance of `stride` bytes. Throws usage if a weight is −128.
+// Compute Σ q of each column. The columns are runs that start `stride` bytes apart. Throws usage if a weight
+// is −128.
 void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, std::int64_t columns,
                  std::int32_t* sums) {
   for (std::int64_t column = 0; column < columns; ++column, runs += stride) {

@@ -71,8 +71,7 @@ class PackedMatrix {
 // Throws usage if k of an i8 matrix exceeds kLongestInt8Sum, or if it contains −128, which no path supports.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
-// Rows of the packed matrix's transpose as floats: y[row] = factor · column ids[row]; y [rows, k]. The caller
-// checks the ids.
+// Unpack columns as rows of f32: y[row] = factor · column ids[row]; y [rows, k]. The caller checks the ids.
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
                     float factor, float* y);
 

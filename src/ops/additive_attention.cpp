@@ -13,7 +13,7 @@ struct AdditiveNode : Tape::Node {
   Var query, key, value, score;
   std::span<const KeyRange> keys;
   std::span<float> weights;
-  std::span<std::int64_t> first;  // [rows]: of each row in `weights`
+  std::span<std::int64_t> first;  // [rows]: start of each row's weights in `weights`
   static void backward(AdditiveNode& node, Tape& tape);
 };
 
@@ -65,7 +65,7 @@ void attend(const AdditiveNode& node, std::int64_t row, float* hidden) {
 
 struct AdditiveGradients {
   float *query, *key, *value;  // null if not needed
-  float* score;                // [rows, size]: of each row
+  float* score;                // [rows, size]: the contribution of each row
 };
 
 void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std::int64_t row, float* hidden,

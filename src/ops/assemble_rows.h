@@ -1,4 +1,4 @@
-// Put the rows of several matrices at their places in one.
+// Assemble a matrix from the rows of several matrices.
 #pragma once
 
 #include <span>

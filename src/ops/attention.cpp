@@ -121,12 +121,12 @@ void show_columns(Tape& tape, std::string_view point, const char* what, const Co
 struct Operands {
   Columns query, key, value;
 
-  bool stored() const { return is_bf16(query.variable); }  // all three are
+  bool stored() const { return is_bf16(query.variable); }  // all three are stored as bf16
   std::array<Columns, 3> list() const { return {query, key, value}; }
 };
 
-// Whether the bf16 kernel computes the problem. With AVX512_BF16 alone it is slower than the f32 kernel,
-// which then reads the operands widened.
+// Return whether the bf16 kernel computes the problem. With AVX512_BF16 alone it is slower than the f32
+// kernel, which then reads the operands widened.
 bool uses_bf16(const AttentionProblem& problem, const Operands& operands, Var out) {
   return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem) &&
          kernels::active_bf16_path() != kernels::Bf16Path::avx512_bf16;

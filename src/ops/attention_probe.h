@@ -10,8 +10,8 @@
 
 namespace regard::ops {
 
-// Whether the tape's probe requests or replaces weights of the attention at `point`. The kernel must then
-// store the log-sum-exp, and each sequence of the batch must be one of the problem's.
+// Return whether the tape's probe requests or replaces weights of the attention at `point`. The kernel must
+// then store the log-sum-exp, and each sequence of the batch must be one of the problem's.
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads);
 
 // A head whose weights a probe replaced in a pass that records: what its gradient needs. Arrays are [queries,

@@ -1,6 +1,6 @@
 // Activations stored as bf16 while a tape records with Precision::bf16: half the memory until the backward
-// pass. Only values whose consumers round them to bf16 anyway are stored so (inputs of linear layers), and
-// queries, keys, values and contexts of attention. Gradients stay f32.
+// pass. These values are stored so: inputs of linear layers, which round them to bf16 anyway, and queries,
+// keys, values and contexts of attention. Gradients stay f32.
 #pragma once
 
 #include "kernels/rows.h"
@@ -8,13 +8,14 @@
 
 namespace regard::ops {
 
-// Whether layers may store activations as bf16: the tape records in bf16, and nothing reads them as f32.
+// Return whether layers may store activations as bf16: the tape records in bf16, and nothing reads them as
+// f32.
 bool stores_bf16(const Tape& tape);
 
 inline bool is_bf16(Var x) {
   return x != nullptr && x->value.dtype() == DType::bf16;
 }
-// Whether an operation of this tape may read x stored as bf16.
+// Return whether x is stored as bf16 and an operation of this tape may read it.
 inline bool reads_bf16(const Tape& tape, Var x) {
   return is_bf16(x) && x->value.contiguous() && tape.options().precision == kernels::Precision::bf16;
 }
@@ -31,8 +32,8 @@ float* widened(Tape& tape, const Tensor& value);
 // Copy `values` [value's shape], f32, to `value`, rounded to bf16.
 void store_rounded(Tape& tape, const float* values, const Tensor& value);
 
-// Frees at its end what the tape's arena has allocated since. Nothing that lives longer, such as gradients,
-// may be allocated meanwhile.
+// The destructor frees the memory that the tape's arena has allocated since construction. Values that are
+// needed longer, such as gradients, may not be allocated in between.
 class TemporaryValues {
  public:
   explicit TemporaryValues(Tape& tape) : arena_(tape.arena()), mark_(arena_.mark()) {}

@@ -60,7 +60,8 @@ struct Problem {
   kernels::Bf16Matrix rounded = {}, rounded_back = {};  // used in place of packed and packed_back, in bf16
 };
 
-// B of the product with hidden or (back) with the logits' gradient.
+// Return the weight as operand B of the product with `hidden` or, if `back`, of that with the gradient of
+// the logits.
 kernels::Gemm weight_as_b(Var weight, bool back) {
   const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;

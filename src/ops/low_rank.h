@@ -12,9 +12,9 @@ struct LowRankTerm {
   float scale = 1.0f;
 };
 
-// x [tokens, in] (rows may be strided), y [tokens, features]. Overwrites the value of y, which no operation
-// before this one may need again (a product without activation, a sum), and returns a variable that shares
-// its memory.
+// x [tokens, in] (rows may be strided), y [tokens, features]. Overwrites the value of y, and returns a
+// variable that shares its memory. No earlier operation may need this value in its backward pass; products
+// without activation and sums do not.
 Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
 
 }  // namespace regard::ops

@@ -1,4 +1,4 @@
-// Loss of triplets: how much nearer one distance must be than another (Schroff et al. 2015, equation 2).
+// Triplet loss: one distance should be smaller than another by a margin (Schroff et al. 2015, equation 2).
 #pragma once
 
 #include "ops/tape.h"

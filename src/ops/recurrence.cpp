@@ -33,11 +33,11 @@ void check(Var x, Var weight, Var bias, const Ragged& shape, const RecurrenceOpt
                       {{"initial", options.initial}, {"weight", weight}});
 }
 
-// The order of the steps. Sequences are sorted by length, longest first, so that those with a token at a step
-// are the first rows.
+// The order of the rows of each step. Sequences are sorted by length, longest first, so the sequences with a
+// token at a step are its first rows.
 struct Steps {
   std::span<std::int32_t> sequence;  // [sequences]: the sequence of each row
-  std::span<std::int32_t> token;     // [tokens]: of the rows of step 0, then of step 1, …
+  std::span<std::int32_t> token;     // [tokens]: the tokens of step 0, then those of step 1, …
   std::span<std::int32_t> first;     // [steps + 1]: where each step starts in `token`
 
   std::int64_t count() const { return std::ssize(first) - 1; }

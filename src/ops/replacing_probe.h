@@ -1,5 +1,5 @@
-// ReplacingProbe: a probe that changes values before they are used. Everything that is computed without them
-// keeps its bits.
+// ReplacingProbe: a probe that changes values before they are used. Values that do not depend on a changed
+// value keep their bits.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ProbedWeights {
   float* slope = nullptr;
 };
 
-// Values are reported (Probe::see) as replaced.
+// Probe::see() receives the replaced values.
 class ReplacingProbe : public Probe {
  public:
   // Called when a pass over a stack of layers ("encoder", "decoder") starts, with the shape of its batch.
@@ -32,8 +32,8 @@ class ReplacingProbe : public Probe {
   // keep it. Called before wants(), at every point of the whole batch except query, key and value.
   //
   // Before layer N it is called for STACK.N.skip with a null value: a returned variable [tokens, hidden] is
-  // the layer's output, and the layer is not computed. Only in passes without a cache, which would miss the
-  // layer's keys and values.
+  // the layer's output, and the layer is not computed. This call is made only in passes without a key/value
+  // cache, because the cache would lack the layer's keys and values.
   virtual Var replace(Tape& tape, std::string_view point, Var value) {
     (void)tape, (void)point;
     return value;

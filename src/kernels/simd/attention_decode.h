@@ -58,8 +58,8 @@ inline void multiply_keys(const float* query, std::int64_t dim, const float* key
   });
 }
 
-// Process a single query, whose keys are not stored transposed: kGroups vectors of keys, where keys[vector]
-// is the first key of a vector.
+// Multiply a single query by kGroups vectors of keys, which are not stored transposed. keys[vector] is the
+// first key of a vector.
 template <int kGroups>
 HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
                                      std::int64_t stride, Fetcher& ahead, float* scores) {

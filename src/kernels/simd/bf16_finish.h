@@ -1,4 +1,5 @@
-// The end of a bf16 product: the complete sums of some rows, in a buffer in L1, become elements of C.
+// The last part of a bf16 product: the complete sums of some rows, in a buffer in L1, are converted to
+// elements of C.
 #pragma once
 
 #include "kernels/bf16_table.h"
@@ -23,8 +24,8 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
-// The rows from `first` on of a block that is stored as bf16. The activation is computed from the value
-// before it as it is stored, so that the backward pass can compute it again. rows ≤ 2 kBf16Rows.
+// Finish the rows from `first` on of a block that is stored as bf16. The activation is computed from its
+// stored (rounded) input, so that the backward pass can compute the same value again. rows ≤ 2 kBf16Rows.
 void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
   alignas(64) float values[2 * kBf16Rows * kBf16PanelColumns];
   const Epilogue epilogue = block.epilogue != nullptr ? *block.epilogue : Epilogue();
@@ -46,7 +47,7 @@ void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t
     round_numbers(values + row * kBf16PanelColumns, block.stored + (first + row) * block.ldc, block.columns);
 }
 
-// The rows from `first` on of the block.
+// Finish the rows from `first` on of a block that is stored as f32.
 void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
   if (block.stored != nullptr) return finish_stored_rows(block, first, rows, sums);
   float* c = block.c + first * block.ldc;
