@@ -42,7 +42,8 @@ REGARD_API Tensor random_normal(Shape shape, std::uint64_t seed, const std::stri
 REGARD_API std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query,
                                                        std::int64_t count);
 
-// Return sinusoidal positions [length, size] (Vaswani
+// Return sinusoidal positions [length, size] (Vaswani et al. 2017, section 3.5): sine in even features,
+// cosine in odd ones, with wavelengths from 2π to 10000 · 2π.
 REGARD_API Tensor sinusoidal_positions(std::int64_t length, std::int64_t size);
 
 // Return true if shape, dtype and bits are equal; any dtype is allowed.

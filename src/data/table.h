@@ -108,7 +108,8 @@ class TableReader {
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
-  // Read the next row. Returns false at the end. Throws
+  // Read the next row. Returns false at the end. Throws bad_file with file, line and column for faults that
+  // the options refuse, for line-aligned files of unequal length and for a header that lacks a column.
   bool next(TableRow& row);
 
   // Return the index of the column `name` in a row. Names are those of the options or, if they name none,

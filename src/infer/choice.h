@@ -22,7 +22,7 @@ struct ChoiceRule {
 
   const SearchOptions& options;
   Warp warp;
-  bool ruled;                // options.rules has an effect
+  bool ruled;                // true if options.rules has an effect
   std::int64_t width, each;  // number of rows of the request; candidates per row
   // Return true if the candidates are the top `each` logits of a row.
   bool most_probable() const { return !options.sample && (!ruled || options.beam > 1); }
@@ -35,7 +35,7 @@ struct ChoiceRow {
   RuleContext context;
 };
 
-// Turns the logits of one step into candidates. Allocates nothing if rows and candidates do not grow.
+// Chooses the candidates of one step from the logits. Allocates nothing if rows and candidates do not grow.
 class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);

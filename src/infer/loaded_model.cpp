@@ -277,7 +277,7 @@ std::vector<std::int32_t> LoadedModel::encode_source(std::string_view given) con
   const std::string trained = as_trained(given);
   std::string_view text = trained;
   std::vector<std::int32_t> ids;
-  // As in Marian's own tokenizer: a language code is recognised only at the start.
+  // As in Marian's own tokenizer, a language code is recognised only at the start of a text.
   const std::size_t language = text.starts_with(">>") ? text.find("<<") : text.npos;
   if (language != text.npos)
     if (const auto id = source->id_of(text.substr(0, language + 2)); id) {

@@ -10,7 +10,7 @@
 namespace regard::infer {
 namespace {
 
-// `kind`: usage for options, invalid_input for texts.
+// Throws an error of `kind` (usage for options, invalid_input for texts) if an id is outside the vocabulary.
 void check_ids(ErrorKind kind, const char* what, std::span<const std::int32_t> ids, std::int64_t vocabulary) {
   for (const std::int32_t id : ids)
     if (id < 0 || id >= vocabulary)
@@ -201,7 +201,7 @@ void Scheduler::feed_row(Job& job, std::int64_t row) {
     ids_.push_back(search.last_token(row));
     return add_row(job, row, before, static_cast<std::int32_t>(cache_.length(slot)));
   }
-  // No positions left: restart with the last max_positions / 2 tokens as context, at positions from 0.
+  // No positions are left: restart with the last max_positions / 2 tokens as context, at positions from 0.
   cache_.clear(slot);
   const std::span<const std::int32_t> history = search.history(row);
   const std::vector<std::int32_t>& prompt = job.request.prompt;
@@ -270,7 +270,7 @@ Var Scheduler::run_model() {
   return model_.logits(tape_, tape_.constant(last));
 }
 
-// `first`: the job's first row in choices_. In the first step, one row holds the draws of all sequences.
+// `first` is the job's first row in choices_. In the first step, one row holds the draws of all sequences.
 void Scheduler::report_choices(const Job& job, std::size_t first) {
   const Hypotheses& search = *job.search;
   const Candidates candidates = chooser_.candidates(first, static_cast<std::size_t>(job.rows_now));

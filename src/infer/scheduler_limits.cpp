@@ -87,8 +87,8 @@ void Scheduler::share_budget() {
     return;
   }
   // In every second step the oldest request is first, so that long prompts are completed too. If other
-  // requests wait, it gets a quarter of the tokens, so that their first tokens are not delayed. A source is
-  // not divided.
+  // requests wait, the oldest gets a quarter of the tokens, so that the first tokens of the others are not
+  // delayed. A source is never divided.
   const std::size_t oldest = feeding_[0].second;
   const bool divides = model_.kind() == ModelKind::decoder;
   std::sort(feeding_.begin() + static_cast<std::ptrdiff_t>(steps_++ % 2), feeding_.end());
@@ -114,8 +114,9 @@ void Scheduler::allot(Job& job, std::int64_t& budget) {
     budget -= job.fed_now;
     return;
   }
-  // A token that attends to many others takes longer than one at the start of a text. Slices become shorter
-  // with it, so that all steps take the same time and a short prompt waits no longer beside a long one.
+  // A token that attends to many others takes longer to compute than one at the start of a text. Later
+  // slices of a prompt are therefore shorter, so that all steps take about the same time and a long prompt
+  // does not delay a short one.
   const std::int64_t window = cache_.shape().window;
   const std::int64_t keys = window > 0 ? std::min(before, window) : before;
   const std::int64_t even = kKeysAsCostly * model_.hidden_size();

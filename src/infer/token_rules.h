@@ -22,7 +22,7 @@ struct EndingPressure {
   double factor = 1.0;
 };
 
-// Whisper's rules for tokens of time (Radford et al. 2022, section 4.5), as transformers'
+// Whisper's rules for timestamp tokens (Radford et al. 2022, section 4.5), as transformers'
 // WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, they do not
 // decrease, and one is chosen if their probabilities together exceed that of every other token.
 struct TimestampRules {
@@ -31,7 +31,8 @@ struct TimestampRules {
   std::int64_t latest_first = -1;  // greatest index of the first timestamp; −1 means no limit
 };
 
-// Names in parentheses are keys of generation_config.json. Ids below 0 and sizes of 0 disable a rule.
+// The rules of a generation. Names in parentheses are keys of generation_config.json. An id below 0 or a
+// size of 0 disables a rule.
 struct TokenRules {
   std::vector<SequenceBias> biases;         // no two biases have the same sequence
   double encoder_repetition_penalty = 1.0;  // values above 1 make tokens of the source more likely

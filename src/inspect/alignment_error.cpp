@@ -31,7 +31,7 @@ std::int64_t count_words(std::string_view text) {
   return words;
 }
 
-// The word of each token, by its index in the decoded text; −1 for tokens that add no visible text.
+// Return the index in the decoded text of each token's word; −1 for tokens that add no visible text.
 std::vector<std::int64_t> words_of_tokens(const text::Tokenizer& tokenizer,
                                           std::span<const std::int32_t> ids) {
   std::vector<std::int64_t> words;
@@ -60,9 +60,10 @@ double share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// The words of a pair, and which tokens belong to them.
+// The words of a pair, and the word of each token.
 struct WordsOfPair {
-  std::vector<std::int64_t> source, writing, reading;  // of the columns; of the rows in both readings
+  // the words of the columns, and of the rows in both ways of counting
+  std::vector<std::int64_t> source, writing, reading;
 };
 
 WordsOfPair words_of(const infer::LoadedModel& loaded, const PassInput& input) {
@@ -129,7 +130,8 @@ class PairWeights {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  // Means are not divided by their number of heads, which does not change the strongest link.
+  // Means are sums that are not divided by the number of heads, because the division would not change the
+  // strongest link.
   std::span<const double> of(const std::string& name) const { return weights_.at(name); }
 
  private:
@@ -235,7 +237,7 @@ void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words) {
-  std::map<std::int64_t, std::map<std::int64_t, double>> sums;  // of target words, of source words
+  std::map<std::int64_t, std::map<std::int64_t, double>> sums;  // by target word, then by source word
   for (std::size_t row = 0; row < row_words.size(); ++row)
     for (std::size_t column = 0; column < column_words.size(); ++column)
       if (row_words[row] >= 0 && column_words[column] >= 0)

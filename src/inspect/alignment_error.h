@@ -42,30 +42,32 @@ struct AlignmentCounts {
 void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
                  std::span<const AlignedWords> reference);
 
-// weights [rows, columns] of a head; row i belongs to the word row_words[i], column j to column_words[j]; −1:
-// to none. For each target word the source word with the largest weight, summed over the source word's tokens
-// and over the target word's. Equal sums: the first. Words whose sums are not positive numbers get no link.
+// weights [rows, columns] of a head; row i belongs to the word row_words[i] and column j to column_words[j];
+// −1 means no word. Return, for each target word, a link to the source word with the largest weight, summed
+// over the tokens of both words. Of equal sums the first is used. A target word whose sums are not positive
+// gets no link.
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words);
 
 struct HeadAlignment {
   std::string name;  // "cross.1.0", "mean of layer 1", "mean"
-  // By the weights of the steps that write a word, and of the steps that read it (one later; Chen et al.
-  // 2020).
+  // Counts for the weights of the steps that write a word, and for those of the steps that read it (one step
+  // later; Chen et al. 2020).
   AlignmentCounts writing, reading;
 };
 
 struct AlignmentStudy {
   std::vector<HeadAlignment>
-      heads;  // the smallest error rate of either first; equal ones in the order of heads
+      heads;  // sorted by the smaller of both error rates; equal ones in the order of heads
   std::int64_t pairs = 0, without_links = 0;  // pairs without links are not counted
 };
 
-// The cross-attention of an encoder–decoder that is given the targets. Line N of `alignments` holds the links
-// of line N of `data` (TEXT<tab>TARGET); blank lines of `data` are skipped with theirs. most_examples 0: all.
-// Throws usage for other models, invalid_input for links outside of the words and files of different lengths.
-// progress(share): false stops the study, which throws cancelled.
+// Compare the cross-attention of an encoder–decoder with reference links; the targets are given. Line N of
+// `alignments` holds the links of line N of `data` (TEXT<tab>TARGET). Blank lines of `data` are skipped
+// together with their links. most_examples 0 uses all lines. Throws usage for other models, invalid_input
+// for links outside of the words and files of different lengths. progress(share): false stops the study,
+// which throws cancelled.
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
                                std::int64_t most_examples,

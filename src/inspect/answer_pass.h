@@ -14,8 +14,9 @@ namespace regard::inspect {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
-// The same with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and its gradient.
-// `edits`: interventions of the pass, which apply after that; null: none.
+// As answer_difference(), with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and
+// with the gradient of the result. `edits` are interventions of the pass, which apply to the replaced value;
+// may be null.
 struct StackInput {
   const char* stack = "encoder";
   const Tensor& embedding;

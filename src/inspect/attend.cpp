@@ -92,7 +92,7 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 
 namespace {
 
-// What a decoder writes after `prompt`: the prompt without its start token, then the generated ids.
+// Return the ids that a decoder generates after `prompt`, preceded by the prompt without its start token.
 std::vector<std::int32_t> continued(const infer::LoadedModel& loaded, ThreadPool& pool,
                                     const std::vector<std::int32_t>& prompt, const ModelInput& input,
                                     const infer::SearchOptions& options, const BetweenPasses& between) {
@@ -182,8 +182,9 @@ std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const M
   return labels;
 }
 
-// For each token of `ids`, whether it covers a part of a word of request.text that request.words lacks. Empty
-// if none does, or if the text's tokens are not the beginning of `ids` (a language code precedes them).
+// Return, for each token of `ids`, whether it covers a part of a word of request.text that request.words
+// lacks. Empty if no token does, or if `ids` does not begin with the text's tokens (a language code precedes
+// them).
 std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
                                 std::span<const std::int32_t> ids) {
   if (request.words == nullptr || request.input || !request.pair.empty()) return {};

@@ -20,10 +20,12 @@ struct AttendRequest {
   std::string text;                 // or the name of an image or sound
   std::string pair;                 // encoders: the second text of a pair; empty: none
   std::optional<ModelInput> input;  // used instead of tokenising text and pair; required unless tokens
-  const infer::TrainingWords* words = nullptr;  // mark the words of `text` that are not there; null: none
-  std::vector<std::string> source_labels = {};  // of the encoder's positions; empty: the tokens or patches
-  // Encoder–decoders: what generate_target() gives the decoder, the start token first (empty: the start token
-  // only), and how it searches (null: the folder's options).
+  // words of `text` that are not among these are marked; null marks none
+  const infer::TrainingWords* words = nullptr;
+  // labels of the encoder's positions; if empty, the tokens or patches
+  std::vector<std::string> source_labels = {};
+  // Encoder–decoders: the decoder's prompt in generate_target(), beginning with the start token (if empty,
+  // only the start token), and the search options (if null, the folder's).
   std::vector<std::int32_t> prompt = {};
   const infer::SearchOptions* search = nullptr;
   // Encoder–decoders: the generated or given target ids, including the end token. Decoders: the ids that
@@ -35,7 +37,8 @@ struct AttendRequest {
   Selection selection;
   std::vector<Head> ablated;
   bool average = false;
-  std::size_t views = 1;  // that share one file: each gets its part of the limits of vectors and activations
+  // number of views that share one file; each gets an equal part of the limits of vectors and activations
+  std::size_t views = 1;
   // Add activations for the page (states, layer inputs, outputs, inner values of feed-forward layers) if the
   // input is short enough to show them.
   bool page = false;
@@ -48,25 +51,25 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
 
 // Return the ids of a target text, with the end token if there is one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
-// The ids that the model generates for request.input or request.text under the probe (null: none). max_new
-// and `between` as below.
+// Return the ids that the model generates for request.input or request.text under `probe`, which may be
+// null. max_new and `between` are as in generate_target().
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.text with the folder's search options into
-// request.written; If the request has ablated heads or edits, these apply, and request.unablated gets the
+// request.written. If the request has ablated heads or edits, these apply, and request.unablated gets the
 // text generated without them. max_new: as in SearchOptions; 0 uses the folder's value. Throws usage for
 // encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 
-// The text that the model generates under the request's ablation and interventions.
+// Return the text that the model generates under the request's ablation and interventions.
 std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const AttendRequest& request, std::int64_t max_new = 0,
                                 const BetweenPasses& between = {});
 
-// A token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special tokens
-// and tokens that are not complete characters are shown by their name in the vocabulary.
+// Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
+// tokens and tokens that are not complete characters are shown by their name in the vocabulary.
 std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

@@ -27,9 +27,10 @@ struct Tokens {
   std::vector<std::string> written;  // the generated token at each target position, which is the next one
   // True for each special token (a separator, a start or end token). Empty if unknown.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
-  // Whether each token is part of a word that the model never saw in training; empty: none is, or not known.
+  // True for each token of a word that does not occur in the training data. Empty if there is no such word
+  // or the training words are not known.
   std::vector<bool> unseen_source = {}, unseen_target = {};
-  // Id and bytes of each token. Empty: not known.
+  // Id and bytes of each token. Empty if not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
@@ -118,11 +119,12 @@ struct Spectrogram {
   std::vector<float> levels;
 };
 
-// A sound, and where the encoder's positions are in it.
+// A sound, and the times of the encoder's positions.
 struct SoundView {
-  double seconds = 0;                    // of the sound; positions after it are silence
-  double first_time = 0, time_step = 0;  // of the centre of the first position, and between two, in seconds
-  Spectrogram spectrogram = {};          // from 0 to `seconds`
+  double seconds = 0;  // duration of the sound; positions after it are silence
+  // time of the centre of the first position, and distance of two positions, in seconds
+  double first_time = 0, time_step = 0;
+  Spectrogram spectrogram = {};  // from 0 to `seconds`
 };
 
 struct View {
@@ -130,12 +132,12 @@ struct View {
   std::string text;         // the input text, or the name of the image or sound
   std::string pair;         // the second text of a pair; empty: none
   std::string translation;  // the target or the continuation as text; empty if there is none
-  std::string
-      unablated;  // with ablated heads or interventions: what the model generates without; empty: not known
-  // With given target ids and ablated heads or interventions: what the model generates itself.
+  std::string unablated;    // with ablated heads or interventions: the text that the model generates without
+                            // them; empty if not known
+  // With given target ids and ablated heads or interventions: the text that the model generates itself.
   std::optional<std::string> generated = {};
   Tokens tokens;
-  std::vector<std::string> unseen_words = {};  // of `text`, which the model never saw in training
+  std::vector<std::string> unseen_words = {};  // words of `text` that do not occur in the training data
   std::vector<Map> maps;
   std::vector<Head> ablated;
   std::vector<std::string> interventions = {};  // as given
@@ -145,8 +147,8 @@ struct View {
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
-  std::shared_ptr<const View> compared = {};  // of a second text; null: none
-  std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
+  std::shared_ptr<const View> compared = {};  // the view of a second text; may be null
+  std::string left_out;  // a sentence about data that was left out to limit the size; empty if nothing was
 
   std::string heading() const;  // the text, or "first | second" for a pair
 

@@ -1,4 +1,4 @@
-// A callback of long work, so that a caller with a deadline can end it.
+// A callback with which a caller that has a deadline can end long work.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,8 @@
 namespace regard::inspect {
 namespace {
 
-// Weights that Precision::bits8 writes at most, of both texts of --compare together: a byte each.
+// Maximum number of weights that Precision::bits8 writes, at one byte each, for both texts of --compare
+// together.
 constexpr std::int64_t kMostWeights = 900000;
 
 const char* kind_name(ModelKind kind) {
@@ -39,7 +40,7 @@ void add_sentence(std::string& text, const std::string& sentence) {
 // Builds the object of one view.
 class Writer {
  public:
-  // `most_weights`: limit of Precision::bits8. `order`: of the maps, the one to keep first at the front.
+  // `most_weights` is the limit of Precision::bits8. `order` lists the maps, the most important first.
   Writer(const View& view, Precision precision, std::int64_t most_weights, std::vector<std::size_t> order)
       : view_(view),
         full_(precision == Precision::full),
@@ -214,7 +215,8 @@ class Writer {
             {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
   }
 
-  // What each key receives: the mean over the queries, then from each special token.
+  // Return the weights that each key receives: their mean over the queries, then those of each special
+  // token's query.
   FloatJson received(const Map& map) const {
     const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
     std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);

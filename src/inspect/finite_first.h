@@ -4,7 +4,7 @@
 
 namespace regard::inspect {
 
-// Order for sorting, the largest first and NaN last. `a > b` alone is no order of numbers with NaN.
+// Order for sorting: the largest first, NaN last. `a > b` is not a valid order if there are NaNs.
 inline bool is_larger(double a, double b) noexcept {
   return a > b || (std::isnan(b) && !std::isnan(a));
 }

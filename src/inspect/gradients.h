@@ -33,8 +33,8 @@ struct AttributionOptions {
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});
 
-// Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. Throws usage for fewer than 1 or more than
-// 1000.
+// Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. Throws usage unless the number of nodes is 1
+// to 1000.
 struct Quadrature {
   std::vector<double> nodes, weights;
 };

@@ -33,7 +33,7 @@ struct InductionOptions {
   std::uint64_t seed = 1;
   std::vector<std::int32_t> first;  // tokens before the random ones, such as a start token
   std::int32_t first_random = 0;    // random ids are at least this
-  // Ids to draw from, at least 2, in place of all from first_random on; empty: those.
+  // Ids to draw from, at least 2. If empty, all ids from first_random on.
   std::vector<std::int32_t> choices = {};
 };
 // The ids of a text, sorted, each once.

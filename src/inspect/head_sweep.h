@@ -42,9 +42,10 @@ struct HeadSweepOptions {
 HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                       const HeadSweepOptions& options = {});
 
-// Heads that are ablated together, chosen greedily: each step adds the head that raises the loss most.
+// Heads that are ablated together. They are chosen greedily: each step adds the head that raises the loss
+// most.
 struct HeadSet {
-  // `lost`: compared with the whole model, with this head and all earlier ones ablated
+  // `lost` is the loss with this head and all earlier ones ablated, minus that of the whole model
   std::vector<HeadLoss> steps;
   double loss = 0;  // loss of the whole model
 };

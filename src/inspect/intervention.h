@@ -10,22 +10,24 @@
 // \\ a backslash.
 //
 //   zero     the value becomes 0
-//   mean     the value becomes its mean over all tokens of a set (texts=FILE: one text per line, or
-//   SOURCE<tab>
-//            TARGET) or of one input (text=, ids=)
-//   patch    the value becomes that of another input (text=, ids=) at the same positions, or at
-//   from=POSITIONS add      by × a vector is added: vector=FILE#NAME of a safetensors file, or the mean over
-//   the tokens of
+//   mean     the value becomes its mean over all tokens of a set or of one input: texts=FILE (one text per
+//            line, or SOURCE<tab>TARGET), text= or ids=
+//   patch    the value becomes that of another input (text=, ids=) at the same positions, or at those of
+//            from=POSITIONS
+//   add      by × a vector is added: vector=FILE#NAME of a safetensors file, or the mean over the tokens of
 //            another input (text=, ids=), minus that of a second one (minus=) if given
-//   scale    heads only: the attention weights are multiplied by `by`; keys=POSITIONS: only those of these
-//   keys uniform  heads only: equal weights for all keys that the query may attend to replace  heads only:
-//   the weights of another input (text=, ids=), or pattern=FILE#NAME [queries, keys]. A
-//            query past the end of the pattern keeps its weights; keys past its end get 0
-//   freeze   heads only: every query from position from= on has the weights of the query at from= of another
-//            input (often the same text), or of this row of pattern=: in generation, of all later steps
+//   scale    heads only: the attention weights are multiplied by `by`; with keys=POSITIONS only those of
+//            these keys
+//   uniform  heads only: all keys that the query may attend to get equal weights
+//   replace  heads only: the weights become those of another input (text=, ids=), or pattern=FILE#NAME
+//            [queries, keys]. A query past the end of the pattern keeps its weights; keys past its end get 0
+//   freeze   heads only: every query from position from= on gets the weights of the query at from= of another
+//            input (often the same text), or those of one row of pattern=. In generation this holds for all
+//            later steps
 //
-// positions=POSITIONS limits every action to these tokens (for weights: queries); a list as 0,3-5. The other
-// input of an encoder-decoder has a target (target=TEXT, target_ids=IDS); default: what the model generates.
+// positions=POSITIONS limits every action to these tokens (for weights: queries); the list has the form
+// 0,3-5. The other input of an encoder-decoder has a target (target=TEXT, target_ids=IDS). Default: the text
+// that the model generates.
 #pragma once
 
 #include <cstdint>

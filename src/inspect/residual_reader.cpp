@@ -91,8 +91,7 @@ class FrozenNorm {
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
   }
 
-  // Return the rows' images under the linear function, without the bias, that maps `whole` [1, width] as the
-  // norm does.
+  // Apply the linear function that equals the norm at `whole` [1, width] to the rows, without the bias.
   Tensor images(const Tensor& rows, const Tensor& whole) const {
     Tensor all = Tensor::empty({rows.rows() + 2, width_});
     for (std::int64_t r = 0; r < rows.rows(); ++r) stretch(rows.row(r), all.row(r));

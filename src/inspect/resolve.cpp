@@ -227,7 +227,7 @@ class Resolver {
     }
   }
 
-  // Return the position in the other input for the row-th position of the intervention.
+  // Return the position of the other input that belongs to position number `row` of the intervention.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row

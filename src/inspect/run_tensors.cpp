@@ -166,7 +166,7 @@ class Run {
     for (const auto& [point, value] : capture_.hidden_states()) {
       const std::size_t dot = point.find('.');
       const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
-      if (what == "output") continue;  // replaces the last layer's state below
+      if (what == "output") continue;  // handled below: it replaces the state of the last layer
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
       const Tensor& state = last && layer > 0 && model_.last_state_is_normed(side == "encoder")

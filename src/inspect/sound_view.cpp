@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 600;
 
-// Numbers of the weights of each layer that the selection wants.
+// Counts the weights of each layer that are selected.
 class WeightCount {
  public:
   WeightCount(const ModelPoints& points, std::int64_t source, std::int64_t written)

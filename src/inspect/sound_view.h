@@ -1,4 +1,4 @@
-// What a View shows of a sound: its spectrogram, and bounds on the memory of a long sound's weights.
+// The spectrogram of a sound for a View, and limits on the memory of a long sound's weights.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace regard::inspect {
 
-// The first `seconds` of the spectrogram [frames, bins] for display: at most 600 columns, each the mean of
-// the frames that it covers, scaled so that the smallest value is 0 and the largest 1.
+// Return the first `seconds` of the spectrogram [frames, bins] for display: at most 600 columns, each the
+// mean of the frames that it covers, scaled so that the smallest value is 0 and the largest 1.
 Spectrogram display_spectrogram(const Tensor& frames, double frame_seconds, double seconds);
 
-// Restrict `selection` so that the weights of one pass over `input` take at most `numbers` numbers: without
-// the encoder's attention for an encoder–decoder, else with as many of the last layers as fit. Nothing
-// changes if it names kinds, layers or heads. Returns a sentence that says what is left out, or "". Throws
-// invalid_input if the selected weights are still too many. `written`: tokens that an encoder–decoder writes.
+// Restrict `selection` so that one pass over `input` has at most `numbers` weights. For an encoder–decoder,
+// the encoder's attention is left out; for other models, all but as many of the last layers as fit. A
+// selection that names kinds, layers or heads is not changed. Returns a sentence about what is left out, or
+// "". Throws invalid_input if the selected weights are still too many. `written` is the number of tokens
+// that an encoder–decoder generates.
 std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& input, std::int64_t written,
                           std::int64_t numbers, Selection& selection);
 

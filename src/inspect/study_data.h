@@ -27,7 +27,7 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
-  BetweenPasses between = {};  // while a target is generated
+  BetweenPasses between = {};  // called while a target is generated
 };
 
 // Return one example. `text` is as in a line of a file. `target`: see StudyExample; if it is empty, an
@@ -36,7 +36,8 @@ struct StudyDataOptions {
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
 
-// Read lines TEXT or TEXT<tab>TARGET; blank lines
+// Read a file with lines TEXT or TEXT<tab>TARGET; blank lines are skipped. Throws io, the errors of
+// study_example() with file and line, and invalid_input for a file without texts.
 std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const std::filesystem::path& path,
                                         const StudyDataOptions& options = {});

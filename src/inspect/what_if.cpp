@@ -15,8 +15,8 @@ constexpr std::size_t kMostChanges = 8;       // maximum number of changes of ot
 constexpr std::size_t kMostMaps = 3;          // maximum number of these changes with weights
 constexpr double kLeastChange = 1e-6;
 
-// Return the mean decrease of the log-probability of the written tokens. A decoder's last step counts only
-// if both passes choose the same token, because each pass chooses its own.
+// Return the mean decrease of the log-probability of the written tokens. The last step of a decoder counts
+// only if both passes predict the same token, because each pass predicts this token itself.
 std::optional<double> lost_between(const View& before, const View& after) {
   const auto &a = before.tokens.written_origin, &b = after.tokens.written_origin;
   double sum = 0;

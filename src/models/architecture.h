@@ -21,8 +21,8 @@
 
 namespace regard {
 
-// Images instead of ids: x = norm([specials, projection(patches)] + positions), patches row by row. The norm
-// is InputEmbeddingConfig's, if it has one.
+// The embedding of images: x = norm([specials, projection(patches)] + positions), with the patches in
+// row-major order. The norm is that of InputEmbeddingConfig; without one there is no norm.
 struct PatchConfig {
   std::int64_t channels = 3, height = 0, width = 0;  // channels of an image; height and width in pixels
   std::int64_t patch_height = 0, patch_width = 0;
@@ -82,8 +82,8 @@ struct InputEmbeddingConfig {
   std::string projection;  // projection from size to hidden
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // If one of these is set, only norm, dropout, initial and vocabulary (of an output) are used of the fields
-  // above.
+  // If one of these is set, the fields above have no effect, except norm, dropout, initial and, for a model
+  // with an output vocabulary, vocabulary.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
 };
@@ -114,8 +114,8 @@ struct DenseConfig {
   nn::NormConfig norm_config;
 };
 
-// Select rows, apply the norm and the dense layers, then the output projection. A projection with the name of
-// a token table is tied to it.
+// The head: it selects rows, applies the norm and the dense layers, then the output projection. A projection
+// with the name of a token table is tied to it.
 struct HeadConfig {
   enum class Rows { all, first, last, first_two };  // first_two: their mean
   Output output = Output::none;

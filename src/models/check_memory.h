@@ -1,4 +1,4 @@
-// The check of an encoder's output that a decoder is given.
+// Check of the encoder's output that a decoder reads.
 #pragma once
 
 #include <cstdint>

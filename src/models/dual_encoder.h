@@ -51,15 +51,17 @@ class DualEncoder : public Network {
   Network& vision() { return *vision_; }
   std::int64_t size() const { return config_.size; }
   bool sigmoid() const { return config_.sigmoid; }
-  // Append padding to the ids of a text, if the model was trained so. Longer texts are not changed.
+  // If the model was trained on padded texts, append padding to the ids of a text. Longer texts are not
+  // changed.
   void pad(std::vector<std::int32_t>& ids) const;
 
-  // Vectors [sequences, size] of the last hidden states of a batch, before normalisation. Throws
-  // invalid_input for a sequence without tokens.
+  // Return the vectors [sequences, size] of a batch from its last hidden states, before normalisation.
+  // Throws invalid_input for a sequence without tokens.
   Var text_vectors(Tape& tape, Var hidden, const InputBatch& batch);
   Var image_vectors(Tape& tape, Var hidden, const InputBatch& batch);
 
-  // Logits [texts, images] = exp(scale) · texts · imagesᵀ + bias of normalised vectors (ops/unit_rows.h).
+  // Return the logits [texts, images] = exp(scale) · texts · imagesᵀ + bias of normalised vectors
+  // (ops/unit_rows.h).
   Var pair_logits(Tape& tape, Var texts, Var images);
   // The contrastive loss of texts and images, where text i belongs to image i; the number of rows must be
   // equal. CLIP: mean cross-entropy of each text's image and of each image's text, averaged. SigLIP: −Σ log
@@ -86,7 +88,7 @@ class DualEncoder : public Network {
 
  private:
   DualEncoderConfig config_;
-  std::mutex one_pass_;  // as in other networks; for the pooling
+  std::mutex one_pass_;  // serialises passes through the pooling
   std::unique_ptr<Network> text_, vision_;
   std::unique_ptr<AttentionPooling> pooling_;  // may be null
   std::unique_ptr<Parameter> scale_, bias_;    // bias_ may be null

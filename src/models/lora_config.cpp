@@ -43,7 +43,7 @@ T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::
   return usual;
 }
 
-// Return a list, a single value, or null.
+// Return the values of a key that holds a list, a single value or null.
 template <class T>
 std::vector<T> list_of(const Json& json, const char* key, const std::string& file) {
   const auto value = optional_value<Json>(json, key, file);

@@ -13,8 +13,8 @@ namespace regard {
 // with more than 65,536 inputs are not changed. Throws numeric for weights that are not finite.
 void quantize(Network& model);
 
-// Convert the same weights to f16, bf16 or f32 and hold them for inference; i8 calls quantize(). For
-// benchmarks.
+// Convert the weights that quantize() would convert to f16, bf16 or f32, and hold them for inference; i8
+// calls quantize(). Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
 // Set or remove the key "quantization_config" according to `int8`. Return whether that changed the config.

@@ -25,13 +25,14 @@ Var squashed(Tape& tape, const nn::Linear& layer, Var x) {
   return layer.forward(tape, x, options);
 }
 
-// The batch as steps: step t has one row for each sequence with a token t, in the order of the batch.
+// One step of the recurrence. Step t has one row for each sequence with a token t, in the order of the
+// batch.
 struct Step {
-  std::span<std::int32_t> token;     // [rows]
-  std::span<std::int32_t> survivor;  // [rows]: the row of the same sequence in the step before; the first:
-                                     // its index
-  std::span<ops::KeyRange> keys;     // [rows]
-  Ragged shape;                      // one token each
+  std::span<std::int32_t> token;  // [rows]
+  // [rows]: the row of the same sequence in the previous step; in the first step, its index
+  std::span<std::int32_t> survivor;
+  std::span<ops::KeyRange> keys;  // [rows]
+  Ragged shape;                   // one token each
 };
 
 Step step_of(Tape& tape, const Ragged& shape, const Ragged& source, std::int32_t t,

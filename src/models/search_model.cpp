@@ -87,7 +87,8 @@ class SearchModel : public Network {
     return projection().loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
   }
 
-  // Keys hold the decoder's states, or the source's keys; values the encoder's states.
+  // The keys of the cache hold the decoder's states, or the source's keys; the values hold the encoder's
+  // states.
   CacheShape cache_shape() const override {
     const std::int64_t keys = decoder_.has_keys() ? config_.hidden : 0;
     return {config_.layers,

@@ -44,7 +44,8 @@ inline constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.
 
 // Return true if "model_type" is one of these networks.
 bool is_sequence_type(const std::string& model_type);
-// Start of the names in "architectures" of a model_type, such as "Lstm" of regard-lstm; "" for other types.
+// Return the start of a model_type's names in "architectures", such as "Lstm" for regard-lstm; "" for other
+// types.
 std::string sequence_class(const std::string& model_type);
 
 // Read config.json. The first class in "architectures" decides the head: ForSequenceClassification,

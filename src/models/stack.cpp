@@ -41,7 +41,7 @@ class TokenEmbedding : public InputEmbedding {
     };
     positions_ = table(config.positions, config.position_rows);
     types_ = table(config.types, config.type_count);
-    // Small and read row by row: always f32.
+    // These tables are small and read row by row, so they stay f32.
     for (nn::Embedding* small : {positions_.get(), types_.get()})
       if (small != nullptr) small->weight().use = Parameter::Use::other;
     if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);
@@ -73,7 +73,7 @@ class TokenEmbedding : public InputEmbedding {
   }
 
  private:
-  // Rows of the position table: some families reserve its first rows.
+  // Return the rows of the position table. Some families reserve its first rows.
   std::span<const std::int32_t> rows_of(Tape& tape, std::span<const std::int32_t> positions) const {
     if (config_.first_position == 0) return positions;
     const std::span<std::int32_t> rows = tape.arena().array<std::int32_t>(positions.size());

@@ -88,8 +88,8 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-// Set an int8 weight, or hold a matrix in its stored dtype, as `mode` says. Return false if the weight is
-// still to be set.
+// Set an int8 weight, or hold a matrix in its stored dtype, according to `mode`. Return false if the weight
+// is not set yet.
 bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, WeightMode mode) {
   Parameter& parameter = *bound.parameter;
   const bool int8 = stored.dtype() == DType::i8;
@@ -139,7 +139,8 @@ void set_pooler(Network& model, const formats::Weights& weights) {
   }
 }
 
-// True for files to copy to a saved model: configuration and tokenizer, not weights or the files of a run.
+// Return true for files that are copied to a saved model: configuration and tokenizer, not weights or the
+// files of a run.
 bool goes_along(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   constexpr std::array kKinds{".json", ".txt", ".model", ".spm", ".tiktoken", ".jinja"};

@@ -21,13 +21,13 @@ enum class WeightMode {
   int8,     // quantised to int8 if the file has floating point: for inference
 };
 
-// Set every weight of the model from its tensor. Matrices are stored as `mode` says. Of the other weights,
-// f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to f32
-// and their mapped pages released. An I8 tensor NAME needs the F32 tensor NAME_scale; the weight is
-// NAME · NAME_scale. All tensors are found and checked before the first weight is set, except those of a
-// pooler that the head does not use, which are checked last. Throws bad_file if a tensor is missing, unused,
-// or has the wrong shape or an unsupported dtype, if the scales or values of an int8 weight are invalid, or
-// if two copies of a tied weight differ.
+// Set every weight of the model from its tensor. `mode` determines the storage of matrices. Of the other
+// weights, f32 tensors are used in place in the mapped file if possible; tensors of another dtype are
+// converted to f32 and their mapped pages released. An I8 tensor NAME needs the F32 tensor NAME_scale; the
+// weight is NAME · NAME_scale. All tensors are found and checked before the first weight is set, except
+// those of a pooler that the head does not use, which are checked last. Throws bad_file if a tensor is
+// missing, unused, or has the wrong shape or an unsupported dtype, if the scales or values of an int8 weight
+// are invalid, or if two copies of a tied weight differ.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, in the layout of the file that they came from, including copies of tied

@@ -21,7 +21,8 @@ bool FeedForward::reads_bf16() const {
   return up_->reads_bf16() && (!gate_ || gate_->reads_bf16());
 }
 
-// In bf16, without a gate and inner dropout: one operation, which keeps less.
+// In bf16, a layer without gate and inner dropout is computed as one operation, which keeps fewer values for
+// the backward pass.
 bool FeedForward::is_one_operation(const Tape& tape) const {
   const bool drops = tape.options().training && config_.dropout > 0.0f;
   return ops::stores_bf16(tape) && !gate_ && !drops && up_->reads_bf16() && down_->reads_bf16() &&
@@ -40,7 +41,7 @@ Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
   }
   Linear::Options plain, activated;
   activated.activation = config_.activation;
-  // A layer with low-rank updates ignores store_bf16, so all must be without.
+  // store_bf16 is set only if no layer has low-rank updates, because a layer with updates ignores it.
   plain.store_bf16 = activated.store_bf16 = ops::stores_bf16(tape) && reads_bf16() && down_->reads_bf16();
   Var inner = gate_ ? ops::multiply(tape, gate_->forward(tape, x, activated), up_->forward(tape, x, plain))
                     : up_->forward(tape, x, activated);

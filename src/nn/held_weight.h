@@ -10,7 +10,8 @@ namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
 
-// Bytes of the parts as held (int8: with each output's scale and weight sum), or as f32 values.
+// Return the size of the parts in bytes: as held (int8: with each output's scale and weight sum), or as f32
+// values.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
 // Pack the outputs of all parts into one matrix, and drop the held numbers or release their file's pages. The

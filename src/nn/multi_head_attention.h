@@ -27,8 +27,8 @@ struct AttentionConfig : kernels::AttentionSpec {
   // norms of each head, before rotary positions (Qwen 3); empty if there is none
   std::string query_norm, key_norm;
   NormConfig head_norm;
-  // One weight, named by `query`, for query, key and value; cross-attention: one, named by `key`, for key and
-  // value (GPT-2).
+  // If true, one weight, named by `query`, computes query, key and value. In cross-attention one weight,
+  // named by `key`, computes key and value (GPT-2).
   bool joint = false;
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};

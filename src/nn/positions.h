@@ -40,7 +40,7 @@ struct RotaryConfig {
   bool interleaved = false;         // see ops::RotaryTable
 };
 
-// base^(−2i / rotary_dim) (Su et al. 2021, section 3.2).
+// Return base^(−2i / rotary_dim) for each pair i of features (Su et al. 2021, section 3.2).
 std::vector<double> rotary_frequencies(std::int64_t rotary_dim, double base);
 
 class RotaryPositions {

@@ -20,7 +20,7 @@ namespace regard::serve {
 namespace {
 
 constexpr std::size_t kMostValues = std::size_t{1} << 22;  // numbers of query, key and value vectors
-// Of the weights of a pass over a sound: in memory, and if all are written as text.
+// Limits of the weights of a pass over a sound: in memory, and if all are written as text.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 
 inspect::Selection selection_of(const Call& call) {
@@ -67,7 +67,7 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
   }
 }
 
-// What the body says of any input.
+// Return the parts of a request that the body sets for every kind of input.
 inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   inspect::AttendRequest request;
   request.model_name = host.name();
@@ -80,7 +80,8 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   return request;
 }
 
-// What the model generates itself, if the body asks for it beside a pass over given ids.
+// If the body requests it with "free", add the text that the model generates itself next to the pass over
+// the given ids.
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
@@ -107,7 +108,7 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  // The weights of one request may take gigabytes: one at a time.
+  // The weights of one request may take gigabytes, so such requests run one at a time.
   std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.edits = edits->pass(), request.interventions = edits->texts();
@@ -120,7 +121,7 @@ void answer_attend(Call& call) {
   reply_with(call, view);
 }
 
-// The members of POST /attend that a sound can have.
+// Return the schema of the members of POST /attend that apply to a sound.
 Json sound_schema() {
   using namespace schema;
   return object({{"language", described(text(32), "A code; default: found from the sound")},

@@ -31,9 +31,9 @@ class Batcher {
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order. Throws what the work throws for one of them; HttpError 504 if
-  // an input is still waiting at the deadline, 503 if one is when gone() is true. It is asked between
-  // batches.
+  // Return the outputs of the inputs, in order. Throws the error of the work for one of them; HttpError 504
+  // if an input still waits at the deadline, and 503 if one still waits when gone() returns true. gone() is
+  // called between batches.
   std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline,
                           const std::function<bool()>& gone = {}) {
     std::vector<std::shared_ptr<Item>> mine;
@@ -64,7 +64,7 @@ class Batcher {
   }
 
  private:
-  static constexpr std::chrono::milliseconds kPoll{100};  // between two looks at gone()
+  static constexpr std::chrono::milliseconds kPoll{100};  // interval between calls of gone()
 
   struct Item {
     explicit Item(Input from) : input(std::move(from)) {}
@@ -110,7 +110,7 @@ class Batcher {
     }
   }
 
-  // Inputs of a batch that is being computed are waited for; the others are removed.
+  // Remove the caller's waiting inputs. If none is waiting, their batch is being computed: wait for it.
   void give_up(const Items& mine, bool left, std::unique_lock<std::mutex>& lock) {
     const std::unordered_set<std::shared_ptr<Item>> items(mine.begin(), mine.end());
     const std::size_t before = waiting_.size();

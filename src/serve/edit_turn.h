@@ -26,7 +26,7 @@ class EditTurn {
     while (!first()) {
       if (std::chrono::steady_clock::now() >= deadline || given_up()) {
         std::erase(line_, mine);
-        changed_.notify_all();  // the next one may be first now
+        changed_.notify_all();  // wake the waiting requests: another one may be first now
         return false;
       }
       changed_.wait_for(lock, 50ms, first);
@@ -47,7 +47,7 @@ class EditTurn {
  private:
   mutable std::mutex guard_;
   std::condition_variable changed_;
-  std::deque<std::uint64_t> line_;  // of those that wait, in order
+  std::deque<std::uint64_t> line_;  // waiting requests, in order
   std::uint64_t next_ = 0;
   bool taken_ = false;
 };

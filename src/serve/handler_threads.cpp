@@ -66,7 +66,8 @@ void HandlerThreads::run() {
     lock.lock();
     ++idle_;
     if (--running_[client] == 0) running_.erase(client);
-    // A thread that found only tasks of clients with a full share may run one now: this one does.
+    // The end of a task may allow another task of the same client. This thread then runs it, because threads
+    // that found no allowed task do not look again.
   }
 }
 

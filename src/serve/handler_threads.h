@@ -32,7 +32,8 @@ class HandlerThreads {
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
-  // Waiting clients have turns. False if the queue or the client's share of it is full. Tasks must not throw.
+  // Add a task to the queue. Clients are served in turn. Returns false if the queue or the client's share of
+  // it is full. Tasks must not throw.
   bool submit(const std::string& client, std::function<void()> task);
   std::size_t waiting() const;
 
@@ -47,7 +48,7 @@ class HandlerThreads {
   std::condition_variable changed_;
   FairQueue<std::function<void()>> tasks_;
   std::map<std::string, std::size_t, std::less<>> running_;  // tasks by client; none is 0
-  std::size_t idle_ = 0;  // threads without a task, also those that are starting
+  std::size_t idle_ = 0;  // threads without a task, including threads that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -30,8 +30,8 @@ struct ServerCore {
   HttpHandler& handler;
   HttpLimits limits;
 
-  // Run `work` on the server's thread; dropped after stop(). Threads: any. Work that is accepted is always
-  // run, so that nothing in the context's queue keeps a connection, which keeps this object.
+  // Run `work` on the server's thread; dropped after stop(). Threads: any. Accepted work is always run: work
+  // left in the context's queue would keep its connection and thereby this object alive.
   template <class Work>
   void post(Work&& work) {
     const std::lock_guard lock(guard);

@@ -15,7 +15,7 @@ namespace regard::serve {
 struct Delivery {
   std::mutex guard;
   std::condition_variable changed;
-  std::size_t unsent = 0;  // bytes given to write() that the system has not accepted yet
+  std::size_t unsent = 0;  // bytes passed to write() that the system has not accepted yet
   bool gone = false;
   std::vector<std::function<void()>> when_gone;
   std::atomic<int> status{0};

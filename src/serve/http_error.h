@@ -9,8 +9,8 @@
 
 namespace regard::serve {
 
-// What must be changed after an error of this status, if nothing else is known: 413 invalid_input, the other
-// 4xx usage, 429 and 504 resource_exhausted, 503 cancelled, the rest internal.
+// Return the kind of an error of which only the status is known: 413 invalid_input, the other 4xx usage, 429
+// and 504 resource_exhausted, 503 cancelled, the rest internal.
 ErrorKind kind_of_status(int status);
 
 class HttpError : public std::exception {
@@ -29,8 +29,8 @@ class HttpError : public std::exception {
   const std::string& code() const { return code_; }
   const std::string& parameter() const { return parameter_; }
   int retry_after = 0;  // seconds; 0: no Retry-After field
-  // The body of regard's own routes has it, so that a client can tell a wrong input (invalid_input) from a
-  // wrong option (usage).
+  // Part of the error body of regard's own routes, so that a client can distinguish a wrong input
+  // (invalid_input) from a wrong option (usage).
   ErrorKind kind;
   const char* what() const noexcept override { return message_.c_str(); }
 

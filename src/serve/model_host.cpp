@@ -49,7 +49,7 @@ tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std:
   return folder;
 }
 
-// Compute the outputs of some inputs at a time, so that the request can be given up in between.
+// Compute the outputs in groups of inputs, so that the request can be cancelled between groups.
 template <class Work>
 std::vector<ModelHost::Vector> in_parts(const ModelHost::Inputs& inputs, const Waiting& waiting,
                                         const Work& work) {

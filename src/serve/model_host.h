@@ -48,7 +48,7 @@ inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,      
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 
-// The client of a waiting request, and when the request is given up.
+// The client of a waiting request, and the conditions under which the request is cancelled.
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;
@@ -91,10 +91,10 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // separate passes.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
-  // The last hidden states [tokens, hidden] of each input.
+  // Return the last hidden states [tokens, hidden] of each input.
   std::vector<Tensor> states(const Inputs& inputs, const Waiting& waiting, Probe* probe = nullptr);
 
-  // Names and scores of all labels.
+  // Return names and scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }
   tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
                                bool cut) const;
@@ -106,16 +106,16 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
 
-  // For requests with interventions. They run one at a time, each with its own cache.
+  // Return the turn for requests with interventions. They run one at a time, each with its own cache.
   EditTurn& edit_turn() { return edit_turn_; }
   const infer::SessionLimits& session_limits() const { return session_limits_; }
-  // Computed by the first call.
+  // Return the points of the model. Computed by the first call.
   const inspect::ModelPoints& points();
 
-  // Null if the folder keeps no words of its training.
+  // Return the words of the training data; null if the folder has none.
   const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
 
-  // The text of a conversation under the folder's template, or the one of ServeOptions.
+  // Return the text of a conversation, formatted with the folder's template or that of ServeOptions.
   std::string render_chat(const Json& messages) const;
 
  private:

@@ -22,14 +22,14 @@ class ModelRegistry {
   ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
 
   // Load all folders, or load them again. A model is replaced when its new weights are ready; if one cannot
-  // be loaded, load() throws the error and replaces no model. `stop` is called between two folders, and true
-  // ends the loading.
+  // be loaded, load() throws the error and replaces no model. `stop` is called between two folders; if it
+  // returns true, loading ends.
   void load(const std::function<bool()>& stop = {});
   bool ready() const { return ready_; }
 
   Hosts all() const;  // in the order of the options
-  // The model of this name or, if `name` is empty, the only one with the ability. Throws HttpError 404 if
-  // there is none of this name, 400 if it lacks the ability or several have it.
+  // Return the model of this name or, if `name` is empty, the only model with the ability. Throws HttpError
+  // 404 if there is no such model, and 400 if it lacks the ability or several models have it.
   std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;
   std::shared_ptr<ModelHost> named(std::string_view name) const;  // throws HttpError 404
   std::shared_ptr<ModelHost> detector() const;  // model that detects languages; null if there is none

@@ -27,7 +27,8 @@ void answer_metrics(Call& call) {
 }
 
 void answer_openapi(Call& call) {
-  // Answered on the server's thread, so made once. All servers of a process have the same routes.
+  // Requests are answered on the server's thread, so the document is made only once. All servers of a
+  // process have the same routes.
   static const std::string document = json_text(openapi_of(call.services.routes));
   call.reply_text(document, "application/json");
 }

@@ -19,8 +19,8 @@ class OutgoingBytes {
   void add(std::string bytes) {
     if (!bytes.empty()) parts_.push_back(std::move(bytes));
   }
-  // The next piece; empty if all bytes were taken. It stays where it is until taken() is called, also if
-  // bytes are added.
+  // Return the next piece; empty if all bytes were taken. The piece remains valid until taken() is called,
+  // even if bytes are added.
   std::string_view next() {
     if (taken_ == sending_.size()) {
       sending_.clear(), taken_ = 0;

@@ -44,7 +44,7 @@ std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
     readings.push_back(tagger.read(text));
     count_tokens(call, host, readings.back().tokens());
   }
-  constexpr std::size_t kAtOnce = 32;  // then the request may be given up
+  constexpr std::size_t kAtOnce = 32;  // the request can be cancelled after this many inputs
   std::vector<std::vector<tasks::Tag>> tags;
   for (std::size_t first = 0; first < readings.size(); first += kAtOnce) {
     call.waiting.require();

@@ -97,7 +97,7 @@ bool has_interventions(const Json& body) {
     const auto found = of.find("interventions");
     return found != of.end() && !found->empty();
   };
-  const auto parameters = body.find("parameters");  // of POST /
+  const auto parameters = body.find("parameters");  // POST / has the member in "parameters"
   return given(body) || (parameters != body.end() && parameters->is_object() && given(*parameters));
 }
 

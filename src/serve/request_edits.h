@@ -28,8 +28,8 @@ Json interventions_schema();
 // Exclusive use of a model among the TurnHolders of all requests, during the object's lifetime.
 class TurnHolder {
  public:
-  // Wait until the TurnHolders of the model that were requested before are gone. Throws HttpError 504 if the
-  // request's deadline passes or the client disconnects first.
+  // Wait until all earlier TurnHolders of the model are destroyed. Throws HttpError 504 if the request's
+  // deadline passes or the client disconnects first.
   TurnHolder(ModelHost& host, const Call& call);
   ~TurnHolder();
   TurnHolder(const TurnHolder&) = delete;
@@ -62,9 +62,9 @@ class RequestEdits {
   std::unique_ptr<Generator> generator_;  // declared last: its thread uses the members above
 };
 
-// Whether a body has interventions.
+// Return whether a body has interventions.
 bool has_interventions(const Json& body);
-// The request's interventions in the model, kept in call.edits; null if it has none.
+// Return the request's interventions in the model, which call.edits owns; null if there are none.
 RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies them; null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);

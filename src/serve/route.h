@@ -37,10 +37,10 @@ struct Route {
   void (*handle)(Call& call);
   Json request = nullptr;                 // schema of the body; null: no body
   Json response = nullptr;                // schema of the JSON response; null: not JSON
-  const char* type = "application/json";  // of the response
+  const char* type = "application/json";  // content type of the response
   bool also_text = false;                 // may also respond with text/plain
   bool forms = false;                     // also accepts HTML forms
-  bool files = false;                     // of these, multipart with files
+  bool files = false;                     // accepts multipart forms with files
   bool streams = false;                   // also responds with server-sent events
   bool open = false;                      // needs no API key
   bool any_time = false;                  // also answered before the models are loaded

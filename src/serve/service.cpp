@@ -227,7 +227,7 @@ void Service::handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpE
   }
 }
 
-// A request on its way through the handlers' threads.
+// A request that the handlers' threads process.
 struct Service::Task {
   Task(std::shared_ptr<HttpRequest> from, const Route& route, std::shared_ptr<HttpExchange> exchange,
        const Services& services, Waiting waiting)
@@ -244,11 +244,11 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
   const auto task = std::make_shared<Task>(request, route, exchange, services_,
                                            Waiting{client, deadline, [=] { return exchange->gone(); }});
   ++metrics_.in_progress;
-  if (route.any_time) {  // quick, and answered however busy the handlers are
+  if (route.any_time) {  // handled on this thread at once, even if all handlers are busy
     begin(task);
     return;
   }
-  // A key in the body of a form is not known yet: the address counts then.
+  // A key in the body of a form has not been read yet; the client's address is used in its place.
   if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
   --metrics_.in_progress;
   refuse_busy();

@@ -37,7 +37,8 @@ tasks::TranscribeOptions options_of(const Call& call, bool translates) {
   whisper.translates = translates;
   whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
-  // Temperature 0 tries higher temperatures where needed, which is OpenAI's default.
+  // Temperature 0 keeps the default list of temperatures, which is also OpenAI's behaviour: higher ones are
+  // tried if needed.
   if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
     whisper.temperatures = {temperature};
   return options;

@@ -49,7 +49,7 @@ void check(const ModelHost& host, const inspect::StudyRequest& request) {
 }
 
 inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRequest& request) {
-  // Throws out of the study; one that does not report its progress ends first.
+  // Throws to stop the study at the deadline. A study that does not report progress runs to its end.
   const auto progress = [&](double) { return call.waiting.require(), true; };
   const auto seed = static_cast<std::uint64_t>(call.integer("seed", 1));
   if (request.view != "tokens")

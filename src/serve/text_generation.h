@@ -36,8 +36,8 @@ struct StreamedPiece {
   const infer::TokenChoice* choice = nullptr;  // with token_scores
 };
 
-// A generation of at most ServeOptions::most_new_tokens tokens for each result, that ends when the client is
-// gone, the deadline is reached or this object is destroyed.
+// A generation of at most ServeOptions::most_new_tokens tokens for each result. It ends early if the client
+// disconnects, the deadline is reached or this object is destroyed.
 class TextGeneration {
  public:
   TextGeneration(Call& call, GenerationPlan plan);

@@ -14,13 +14,14 @@ namespace {
 
 constexpr std::size_t kLongestEntity = 13;  // characters, with & and ;
 
-// Translates sentences in order. Some are decoded ahead together, not all: a text may have 100,000.
+// Translates sentences in order. A limited number of sentences is decoded ahead, because a text may have
+// 100,000.
 class Sentences {
  public:
   Sentences(Call& call, const TranslationRequest& request);
 
   void add(std::string_view sentence) { sentences_.push_back(sentence); }
-  // The results of the next sentence; empty if it has no content.
+  // Return the results of the next sentence; empty if it has no content.
   std::vector<GeneratedText> next();
 
  private:

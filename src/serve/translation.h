@@ -20,7 +20,8 @@ struct TranslationRequest {
 // if the model has no such token.
 std::string language_token(const ModelHost& host, const std::string& target);
 
-// The translations of one text, best first: 1 + alternatives of them, or fewer if the search finds fewer.
+// The translations of one text, best first: one plus the number of requested alternatives, or fewer if the
+// search finds fewer.
 using Translations = std::vector<std::string>;
 
 // Translate the texts; their sentences are decoded together. Throws as TextGeneration does.

@@ -1,5 +1,5 @@
-// A text on its way from input to model: one buffer that is split into pieces. A piece is text or an added
-// token. Until the text is rewritten, the buffer is the input itself, and offsets are computed on demand.
+// The text that is being tokenized: one buffer that is split into pieces. A piece is text or an added token.
+// Until the text is rewritten, the buffer is the input itself, and offsets are computed on demand.
 #pragma once
 
 #include <cstdint>

@@ -87,8 +87,8 @@ class SentencePieceModel final : public Model, private RunningModel {
   template <class Take>
   void walk_best(std::string_view word, float so_far, const Take& take) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
-  // Each function appends the pieces of the word, with their ranges.
-  // calls one of the others, according to options_.kind
+  // Each cut function appends the pieces of the word, with their ranges. cut_whole() calls one of the others,
+  // according to options_.kind.
   void cut_whole(std::string_view word, std::vector<Token>& cuts) const;
   void name_unknown(std::string_view word, const std::vector<Token>& cuts, std::vector<Token>& tokens) const;
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;

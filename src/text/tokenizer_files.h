@@ -34,7 +34,7 @@ bool has_tokenizer(const std::filesystem::path& folder);
 TokenizerFile open_tokenizer(const std::filesystem::path& path, Language language);
 
 // Read a WordPiece vocabulary, one token per line. Text is lower-cased unless `config`
-// (tokenizer_config.json, or null) says otherwise.
+// (tokenizer_config.json, or null) disables this.
 TokenizerFile read_vocab_txt(const std::filesystem::path& file, const Json& config);
 // Read GPT-2's and RoBERTa's vocab.json and merges.txt.
 TokenizerFile read_vocab_and_merges(const std::filesystem::path& vocabulary,

@@ -21,7 +21,8 @@ struct Batch {
   // the source, `inputs` for a model with one side.
   std::vector<Tensor> source_inputs, inputs;
   RaggedBuffer source;
-  // The input of the decoder, or of a model with one side. Labels: one per token, or one per sequence.
+  // The input of the decoder, or of a model with one side, and its labels: one per token, or one per
+  // sequence.
   std::vector<std::int32_t> ids, labels;
   std::vector<std::int32_t> types;   // token types; empty means all 0
   std::vector<float> values;         // numbers to predict, in place of labels

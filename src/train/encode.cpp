@@ -40,7 +40,7 @@ void StreamEncoder::add(std::string_view piece) {
   buffer_ += piece;
   if (buffer_.size() < most_) return;
   const auto parts = tokenizer_.parts_of(buffer_, kPart, kPlainText.match_special);
-  // The position of the last cut may depend on text that has not arrived, so keep two parts.
+  // The position of the last cut may depend on text that has not been added yet, so keep two parts.
   constexpr std::size_t kKept = 2;
   if (parts.size() <= kKept) {
     most_ = 2 * buffer_.size();

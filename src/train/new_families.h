@@ -25,14 +25,14 @@ struct NewModel {
 
 struct NewFamily {
   const char* name = "";  // value of model.family
-  // Keys of [model] that the family uses, without "model."; the others have no effect.
+  // Keys of [model] that the family uses, without the prefix "model."; the others have no effect.
   std::vector<std::string> keys{};
   Json (*config)(const NewModel& model) = nullptr;  // omits "architectures" for families of encoders
-  // Change weights set by regard::initialise(). Null if it sets them all.
+  // Change weights after regard::initialise(). Null if no weight needs a change.
   void (*initialise)(Network& model) = nullptr;
 };
 
-// Return all families of this kind, by name. "transformer" is not among them.
+// Return the families of new models, in the order of their names, without "transformer".
 const std::vector<NewFamily>& new_families();
 const NewFamily* find_new_family(const std::string& name);  // returns null if no family has this name
 

@@ -34,7 +34,7 @@ struct TaskTraits {
   // data.train and data.valid name one file each.
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that uses the trained model
-  const char* labels = "target tokens";  // what the labels counted in a batch are called
+  const char* labels = "target tokens";  // the name of the labels that are counted in a batch
   bool has_text = true;  // true if the model reads or writes texts; the run then has a tokenizer
 };
 

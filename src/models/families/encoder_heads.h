@@ -6,14 +6,16 @@
 
 namespace regard::families {
 
-// BERT's block and encoder, which other families use too. `prefix`: of the encoder's weight names.
+// BERT's block and encoder, which other families use too. `prefix` is the prefix of the encoder's weight
+// names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 // Embedding of tokens and learned positions with a norm, for a stack with this block.
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
                                     const nn::BlockConfig& block);
 
-// Encoders and decoders that VisionEncoderDecoderModel combines. `prefix` starts their weight names.
+// Encoders and decoders that VisionEncoderDecoderModel combines. `prefix` is the prefix of their weight
+// names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the encoder of ViT over other patches, and set the names of their projection, positions and first
 // special token.
@@ -30,14 +32,15 @@ HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
-// Dropout before the projection of a classifier, as in BERT: of token_head(), and of sequence_classifier() if
-// there are dense layers.
+// Return the dropout before a classifier's projection, as in BERT. It applies to token_head(), and to
+// sequence_classifier() if there are dense layers.
 float classifier_dropout(const ConfigReader& config);
 // Return the head of a class …ForTokenClassification or …ForQuestionAnswering; for any other class, none.
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 
-// The head, pooler and names of RoBERTa's classes, for all.encoder. `kind`: the class ("RobertaModel"),
-// `family`: its start ("Roberta"), `prefix`: of the base model's weights in the other classes ("roberta.").
+// Set the head, pooler and names of RoBERTa's classes, for all.encoder. `kind` is the class
+// ("RobertaModel"), `family` the start of its name ("Roberta"), and `prefix` the prefix of the base model's
+// weights in the other classes ("roberta.").
 void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
                       const std::string& prefix, Architecture& all);
 

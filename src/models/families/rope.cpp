@@ -7,7 +7,7 @@
 namespace regard::families {
 namespace {
 
-// The object that describes the scaling, and its key; values is null if there is none.
+// The scaling of a configuration: its key and the object that describes it, null if there is none.
 struct Scaling {
   const char* key;
   const Json* values;

@@ -1,4 +1,5 @@
-// The task "contrastive": pictures and texts as vectors that are near if they belong together (CLIP, SigLIP).
+// The task "contrastive": learn similar vectors for pictures and the texts that describe them (CLIP,
+// SigLIP).
 #pragma once
 
 #include <memory>
