@@ -103,9 +103,9 @@ struct AttendOptions {
 class REGARD_API Attention {
  public:
   const std::string& text() const;
-  const std::string& translation() const;                 // input of the encoder; empty if the model has none
-  const std::vector<std::string>& source_tokens() const;  // input of the decoder; empty if the model has none
-  const std::vector<std::string>& target_tokens() const;  // input of the decoder; empty without one
+  const std::string& translation() const;                 // empty unless the model is an encoder–decoder
+  const std::vector<std::string>& source_tokens() const;  // input of the encoder; empty if the model has none
+  const std::vector<std::string>& target_tokens() const;  // input of the decoder; empty if the model has none
   // Return the token that the decoder predicts at each target position. These tokens are the row labels of
   // cross-attention.
   const std::vector<std::string>& written_tokens() const;

@@ -131,7 +131,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   std::shared_ptr<Model::State> model;
   std::shared_ptr<ThreadPool> pool;
   std::mutex steps;                            // serialises the steps
-  std::atomic<std::thread::id> stepping = {};  // the thread inside step(); none: default
+  std::atomic<std::thread::id> stepping = {};  // the thread inside step(); a default id if there is none
   infer::Sessions sessions;
   std::mutex guard;
   std::unordered_map<Id, SessionStreamer> streamers;  // streamers of live sessions

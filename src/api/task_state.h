@@ -23,7 +23,7 @@ struct Turns {
   std::unique_lock<std::mutex> take() { return std::unique_lock(calls); }
 };
 
-// The probe that ablates the heads and applies the interventions; null if there are none.
+// Return the probe that ablates the heads and applies the interventions; null if there are none.
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<HeadName>& ablated,
                                 const std::vector<std::string>& interventions);

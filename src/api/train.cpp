@@ -87,7 +87,7 @@ struct REGARD_HIDDEN Training::State : train::Listener {
   std::shared_ptr<ThreadPool> pool = api::pool();
   train::RunConfig config;
   std::mutex calls;
-  std::atomic<std::thread::id> stepping = {};  // the thread inside advance(); none: default
+  std::atomic<std::thread::id> stepping = {};  // the thread inside advance(); a default id if there is none
   std::atomic<bool> stopping = false;
   bool going = true, failed = false;
   std::optional<train::TrainingRun> run;

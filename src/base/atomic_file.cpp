@@ -113,7 +113,7 @@ std::filesystem::path AtomicFile::resolve() {
     if (descriptor_ < 0) throw io_error("standard output", "cannot open", errno);
     return path_;
   }
-  // The kernel may refuse to follow a link (fs.protected_symlinks); respect that.
+  // The kernel may refuse to follow a link (fs.protected_symlinks). Such a link is an error here too.
   if (::stat(path_.c_str(), &status) != 0 && errno != ENOENT) throw io_error(path_, "cannot create", errno);
   std::filesystem::path path = path_;
   for (int links = 0; ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode); ++links) {

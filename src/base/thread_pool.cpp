@@ -42,7 +42,8 @@ struct Inside {
 };
 thread_local Inside inside;
 
-// Thrown in a body that waits for a task that has thrown; the caller receives that task's exception.
+// Thrown in a body that waits for a task which has thrown. The caller of the loop receives that task's
+// exception.
 struct GaveUp {};
 
 void relax() {

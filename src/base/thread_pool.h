@@ -49,8 +49,9 @@ class ThreadPool {
         &called);
   }
 
-  // Inside a body: wait until ready() returns true through other tasks of this loop. Throws if one of these
-  // has thrown, because the condition may then never hold; parallel_for rethrows that task's exception.
+  // Inside a body: wait until ready() returns true, as a result of other tasks of this loop. Throws if one
+  // of these tasks has thrown, because the condition may then never become true; parallel_for rethrows the
+  // task's exception.
   template <class Ready>
   void wait_until(const Ready& ready) const {
     while (!ready()) wait_or_give_up();

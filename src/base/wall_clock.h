@@ -1,6 +1,6 @@
-// The time of day for logs. It does not jump while the process runs: it is the system's time of the first
-// call plus monotonic time since then, so a clock that is set forward or back meanwhile does not change the
-// order of lines or the intervals between them.
+// The time of day for logs: the system's time at the first call plus the monotonic time since then. If the
+// system clock is set while the process runs, the order of lines and the intervals between them stay
+// correct.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ void add_page_parts(const AttendOptions& options, const infer::LoadedModel& open
 // Show the attention of a model that reads images; options.text is the image file.
 void attend_picture(const AttendOptions& options, Globals& globals);
 
-// Attention of a model that reads sound; options.text is the file.
+// Show the attention of a model that reads sound; options.text is the file.
 void attend_sound(const AttendOptions& options, Globals& globals);
 
 }  // namespace regard::cli

@@ -24,14 +24,14 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kMostNumbers = std::int64_t{1} << 27;  // of the weights of a pass: 512 MiB
-constexpr std::size_t kMostTimes = 5;                         // printed for a query
+constexpr std::int64_t kMostNumbers = std::int64_t{1} << 27;  // maximum number of weights of a pass: 512 MiB
+constexpr std::size_t kMostTimes = 5;                         // number of times printed for a query
 
 void add_sentence(std::string& text, const std::string& sentence) {
   if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
 }
 
-// "0.42 s 31 %, …": the keys with the largest weights.
+// Return the keys with the largest weights, as "0.42 s 31 %, …".
 std::string largest(std::span<const float> weights, std::span<const std::string> names) {
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -46,7 +46,8 @@ std::string largest(std::span<const float> weights, std::span<const std::string>
   return text;
 }
 
-// Each generated token, or the mean over the encoder's positions, with the times of the largest weights.
+// Print the times with the largest weights, for each generated token or for the mean over the encoder's
+// positions.
 void print_map(const inspect::View& view, const inspect::Map& map) {
   print_result("\n{}; percent of each row\n{}\n", map.title(), map.summary->caption);
   const auto names = view.column_labels(map);
@@ -63,7 +64,8 @@ void print_map(const inspect::View& view, const inspect::Map& map) {
         largest(std::span(map.weights).subspan(static_cast<std::size_t>(row) * columns, columns), names));
 }
 
-// The maps to print: those that the options name, by default the most telling one of usual_kind(model).
+// Print the maps that the options name. Default: the map with the highest score (HeadSummary::telling) of
+// usual_kind(model).
 void print_maps(const inspect::View& view, const AttendOptions& options, ModelKind model) {
   const inspect::Kind kind = options.kind.empty() ? usual_kind(model) : *inspect::kind_of(options.kind);
   const bool named = options.all || !options.layers.empty() || !options.heads.empty() || options.average;
@@ -84,7 +86,7 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
   if (options.generate > 0) throw usage_error("--generate needs a model with a decoder");
 }
 
-// The ids of --target after the tokens that begin a transcript.
+// Return the ids of --target, preceded by the tokens that begin a transcript.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& opened, const tasks::ShownSound& sound,
                                      const std::string& target) {
   std::vector<std::int32_t> ids(sound.prompt.begin() + 1, sound.prompt.end());

@@ -1,4 +1,5 @@
-// regard bench study: the cost of looking, as ratios to a pass of the same model on the same input.
+// regard bench study: the cost of captures and of a head sweep, as ratios to a pass of the same model on the
+// same input.
 #include <algorithm>
 #include <functional>
 
@@ -43,7 +44,8 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// Time each of `works` once per round, in turn: milliseconds of the processor and of the clock, medians.
+// Time each of `works` once per round, one after another. Return the medians of processor time and elapsed
+// time.
 std::vector<Timing> time_in_turn(const std::vector<std::function<void()>>& works, std::int64_t rounds) {
   std::vector<std::vector<double>> clock(works.size()), processor(works.size());
   for (std::int64_t round = -1; round < rounds; ++round)
@@ -96,7 +98,8 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
       time_in_turn({[&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
-  // The sweep's own pass over the whole model counts once, the heads' passes in proportion.
+  // Extrapolate to all heads: the sweep's pass over the whole model counts once, the passes of the heads in
+  // proportion to their number.
   const double pass = timings[0].processor_ms, sweep = timings[1].processor_ms;
   const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
   Json line = bench_line("sweep", globals);

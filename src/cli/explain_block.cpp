@@ -133,8 +133,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // Print the last step of a post-norm layer. Its x is the sum above after gain and bias, which the pass
-  // does not report.
+  // Print the last step of a post-norm layer. Its x is the normalised sum after gain and bias, which the
+  // pass does not report.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");

@@ -63,7 +63,8 @@ std::string message_of(const std::string& body) {
   return message.is_string() ? message.get<std::string>() : std::string();
 }
 
-// The kind of an error with a status of 4xx: that of its body. An error of a proxy has none.
+// Return the kind of an error with a status of 4xx, which the body names. The body of a proxy's error names
+// none.
 ErrorKind kind_of(int status, const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("kind"))

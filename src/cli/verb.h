@@ -14,9 +14,9 @@ namespace regard::cli {
 struct Globals {
   int threads = 0;  // 0 means one per physical core
   std::uint64_t seed = 1;
-  bool json = false;   // print no progress on stderr
-  bool quiet = false;  // quantise models while loading them
-  bool int8 = false;   // quantise models on loading
+  bool json = false;   // print one JSON object per line
+  bool quiet = false;  // print no progress on stderr
+  bool int8 = false;   // quantise models while loading them
 
   // Return the thread pool of the program, created at the first call.
   ThreadPool& pool();

@@ -71,8 +71,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// Return the end of the next piece: after the last line end or, in a long line, after the last complete
-// character. 0 means that more text must be read. A line that may be skipped is not divided.
+// Return the end of the next piece: the end of the last complete line or, in a long line, the end of the
+// last complete character. 0 means that more text must be read. A line that may be skipped is not divided.
 std::size_t TextReader::end_of_piece() const {
   const std::size_t end = buffer_.rfind('\n');
   if (end != std::string::npos) return end + 1;

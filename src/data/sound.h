@@ -1,5 +1,5 @@
-// Sound files as mono samples at a chosen rate, read piece by piece, so that memory does not depend on the
-// length of the file.
+// Sound files as mono samples at a chosen rate, read in pieces, so that memory does not depend on the length
+// of the file.
 //
 // WAV needs no library and may come from a pipe: PCM of 8, 16, 24 or 32 bits and float of 32 or 64 bits, in
 // plain or extensible form. FLAC, OGG, MP3 and other formats need libsndfile; from a pipe they are copied to

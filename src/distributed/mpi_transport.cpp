@@ -1,7 +1,7 @@
 // The transport over MPI: non-blocking point-to-point messages only. This file is built as a module of its
 // own (regard_mpi.so), which launch.cpp loads if mpirun or srun started the process, so that the program
-// needs no MPI library on one machine.
-// The C interface only: the C++ bindings of old versions need another library.
+// needs no MPI library on one machine. Only the C interface is used, because the C++ bindings of old
+// versions need another library.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -16,7 +16,7 @@
 namespace regard::distributed {
 namespace {
 
-// Messages of a kind are told apart by their order.
+// Messages of the same kind are distinguished by their order.
 constexpr int kTag = 1, kNoticeTag = 2;
 
 int tag_of(int id) {

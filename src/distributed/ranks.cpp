@@ -15,7 +15,7 @@ namespace regard::distributed {
 namespace {
 
 // While no message arrives, poll again after a pause that grows from a thread switch to this many
-// microseconds, so that a waiting rank does not take the core of another one.
+// microseconds, so that a waiting rank does not occupy the core of another rank.
 constexpr int kSwitches = 200, kLongestPause = 200;
 
 }  // namespace

@@ -77,10 +77,10 @@ class Ranks {
   bool progress();  // whether any message has completed; those of exchanges are in completed_
   [[noreturn]] void fail() const;
   [[noreturn]] void give_up(std::span<const int> silent) const;
-  std::unique_ptr<Transport> transport_;  // null: one process
+  std::unique_ptr<Transport> transport_;  // null if there is only one process
   double timeout_ = 300.0;
-  StopVote* vote_ = nullptr;    // under way; or null
-  std::vector<int> completed_;  // numbers, without notices
+  StopVote* vote_ = nullptr;    // the running vote; null if there is none
+  std::vector<int> completed_;  // numbers of the completed messages, notices excluded
   std::vector<int> finished_;   // scratch of progress()
 };
 

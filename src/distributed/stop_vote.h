@@ -1,5 +1,5 @@
-// StopVote: ends a long computation on all ranks soon after one of them was told to stop. Without it, that
-// rank would wait for the others until they have finished, possibly longer than the time limit.
+// StopVote: ends a long computation on all ranks soon after one of them receives a stop request. Without it,
+// that rank would wait for the others until they have finished, possibly longer than the time limit.
 //
 // Every rank constructs the vote, calls stopped() from time to time while it computes, and finish() at the
 // end. Its notices are messages apart from all others (kFirstNotice in transport.h), so other exchanges are
@@ -21,9 +21,9 @@ class StopVote {
   StopVote(const StopVote&) = delete;
   StopVote& operator=(const StopVote&) = delete;
 
-  // Whether this rank (`here`) or any other was told to stop. Does not wait.
+  // Return whether this rank (`here`) or any other has a stop request. Does not wait.
   bool stopped(bool here);
-  // Collective: wait for all ranks and return, on all of them, whether any was told to stop.
+  // Collective. Wait for all ranks, and return on all of them whether any has a stop request.
   bool finish(bool here);
 
  private:
@@ -34,9 +34,9 @@ class StopVote {
   Ranks& ranks_;
   std::byte own_{};               // the notice that this rank sends
   std::vector<std::byte> heard_;  // the notices of all ranks
-  std::vector<bool> has_;         // whose notices have arrived
+  std::vector<bool> has_;         // for each rank: true if its notice has arrived
   bool told_ = false, stop_ = false;
-  std::size_t pending_ = 0;  // messages under way
+  std::size_t pending_ = 0;  // number of messages that are not complete
 };
 
 }  // namespace regard::distributed

@@ -1,4 +1,4 @@
-// Evaluation of captions that a model generates for pictures, against given ones.
+// Evaluation of captions that a model generates for pictures, by comparison with given captions.
 #pragma once
 
 #include <filesystem>

@@ -44,7 +44,8 @@ struct DirectAttribution {
   double difference = 0;            // the model's logit(answer) − logit(instead)
 };
 // `position` is a decoder position. If `instead` is −1, its logit is 0. Throws usage for a position or a
-// token that does not exist, and for models that do not predict the next token or are not pre-norm.
+// token that does not exist, and for models that do not predict the next token or whose residual is not the
+// sum of its branches (post-norm).
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      std::int64_t position, std::int32_t answer, std::int32_t instead = -1);
 

@@ -36,8 +36,8 @@ struct StudyDataOptions {
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
 
-// Read a file with lines TEXT or TEXT<tab>TARGET; blank lines are skipped. Throws io, the errors of
-// study_example() with file and line, and invalid_input for a file without texts.
+// Read a file ("-" is standard input) with lines TEXT or TEXT<tab>TARGET; blank lines are skipped. Throws io,
+// the errors of study_example() with file and line, and invalid_input for a file without texts.
 std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const std::filesystem::path& path,
                                         const StudyDataOptions& options = {});

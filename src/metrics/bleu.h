@@ -42,12 +42,12 @@ struct BleuScore {
 // references, or max_order < 1.
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::vector<std::string>> references, const BleuOptions& options = {});
-// BLEU of one sentence; usually with options.effective_order.
+// Return the BLEU of one sentence; usually with options.effective_order.
 BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
                         const BleuOptions& options = {});
 
-// Statistics of one line. The score of a text depends on their sums only; see significance.h.
-// [hypothesis length, reference length, matches of each order…, n-grams of each order…]
+// Return the statistics of one line: [hypothesis length, reference length, matches of each order…, n-grams
+// of each order…]. The score of a text depends on their sums only; see significance.h.
 std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,
                                    const BleuOptions& options = {});
 double bleu_of(std::span<const double> sums, const BleuOptions& options = {});

@@ -25,8 +25,8 @@ double corpus_chrf(std::span<const std::string> hypotheses,
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
                      const ChrfOptions& options = {});
 
-// Statistics of one line, of its best-matching reference. The score of a text depends on their sums only; see
-// significance.h. For each order: n-grams of the hypothesis, of the reference, of both.
+// Return the statistics of one line with its best-matching reference; for each order: n-grams of the
+// hypothesis, of the reference, of both. The score of a text depends on their sums only; see significance.h.
 std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<const std::string> references,
                                    const ChrfOptions& options = {});
 double chrf_of(std::span<const double> sums, const ChrfOptions& options = {});

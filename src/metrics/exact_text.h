@@ -10,8 +10,8 @@ namespace regard::metrics {
 // Return true if both texts have the same words, which are separated by white space.
 bool same_words(std::string_view a, std::string_view b);
 
-// The share of texts that have the words of their reference. Throws usage if the numbers of texts differ, or
-// there is none.
+// Return the share of texts that have the same words as their reference. Throws usage if the numbers of
+// texts and references differ, or there are none.
 double exact_match(std::span<const std::string> texts, std::span<const std::string> references);
 
 }  // namespace regard::metrics

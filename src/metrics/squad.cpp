@@ -72,8 +72,8 @@ double f1_of(const std::vector<std::u32string>& predicted, const std::vector<std
   return 2 * precision * recall / (precision + recall);
 }
 
-// The highest total of `scores`, in percent of the questions, if answers above a threshold of
-// no_answer_probability are dropped; squad_metrics' find_best_thresh_v2.
+// Return the highest total of `scores`, in percent of the questions, if answers above a threshold of
+// no_answer_probability are dropped, and this threshold; as squad_metrics' find_best_thresh_v2.
 std::pair<double, double> best_threshold(std::span<const AnsweredQuestion> questions,
                                          const std::vector<double>& scores) {
   std::vector<std::size_t> order(questions.size());

@@ -11,11 +11,13 @@
 
 namespace regard::metrics {
 
-// Lower case, without ASCII punctuation and the words a, an, the; words separated by one space.
+// Return the answer in lower case, without ASCII punctuation and the words a, an, the; words are separated
+// by one space.
 std::string normalize_answer(std::string_view answer);
 
 bool exact_match(std::string_view predicted, std::string_view truth);  // compares normalised answers
-// F1 of the normalised answers' words. If one has no words: 1 if both have none, else 0.
+// Return the F1 of the words of the normalised answers. If an answer has no words: 1 if both have none, else
+// 0.
 double answer_f1(std::string_view predicted, std::string_view truth);
 
 struct AnsweredQuestion {
@@ -25,7 +27,7 @@ struct AnsweredQuestion {
 };
 
 struct AnswerScores {
-  double exact = 0, f1 = 0;  // percent; of the best-matching true answer of each question
+  double exact = 0, f1 = 0;  // in percent, with the best-matching true answer of each question
   std::int64_t questions = 0;
 };
 // Return the scores of one question: exact 0 or 100.

@@ -30,8 +30,8 @@ TerScore corpus_ter(std::span<const std::string> hypotheses,
 TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,
                       const TerOptions& options = {});
 
-// Statistics of one line. The score of a text depends on their sums only; see significance.h.
-// [edits, reference length]
+// Return the statistics of one line: [edits, reference length]. The score of a text depends on their sums
+// only; see significance.h.
 std::vector<float> ter_statistics(const std::string& hypothesis, std::span<const std::string> references,
                                   const TerOptions& options = {});
 double ter_of(std::span<const double> sums);

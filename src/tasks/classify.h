@@ -14,8 +14,8 @@ namespace regard::tasks {
 
 enum class Scores {
   softmax,  // exactly one label applies
-  sigmoid,  // labels are independent
-  plain     // independent labels
+  sigmoid,  // several labels may apply: each has an independent probability
+  plain     // the logits, for regression
 };
 
 struct ClassifyOptions {

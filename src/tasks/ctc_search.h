@@ -17,8 +17,8 @@ struct CtcLabel {
 std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
 
 // The most probable label sequence found by a prefix beam search of this width (Hannun et al. 2014,
-// algorithm 1, without a language model). log_p [frames, labels]: log-probabilities. `frames` are those at
-// which each label of the sequence was most likely to begin.
+// algorithm 1, without a language model). log_p [frames, labels]: log-probabilities. `frames` holds, for
+// each label of the sequence, the frame at which it most likely begins.
 struct CtcHypothesis {
   std::vector<CtcLabel> labels;
   // log-probability of the sequence, summed over the alignments that the beam kept

@@ -19,9 +19,10 @@ namespace {
 
 using Kind = data::SoundProcessor::Kind;
 
-constexpr std::int64_t kShownBins = 80, kShownWindow = 400, kShownHop = 160;  // of a model of samples
+// for a model that reads samples
+constexpr std::int64_t kShownBins = 80, kShownWindow = 400, kShownHop = 160;
 
-// Centre of the first position, and distance of adjacent ones, in frames of the input.
+// The centre of the first position, and the distance of adjacent positions, in frames of the input.
 struct PositionTimes {
   double first = 0, step = 1;
 };
@@ -44,7 +45,7 @@ PositionTimes times_of(const InputSpec& spec, const Json& config) {
   return times;
 }
 
-// Time of the centre of frame 0, and between frames, in seconds.
+// Return the time of the centre of frame 0 and the time between frames, in seconds.
 std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   const double second = 1.0 / static_cast<double>(processor.rate);
   if (processor.kind == Kind::samples) return {0.0, second};
@@ -53,7 +54,7 @@ std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   return {0.5 * static_cast<double>(mel.window()) * second, static_cast<double>(mel.hop()) * second};
 }
 
-// What the model reads, or Whisper's energies of the samples.
+// Return the features that the model reads; for a model that reads samples, Whisper's energies.
 Tensor spectrogram_of(const data::SoundProcessor& processor, ThreadPool& pool, const Tensor& values) {
   if (processor.kind != Kind::samples) return values;
   data::SoundProcessor shown;
@@ -80,7 +81,7 @@ std::vector<std::string> position_labels(const InputSpec& spec, const ShownSound
   return labels;
 }
 
-// The language whose token is the most probable after the start token.
+// Return the language whose token is the most probable after the start token.
 std::string language_of(const infer::LoadedModel& loaded, ThreadPool& pool, const ModelInput& input,
                         const WhisperTokens& tokens) {
   Arena arena;
@@ -124,7 +125,8 @@ ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::Loa
   const auto processor = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
   const double most = std::min(kMostShownSeconds, processor.most_seconds());
   std::vector<float> samples =
-      data::read_sound(file, processor.rate, most + 0.1, data::TooLong::cut);  // a little more: is it longer?
+      data::read_sound(file, processor.rate, most + 0.1, data::TooLong::cut);  // read slightly more, to
+                                                                               // detect a longer file
   ShownSound sound;
   const auto limit = static_cast<std::size_t>(std::llround(most * static_cast<double>(processor.rate)));
   sound.cut = samples.size() > limit;

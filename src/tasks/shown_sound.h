@@ -1,5 +1,5 @@
-// A sound as one input of a model, with what is needed to show it: spectrogram, times of the model's
-// positions, and for Whisper the tokens that begin a transcript.
+// A sound as one input of a model, with the data to display it: spectrogram, times of the model's positions,
+// and for Whisper the tokens that begin a transcript.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@ constexpr double kMostShownSeconds = 30.0;
 
 struct ShownSound {
   ModelInput input;
-  double seconds = 0;  // of the sound that the input contains; a model's window continues with silence
-  bool cut = false;    // the file is longer
-  // Logarithmic energies on the mel scale [frames, bins]: the model's own features; for a model of samples,
-  // Whisper's of 80 bins.
+  double seconds = 0;  // length of the sound in the input; a model's window continues with silence
+  bool cut = false;    // true if the file is longer
+  // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80
+  // bins for a model that reads samples.
   Tensor spectrogram;
-  double frame_seconds = 0;  // between two frames
-  // Time in seconds of the centre of the first position (for patches: of the first column), and between
-  // adjacent ones.
+  double frame_seconds = 0;  // time between two frames
+  // Time of the centre of the first position (for patches: of the first column), and time between adjacent
+  // positions, in seconds.
   double first_time = 0, time_step = 0;
-  std::vector<std::string> labels;  // of each position of the encoder: its time, "[CLS]" for special tokens
+  // for each position of the encoder, its time or, for special tokens, a name such as "[CLS]"
+  std::vector<std::string> labels;
 
-  // Encoder–decoders: the decoder's tokens that are given, the start token first, and how the rest is
-  // generated.
+  // Encoder–decoders: the given tokens of the decoder, beginning with the start token, and the options for
+  // generating the rest.
   std::vector<std::int32_t> prompt;
   infer::SearchOptions search;
 };
 
-// Read the first window of a sound file. Whisper's transcript is without tokens of time, in `language` (a
-// code; empty: the one that the model finds). Throws as data::read_sound, as InputSpec::length_of for a sound
-// that is too short, usage if the model reads no sound or does not know the language, numeric if the model's
-// output is not finite.
+// Read the first window of a sound file. Whisper's transcript has no timestamps; its language is `language`
+// (a code) or, if that is empty, the one that the model detects. Throws as data::read_sound, as
+// InputSpec::length_of for a sound that is too short, usage if the model reads no sound or does not know the
+// language, numeric if the model's output is not finite.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,
                             const std::string& language = {});

@@ -79,8 +79,8 @@ void PairWindow::sentence(RandomStream& random) {
   }
 }
 
-// Select the output rows: the target (label 1) and its negative samples, or the nodes on its path in the
-// Huffman tree.
+// Select the output rows: the target (label 1) and its negative samples (label 0), or the nodes on its path
+// in the Huffman tree.
 void PairWindow::draw_outputs(std::int32_t target, RandomStream& random) {
   outputs_.clear();
   labels_.clear();

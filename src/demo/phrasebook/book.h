@@ -21,7 +21,8 @@ class Book {
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void add(std::span<const Fixed> table, PhraseKind kind = PhraseKind::other);
 
-  // The words that the templates fill in, with their translations: alignments of all pairs follow from it.
+  // The words that the templates fill in, with their translations. The alignments of all pairs are computed
+  // from it.
   Lexicon& lexicon() { return lexicon_; }
 
   // The pairs with their alignments.
@@ -40,7 +41,7 @@ bool chosen(std::string_view text, unsigned per_mille);
 // Return a number in [0, count), by a hash of the text only.
 std::size_t pick(std::string_view text, std::size_t count);
 
-// Words separated by spaces, without punctuation, ASCII letters in lower case.
+// Return the words of a sentence, split at spaces, without punctuation and with ASCII letters in lower case.
 std::vector<std::string> words_of(std::string_view sentence);
 
 // Add the words of words.h and the function words to the lexicon.

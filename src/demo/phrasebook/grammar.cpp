@@ -38,7 +38,7 @@ constexpr std::array kIrregular{
     Irregular{"छू", {"छुआ", "छुए", "छुई", "छुईं"}, {"छुए", "छुएँ", "छुऊँ"}, "छुओ", "छुइए"},
 };
 
-// A compound verb (खोल दे, जुट जा) inflects only its last word.
+// The parts of a compound verb (खोल दे, जुट जा), which inflects only its last word.
 struct Split {
   std::string before;  // including the space
   std::string_view last;

@@ -227,7 +227,7 @@ void write_legs(Book& book) {
   }
 }
 
-// Idioms translate as a whole; of literal uses the words do.
+// Idioms are translated as a whole, literal uses word by word.
 void add_saying_words(Lexicon& lexicon) {
   for (const Saying& saying : kSayings) {
     Action what = saying.action;

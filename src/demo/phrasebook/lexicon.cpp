@@ -14,8 +14,8 @@ using Words = std::vector<std::string>;
 
 constexpr std::array kLeading{"the", "a", "an", "to", "in", "on", "at"};
 constexpr std::array kTrailing{"ने", "को", "का", "की", "के", "से", "में", "पर"};
-// English words that may be linked with the translation of the following words, Hindi words with that of the
-// preceding word.
+// English words that may be linked with the translation of the words after them, and Hindi words that may be
+// linked with the translation of the word before them.
 constexpr std::array kBefore{"the", "a",  "an",  "do", "does", "did",  "will", "to",  "let", "us",
                              "is",  "am", "are", "be", "was",  "were", "have", "has", "had"};
 constexpr std::array kAfter{"ने",   "को", "का", "की", "के",    "से",  "में",  "पर",   "रहा", "रहे",  "रही",
@@ -45,7 +45,7 @@ std::string joined(std::span<const std::string> parts) {
   return out;
 }
 
-// Words between spaces, without punctuation and in lower case; may be empty.
+// Return the words between spaces, without punctuation and in lower case. A word may be empty.
 Words tokens_of(std::string_view sentence) {
   Words all;
   while (!sentence.empty()) {
@@ -67,8 +67,8 @@ void enter(Entries& entries, const Words& english, const Words& hindi) {
 constexpr std::array kAgreements{kMasculine, kFeminine, kMasculinePlural, kFemininePlural,
                                  Agreement{Gender::masculine, Number::singular, true}};
 
-// First words of the verb's forms, with the second one if the form is of two words and no auxiliary (खोल
-// देगा).
+// Return the first words of the verb's forms, with the second word if a form has two words without an
+// auxiliary (खोल देगा).
 std::set<std::string> forms_of(const char* stem) {
   std::set<std::string> forms{stem, familiar_command(stem), polite_command(stem)};
   for (const Agreement& agreement : kAgreements)
@@ -85,7 +85,7 @@ std::set<std::string> forms_of(const char* stem) {
   return heads;
 }
 
-// The links of one pair of sentences.
+// Computes the links of one pair of sentences.
 class Alignment {
  public:
   Alignment(std::string_view english, std::string_view hindi)
@@ -127,7 +127,8 @@ class Alignment {
   std::vector<WordLink> take() const { return {links_.begin(), links_.end()}; }
 
  private:
-  // Starts of the phrase where none of its words is linked; `again`: linked words count too.
+  // Return the starts of the phrase's occurrences of which no word is linked; with `again`, of all
+  // occurrences.
   static std::vector<std::size_t> places(const Words& sentence, const std::vector<bool>& linked,
                                          const std::string& phrase, std::size_t length, bool again) {
     std::vector<std::size_t> found;
@@ -185,7 +186,7 @@ void Lexicon::add_noun(const Noun& noun) {
 
 void Lexicon::add_person(const Subject& who) {
   const auto last = [](const std::string& text) { return words_of(text).back(); };
-  // "my brother" is two words that are translated one by one.
+  // "my brother" consists of two words that are translated separately.
   const bool owned = who.english.starts_with("my ");
   const auto enter_person = [&](const std::string& english, const std::string& hindi) {
     const Words kept = stripped_hindi(hindi);

@@ -1,5 +1,5 @@
-// The lexicon of the phrasebook: words and phrases that translate each other, from which the alignment of a
-// pair of sentences follows.
+// The lexicon of the phrasebook: words and phrases that translate each other. The alignment of a pair of
+// sentences is computed from it.
 #pragma once
 
 #include <initializer_list>
@@ -18,23 +18,25 @@ namespace regard::demo::phrases {
 // are ignored.
 class Lexicon {
  public:
-  // One word on both sides: a sure link; else possible links of all words of one side with all of the other.
+  // Add an entry. If both sides have one word, it gives a sure link; otherwise possible links of all words
+  // of one side with all words of the other.
   void add(std::string_view english, std::string_view hindi);
   void add_all(std::initializer_list<Fixed> entries);
-  // Possible links with a Hindi phrase that no entry of add() has linked; the English words may be linked.
+  // Add an entry that gives possible links with a Hindi phrase that no entry of add() has linked; the
+  // English words may be linked already.
   void also(std::string_view english, std::string_view hindi);
 
   void add_noun(const Noun& noun);      // in all its forms
   void add_person(const Subject& who);  // as subject, object and owner
   void add_adjective(std::string_view english, std::string_view hindi);
   void add_action(const Action& what);  // the verb in all its forms, and the object
-  // "on the table", मेज़ पर: the noun and the preposition. Longer places are ignored.
+  // Add the noun and the preposition of a place such as "on the table", मेज़ पर. Longer places are ignored.
   void add_spot(std::string_view english, std::string_view hindi);
 
-  // Links of the words of two sentences. The longest English phrases are linked first. An entry links its
-  // phrases in their order if they occur equally often on both sides, and not at all otherwise. Afterwards
-  // articles and English auxiliaries get possible links with the translation of the words that follow them,
-  // postpositions and Hindi auxiliaries with that of the word before them.
+  // Return the links of the words of two sentences. The longest English phrases are linked first. If the
+  // phrases of an entry occur equally often on both sides, they are linked in order; otherwise they are not
+  // linked. Then articles and English auxiliaries get possible links with the translation of the words after
+  // them, and postpositions and Hindi auxiliaries with the translation of the word before them.
   std::vector<WordLink> align(std::string_view english, std::string_view hindi) const;
 
  private:
