@@ -44,7 +44,7 @@ class TrainingWords {
     bool operator==(const Respelled&) const = default;
   };
   std::vector<Respelled> in_other_case(std::string_view text) const;
-  // Their places in `text`, every occurrence: [first byte, end), in order.
+  // Return the byte range [begin, end) of every occurrence of an unseen word or symbol in `text`, in order.
   std::vector<std::pair<std::size_t, std::size_t>> unseen_places(std::string_view text) const;
 
  private:
