@@ -194,7 +194,9 @@ void apply(const TokenRules& rules, const RuleContext& context, std::span<float>
   ban_ngrams(scores, history, history, rules.no_repeat_ngram);
   ban_ngrams(scores, context.source, history, rules.encoder_no_repeat_ngram);
   ban_words(scores, rules, history, context.end_tokens);
-  if (std::ssize(history) < rules.min_length || generated < rules.min_new) ban(scores, context.end_tokens);
+  const bool too_short =
+      rules.min_new > 0 ? generated < rules.min_new : std::ssize(history) < rules.min_length;
+  if (too_short) ban(scores, context.end_tokens);
   if (rules.forced_first >= 0 && history.size() == 1) force(scores, {&rules.forced_first, 1});
   if (!rules.forced_last.empty() && generated + 1 == context.max_new) force(scores, rules.forced_last);
   if (rules.ending) press_to_end(scores, *rules.ending, generated, context.end_tokens);

@@ -43,8 +43,9 @@ struct TokenRules {
   std::int64_t no_repeat_ngram = 0;                  // size of n-grams that must not occur twice
   std::int64_t encoder_no_repeat_ngram = 0;          // size of n-grams of the source that must not occur
   std::vector<std::vector<std::int32_t>> bad_words;  // forbidden sequences; single end tokens are ignored
-  std::int64_t min_length = 0;                       // minimum tokens before an end token, prompt included
-  std::int64_t min_new = 0;                          // minimum new tokens before an end token
+  // Minimum number of tokens before an end token: min_length with the prompt, min_new without. As in
+  // transformers, min_length has no effect if min_new is not 0.
+  std::int64_t min_length = 0, min_new = 0;
   std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
   std::vector<std::int32_t> forced_last;       // tokens forced at the end of max_new (forced_eos_token_id)
   std::optional<EndingPressure> ending;        // (exponential_decay_length_penalty)
