@@ -16,7 +16,7 @@ enum class Kind : std::uint8_t { encoder, decoder, cross };
 
 struct HeadName {
   Kind kind = Kind::encoder;
-  std::int64_t layer = 0, head = 0;  // from 0
+  std::int64_t layer = 0, head = 0;  // layer and head, both counted from 0
 };
 
 // Alignment of a causal mask if the numbers of keys and queries differ. end: the last query attends to every

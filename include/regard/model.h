@@ -58,7 +58,7 @@ struct DecodingOptions {
   double repetition_penalty = 0.0;     // a value above 1 makes tokens that already occurred less likely
   std::int64_t no_repeat_ngram = 0;    // n-grams of this many tokens must not repeat
   std::vector<std::string> stop = {};  // the text ends before the first occurrence of one of these strings
-  std::vector<std::string> bad_words = {};  // never generated
+  std::vector<std::string> bad_words = {};  // words that are never generated
   // truncate texts longer than the model's positions instead of throwing; not for Sessions
   bool truncate = false;
   // applied in every pass, see docs/looking.md; not for Sessions

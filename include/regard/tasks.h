@@ -128,9 +128,10 @@ struct TagOptions {
 };
 
 struct Tag {
-  std::string label;   // with Aggregation::none as in the folder ("B-PER"); otherwise the entity ("PER")
-  float score = 0.0f;  // probability; for an entity, the mean
-  std::string word;    // the token, or the decoded tokens of the entity
+  // with Aggregation::none, the label as in the folder ("B-PER"); otherwise the entity ("PER")
+  std::string label;
+  float score = 0.0f;              // probability; for an entity, the mean
+  std::string word;                // the token, or the decoded tokens of the entity
   std::size_t begin = 0, end = 0;  // byte range in the text
 };
 

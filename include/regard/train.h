@@ -34,7 +34,7 @@ struct TrainingStep {
   std::int64_t step = 0;
   double loss = 0.0;
   double learning_rate = 0.0;
-  double gradient_norm = 0.0;  // before clipping
+  double gradient_norm = 0.0;  // norm of the gradient before clipping
   std::int64_t tokens = 0;     // number of target tokens: the labels counted in the loss
   bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
   double tokens_per_second = 0.0;
@@ -72,7 +72,7 @@ struct TrainingCallbacks {
 
 struct TrainingResult {
   std::int64_t steps = 0;
-  bool ended = false;  // the run reached one of its limits
+  bool ended = false;  // true if the run reached one of its limits
   // stopped by stop() or a callback; a checkpoint was written, so the run can be resumed
   bool cancelled = false;
   std::string metric = {};            // name of the metric that selects the best checkpoint
@@ -105,7 +105,7 @@ class REGARD_API Training {
   bool step();
   // Call step() until the run has ended.
   TrainingResult run();
-  TrainingResult result() const;  // so far
+  TrainingResult result() const;  // the result so far
 
   // Request the end of the run: the next step() writes a checkpoint instead of training, and a running
   // validation is aborted. May be called at any time, also from a callback or while another thread is inside

@@ -32,7 +32,7 @@ class InputStream {
   // If a signal interrupts the wait for input and `stopped` then returns true, the input ends there.
   void end_when(bool (*stopped)()) noexcept { stopped_ = stopped; }
 
-  const std::string& name() const noexcept { return name_; }  // for messages
+  const std::string& name() const noexcept { return name_; }  // name of the input, for messages
 
  private:
   bool fill();

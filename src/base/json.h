@@ -35,7 +35,8 @@ std::string describe(const Json& value);
 
 namespace json_detail {
 Error wrong(std::string_view key, const std::string& file, const Json& value, const char* expected);
-const Json* find(const Json& object, std::string_view key, const std::string& file);  // null: missing
+// null if the key is missing
+const Json* find(const Json& object, std::string_view key, const std::string& file);
 [[noreturn]] void missing(std::string_view key, const std::string& file);
 bool to_bool(const Json& value, std::string_view key, const std::string& file);
 std::int64_t to_int64(const Json& value, std::string_view key, const std::string& file);

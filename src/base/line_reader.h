@@ -51,7 +51,7 @@ class LineReader {
   BadUtf8 bad_utf8_;
   std::string buffer_;
   std::size_t begin_ = 0;     // start of the bytes not yet returned
-  std::size_t searched_ = 0;  // no line end before this offset
+  std::size_t searched_ = 0;  // there is no line end before this offset
   std::string_view line_end_;
   bool ended_ = false, valid_ = true;
   std::int64_t line_number_ = 0, bad_lines_ = 0;

@@ -181,7 +181,7 @@ struct ThreadPool::State {
   std::condition_variable wake, unpark;
   std::mutex error_mutex;
   std::exception_ptr error;
-  std::atomic<bool> failed{false};  // a task of this loop has thrown
+  std::atomic<bool> failed{false};  // true if a task of this loop has thrown
   State* next_abandoned = nullptr;  // see Pools::abandoned
 
   void take_tasks(int worker) {

@@ -28,7 +28,7 @@ constexpr std::array kCells{NamedCell{"rnn", kernels::Cell::tanh}, NamedCell{"ls
 kernels::Cell cell_named(const std::string& name) {
   for (const NamedCell& one : kCells)
     if (name == one.name) return one.cell;
-  return kernels::Cell::tanh;  // not reached: the option is checked
+  return kernels::Cell::tanh;  // never reached, because the option is checked
 }
 
 // A layer with random weights and a batch of sequences of equal length.

@@ -32,8 +32,8 @@ class Operations {
                                 name.find("cross_attention.value") != std::string::npos;
       (reads_source ? source_ : target_) += weights;
     }
-    target_ += static_cast<double>(model.vocabulary() * model.hidden_size());  // output projection; counted
-                                                                               // also if its weight is tied
+    // the output projection is counted even if its weight is tied
+    target_ += static_cast<double>(model.vocabulary() * model.hidden_size());
   }
   double of(const train::StepResult& step) const {
     return 6.0 * (source_ * static_cast<double>(step.source_tokens) +

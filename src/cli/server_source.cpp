@@ -32,7 +32,8 @@ class ServerSource : public VectorSource {
     if (answer.tokens < 0 || answer.tokens > kMostTokens) throw client_.malformed();
     vectors_.push_back(std::move(answer.vector));
     tasks::Input input;
-    input.ids.resize(static_cast<std::size_t>(answer.tokens));  // only the number of ids is shown
+    // only the number of ids is used, not their values
+    input.ids.resize(static_cast<std::size_t>(answer.tokens));
     input.cut = answer.truncated;
     return input;
   }

@@ -42,7 +42,7 @@ double processor_seconds() {
 struct Trained {
   std::vector<float> values;
   double words_per_second = 0;
-  double words_per_cpu_second = 0;  // only for skip-gram and CBOW
+  double words_per_cpu_second = 0;  // set only for skip-gram and CBOW
 };
 
 // Return a progress callback for the trainers. The progress bar is created at the first call.

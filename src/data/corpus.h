@@ -42,7 +42,7 @@ class CorpusReader {
 
   const CorpusReport& report() const { return table_.report(); }
   Place place() const { return row_.place(); }                    // place of the last record
-  std::size_t file_index() const { return table_.file_index(); }  // as TableReader's
+  std::size_t file_index() const { return table_.file_index(); }  // as TableReader::file_index()
   std::size_t width() const { return width_; }                    // number of texts per record
 
  private:

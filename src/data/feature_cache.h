@@ -35,7 +35,7 @@ class FeatureStore {
   std::int64_t columns_;
   std::vector<std::uint64_t> offsets_{0};
   std::vector<float> values_;
-  std::shared_ptr<const MappedFile> mapped_;  // used in place of values_ for a cache
+  std::shared_ptr<const MappedFile> mapped_;  // the values if they are in a cache file; values_ is then empty
 };
 
 class FeatureCacheWriter {

@@ -76,7 +76,7 @@ class PnmReader {
   }
   std::string_view bytes_;
   const std::string& file_;
-  std::size_t at_ = 2;  // after the magic number
+  std::size_t at_ = 2;  // position of the reader; it starts after the magic number
 };
 
 std::uint8_t scaled(std::int64_t value, std::int64_t most) {

@@ -9,9 +9,9 @@
 
 #ifdef REGARD_HAVE_JPEG
 #include <cstdio>
-// Must follow cstdio, because it uses FILE.
+// jpeglib.h must be included after cstdio, because it uses FILE.
 #include <jpeglib.h>
-// Must follow jpeglib.h.
+// jerror.h must be included after jpeglib.h.
 #include <jerror.h>
 
 #include <csetjmp>

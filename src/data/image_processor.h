@@ -21,7 +21,7 @@ enum class Resampling {
   bicubic = 3,
   box = 4,
   hamming = 5
-};  // with the values of Pillow's constants
+};  // the values are those of Pillow's constants
 
 // Resize with the same result as Pillow's Image.resize(): with anti-aliasing, rounded to bytes after each
 // direction.
@@ -43,7 +43,7 @@ struct ImageProcessor {
   // colours are scaled to −1 to 1. Throws bad_file with file and key.
   static ImageProcessor open(const std::filesystem::path& folder, std::int64_t height, std::int64_t width);
 
-  Json to_json() const;  // as preprocessor_config.json of transformers' ViTImageProcessor
+  Json to_json() const;  // the preprocessor_config.json of transformers' ViTImageProcessor
 
   Image shape(const Image& image) const;            // resize and crop
   void write(const Image& image, float* to) const;  // scale and normalise to [3, height, width]

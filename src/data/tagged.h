@@ -42,7 +42,7 @@ class TaggedReader {
 
   // Read the next sentence. Returns false at the end. Throws bad_file with file and line.
   bool next(TaggedSentence& sentence);
-  const RowReport& report() const { return report_; }  // of sentences
+  const RowReport& report() const { return report_; }  // report on the sentences
 
  private:
   struct Source;

@@ -22,14 +22,14 @@ namespace regard::data {
 
 struct TokenCache {
   std::vector<TokenStore> stores;               // stores over mapped files
-  std::vector<std::vector<std::string>> texts;  // as added
+  std::vector<std::vector<std::string>> texts;  // the lists of strings, in the order in which they were added
   Json about;                                   // data that was passed to commit()
 };
 
 // What a cache must contain to be used.
 struct TokenCacheKey {
   std::uint64_t content = 0;         // hash of everything that determines the ids: texts, tokenizers, rules
-  std::size_t stores = 0;            // their number
+  std::size_t stores = 0;            // number of token stores
   std::int64_t vocabulary_size = 0;  // all ids are below this number
 };
 

@@ -74,7 +74,7 @@ class Ranks {
   friend class Exchange;
   friend class StopVote;
   static void pause(int times);
-  bool progress();  // whether any message has completed; those of exchanges are in completed_
+  bool progress();  // return whether any message has completed; completed_ lists the messages of exchanges
   [[noreturn]] void fail() const;
   [[noreturn]] void give_up(std::span<const int> silent) const;
   std::unique_ptr<Transport> transport_;  // null if there is only one process
@@ -106,7 +106,7 @@ class Exchange {
  private:
   struct Message {
     int peer;
-    bool received;  // not sent
+    bool received;  // false if the message is sent
     bool done;
   };
   std::size_t post(int peer, bool received);

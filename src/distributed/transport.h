@@ -18,7 +18,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  virtual int rank() const = 0;        // from 0
+  virtual int rank() const = 0;        // number of this rank, from 0
   virtual int size() const = 0;        // number of ranks
   virtual int local_size() const = 0;  // number of ranks on this host, this one included
 

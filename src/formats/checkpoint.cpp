@@ -127,7 +127,8 @@ RunFolder RunFolder::create(const std::filesystem::path& path, std::string_view 
   check_free(path);  // another process may have created a run before the lock was taken
   remove_leftovers(path);
   make_folders(path / kCheckpoints);
-  write_file_atomically(path / kRunFile, run_toml);  // last: this makes it a run folder
+  // written last, because this file makes the folder a run folder
+  write_file_atomically(path / kRunFile, run_toml);
   return run;
 }
 

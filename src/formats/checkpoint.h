@@ -78,7 +78,8 @@ class RunFolder {
   RunFolder(std::filesystem::path path, std::unique_ptr<FolderLock> lock);
   std::optional<std::int64_t> linked(const char* link) const;  // the step that a link points to
   bool has(std::int64_t step) const;
-  void link(const char* link, std::optional<std::int64_t> step) const;  // only if there is such a checkpoint
+  // set a link; without effect if there is no such checkpoint
+  void link(const char* link, std::optional<std::int64_t> step) const;
   // best_called_by() returns "best_step" of this checkpoint. The other function returns that of the latest
   // checkpoint or, if it cannot be read, of the newest one with a readable state.json.
   std::optional<std::int64_t> best_called_by(std::int64_t step) const;

@@ -35,10 +35,11 @@ class Weights {
 
   const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, in file order
   bool contains(std::string_view name) const { return index_.contains(name); }
-  const TensorEntry& entry(std::string_view name) const;        // throws bad_file if there is none
-  Tensor tensor(std::string_view name) const;                   // as TensorFile::tensor()
-  void release(std::string_view name) const;                    // as TensorFile::release()
-  std::function<void()> releaser(std::string_view name) const;  // release() that outlives this
+  const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is none
+  Tensor tensor(std::string_view name) const;             // as TensorFile::tensor()
+  void release(std::string_view name) const;              // as TensorFile::release()
+  // a release() that may be called after this object is destroyed
+  std::function<void()> releaser(std::string_view name) const;
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
   const std::string& label() const noexcept { return label_; }  // the file or index, for messages

@@ -162,7 +162,8 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
     candidate_[begin_[row]] = logits[best];
     return;
   }
-  std::vector<float> ruled;  // kept if the log-probabilities are computed from them
+  // a copy of the scores after the rules, if log-probabilities are computed from these
+  std::vector<float> ruled;
   if (rule.options.rules.scores_after_rules) ruled = scores, logits = ruled.data();
   if (!rule.warp.changes_nothing()) warp(rule.warp, scores, order_[static_cast<std::size_t>(worker)]);
   draw_tokens(logits, row, scores);

@@ -11,7 +11,8 @@ namespace {
 // model: in each layer the matrix products have about 24 hidden² operations, attention 4 hidden for each key
 // at about half the speed.
 constexpr std::int64_t kKeysAsCostly = 3;
-constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;  // of a step's tokens; avoids overflow
+// maximum cost of a step's tokens; avoids overflow
+constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;
 
 }  // namespace
 

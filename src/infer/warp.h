@@ -11,7 +11,7 @@ namespace regard::infer {
 
 struct Warp {
   double temperature = 1.0;
-  std::int64_t top_k = 0;     // 0 disables it; scores equal to the k-th are kept
+  std::int64_t top_k = 0;     // 0 disables top-k; scores equal to the k-th are kept
   double top_p = 1.0;         // 1: off
   double min_p = 0.0;         // 0 means off
   double typical_p = 1.0;     // 1: off

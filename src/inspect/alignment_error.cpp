@@ -78,7 +78,7 @@ WordsOfPair words_of(const infer::LoadedModel& loaded, const PassInput& input) {
 struct AlignedPair {
   std::string text, target;
   std::vector<AlignedWords> links;
-  Place place;  // of the text
+  Place place;  // place of the text
 };
 
 void check_links(const AlignedPair& pair) {

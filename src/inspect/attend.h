@@ -16,10 +16,11 @@
 namespace regard::inspect {
 
 struct AttendRequest {
-  std::string model_name;           // copied to View::model
-  std::string text;                 // or the name of an image or sound
-  std::string pair;                 // encoders: the second text of a pair; empty: none
-  std::optional<ModelInput> input;  // used instead of tokenising text and pair; required unless tokens
+  std::string model_name;  // copied to View::model
+  std::string text;        // the input text, or the name of an image or sound
+  std::string pair;        // encoders: the second text of a pair; empty: none
+  // replaces tokenised text and pair; required if the model does not read tokens
+  std::optional<ModelInput> input;
   // words of `text` that are not among these are marked; null marks none
   const infer::TrainingWords* words = nullptr;
   // labels of the encoder's positions; if empty, the tokens or patches

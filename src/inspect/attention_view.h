@@ -124,7 +124,7 @@ struct SoundView {
   double seconds = 0;  // duration of the sound; positions after it are silence
   // time of the centre of the first position, and distance of two positions, in seconds
   double first_time = 0, time_step = 0;
-  Spectrogram spectrogram = {};  // from 0 to `seconds`
+  Spectrogram spectrogram = {};  // the spectrogram from 0 to `seconds`
 };
 
 struct View {
@@ -140,7 +140,7 @@ struct View {
   std::vector<std::string> unseen_words = {};  // words of `text` that do not occur in the training data
   std::vector<Map> maps;
   std::vector<Head> ablated;
-  std::vector<std::string> interventions = {};  // as given
+  std::vector<std::string> interventions = {};  // the texts of the interventions as given
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
   std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty if the model has no logits

@@ -48,7 +48,7 @@ class EditedPass : public ReplacingProbe {
 
   void add(ValueEdit edit);
   void add(WeightEdit edit);
-  void add(const EditedPass& other);  // its edits
+  void add(const EditedPass& other);  // adds the edits of `other`
   void clear();
   bool empty() const { return values_.empty() && weights_.empty(); }
 

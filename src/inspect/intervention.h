@@ -70,7 +70,7 @@ struct Site {
   std::string point;   // "decoder.3.residual"
   Positions features;  // features of the point; empty means all
 
-  std::string text;  // as given
+  std::string text;  // the text of the site as given
 };
 
 // The input of another run.

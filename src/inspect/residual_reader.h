@@ -22,9 +22,9 @@ struct LensCell {
   std::int64_t layer = 0;  // layer of the residual; −1 for the embedding
   std::int64_t position = 0;
   std::int32_t best = 0;          // the most likely token
-  double probability = 0;         // of it
+  double probability = 0;         // probability of `best`
   std::int32_t wanted = -1;       // the example's label; kIgnoredLabel if there is none
-  double wanted_probability = 0;  // of it
+  double wanted_probability = 0;  // probability of `wanted`
   std::int64_t rank = 0;          // rank of `wanted`, from 1
 };
 // Ordered by position, then layer. Throws usage for a model that does not predict the next token.

@@ -10,7 +10,7 @@
 namespace regard::inspect {
 
 struct WhatIfOptions {
-  std::int64_t heads = 10;   // at most
+  std::int64_t heads = 10;   // maximum number of heads
   bool generate = false;     // also generate freely without each head
   std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
   // Called after each head. Return false to stop, which throws cancelled.

@@ -18,7 +18,7 @@ struct ContextSentence {
 
 // An occurrence of the word: the first in its sentence.
 struct WordPlace {
-  std::size_t sentence = 0;         // from 0
+  std::size_t sentence = 0;         // index of the sentence, from 0
   std::vector<std::string> tokens;  // the word's tokens
 };
 

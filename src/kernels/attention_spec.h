@@ -33,7 +33,7 @@ struct AttentionSpec {
 // Mask in addition to `causal` and `window`: one element per key, 1 = the query may attend to it. Strides in
 // elements between sequences, heads and queries; 0 broadcasts.
 struct AttentionMask {
-  const std::uint8_t* mask = nullptr;  // null: all
+  const std::uint8_t* mask = nullptr;  // null means that all keys may be attended to
   std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
 };
 

@@ -99,7 +99,7 @@ class Bf16Product {
   void run(const Bf16Matrix* packed) {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // a body of the pool calls this
+    if (!turn.owns_lock()) threads_ = 1;  // this call comes from a body of the pool
     choose_tasks();
     const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
     const std::uint16_t* b = nullptr;

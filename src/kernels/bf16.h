@@ -28,9 +28,10 @@ const std::vector<Bf16Path>& bf16_paths();
 // "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
-Bf16Path active_bf16_path();        // throws as require_bf16() does
-void set_bf16_path(Bf16Path path);  // for tests, while no kernel runs; throws usage if it is not available
-void reset_bf16_path();             // select the fastest path again
+Bf16Path active_bf16_path();  // throws as require_bf16() does
+// for tests, while no kernel runs; throws usage if the path is not available
+void set_bf16_path(Bf16Path path);
+void reset_bf16_path();  // select the fastest path again
 
 // B [k, n], rounded and packed: a view of memory that the caller owns.
 struct Bf16Matrix {
@@ -48,7 +49,7 @@ struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;
-  std::uint16_t* pre = nullptr;  // only with c
+  std::uint16_t* pre = nullptr;  // requires c
 };
 
 // C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. The

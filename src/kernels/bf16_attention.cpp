@@ -74,7 +74,7 @@ struct PanelProduct {
   std::int64_t rows = 0;
   Range columns;  // begin: a multiple of kBf16PanelColumns
   std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // of the first column
+  float* c = nullptr;  // location of the first column
   std::int64_t ldc = 0;
   bool accumulate = false;
 
@@ -152,7 +152,8 @@ std::int64_t forward_rows(std::int64_t keys) {
 }
 
 std::int64_t padded_keys(std::int64_t keys) {
-  return round_up(std::max<std::int64_t>(keys, 1), kBf16PanelColumns * 2);  // also a multiple of kBf16Steps
+  // the result is also a multiple of kBf16Steps
+  return round_up(std::max<std::int64_t>(keys, 1), kBf16PanelColumns * 2);
 }
 static_assert(kBf16PanelColumns * 2 % kBf16Steps == 0);
 

@@ -59,7 +59,7 @@ struct Bf16Table {
     void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // packs at most one panel
     void (*multiply)(const Bf16Block& block) = nullptr;
   };
-  Path of[3];  // by Bf16Path; those that the instruction set lacks are empty
+  Path of[3];  // indexed by Bf16Path; paths that the instruction set lacks are empty
   void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
   void (*widen)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;
   // Rows of attention; simd/bf16_attention.h has the formulas.

@@ -38,8 +38,8 @@ struct BlockedLogits {
 // Rows [begin, end) of one block of classes.
 struct LogitsTile {
   std::int64_t block = 0, begin = 0, end = 0;
-  float* logits =
-      nullptr;  // [end − begin, columns of the block]; if the gradient is needed, its final location
+  float* logits = nullptr;  // [end − begin, columns of the block]; if the gradient is needed, its part of
+                            // BlockedLogits::gradient
   std::int64_t stride = 0;
 };
 

@@ -11,7 +11,7 @@ struct DropoutRows {
   const std::uint64_t* sequence_index = nullptr;
   const std::int32_t* position = nullptr;
   const float* x = nullptr;
-  const float* residual = nullptr;  // or null
+  const float* residual = nullptr;  // may be null
   float* y = nullptr;
   std::int64_t rows = 0, columns = 0;
 };

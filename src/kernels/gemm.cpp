@@ -43,7 +43,7 @@ class Product {
   void run() {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // a body of the pool calls this
+    if (!turn.owns_lock()) threads_ = 1;  // this call comes from a body of the pool
     if (problem_.packed != nullptr) {
       multiply_prepacked();
     } else if (problem_.m <= kFewRows) {

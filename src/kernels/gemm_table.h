@@ -16,12 +16,12 @@ namespace regard::kernels {
 struct GemmBlock {
   std::int64_t rows = 0, columns = 0, k = 0;
   const float* a = nullptr;
-  std::int64_t a_stride = 0;  // between rows; between steps of k if a_transposed
-  std::int64_t a_sliver = 0;  // between slivers of tile_rows rows
+  std::int64_t a_stride = 0;  // stride between rows; between steps of k if a_transposed
+  std::int64_t a_sliver = 0;  // stride between slivers of tile_rows rows
   bool a_transposed = false;
   const float* b = nullptr;
-  std::int64_t b_stride = 0;  // between steps of k; unused if b_packed
-  std::int64_t b_panel = 0;   // between panels
+  std::int64_t b_stride = 0;  // stride between steps of k; unused if b_packed
+  std::int64_t b_panel = 0;   // stride between panels
   bool b_packed = false;      // b is in panels; the stride between steps of k is the panel's width
   std::int64_t b_start = 0;   // the first step of k within each panel
   // Null, or the start of one panel's worth of memory to prefetch during the last rows of the last panel.
@@ -47,7 +47,7 @@ struct GemmBlock {
 struct PackedPanels {
   float* data = nullptr;
   std::int64_t panel = 0;
-  std::int64_t start = 0;  // the first step of k within each of them
+  std::int64_t start = 0;  // the first step of k within each panel
 };
 
 struct GemmTable {

@@ -55,7 +55,7 @@ struct Int8Table {
   void (*finish)(const Int8Finish& block) = nullptr;
   // Null if this build or instruction set has none. The processor must support the path.
   using Multiply = void (*)(const Int8Block& block);
-  Multiply multiply[6] = {};  // by Int8Path
+  Multiply multiply[6] = {};  // indexed by Int8Path
 };
 
 }  // namespace regard::kernels

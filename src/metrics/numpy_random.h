@@ -23,7 +23,7 @@ class NumpyRandom {
 
  private:
   std::uint64_t next64();
-  std::uint32_t next32();  // returns the low half of next64(), then its high half
+  std::uint32_t next32();  // returns the low half of next64(), and at the next call its high half
   __extension__ using Wide = unsigned __int128;
   Wide state_ = 0, increment_ = 0;
   std::uint32_t half_ = 0;

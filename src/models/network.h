@@ -88,7 +88,7 @@ class Network {
   virtual Output output() const { return Output::next_token; }
   // Compute the output() of the last hidden states of the batch `shape`. Throws usage for Output::none.
   virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
-  virtual std::int64_t labels() const { return 0; }  // of classifiers
+  virtual std::int64_t labels() const { return 0; }  // number of labels of a classifier
   // Compute the output of the base model's pooler [sequences, hidden] from the last hidden states, for models
   // with another head. Throws usage if has_pooler() is false.
   virtual bool has_pooler() const { return false; }

@@ -72,7 +72,7 @@ class Binder {
     if (bound.name.empty()) throw missing(parameter.name);
     if (weights_.entry(bound.name).dtype == "I8") {
       bound.scale = scale_name(bound.name);
-      weights_.entry(bound.scale);  // throws bad_file if it is missing
+      weights_.entry(bound.scale);  // throws bad_file if the scale is missing
       taken_.insert(bound.scale);
       for (const std::string& copy : bound.copies)
         if (weights_.contains(scale_name(copy))) taken_.insert(scale_name(copy));

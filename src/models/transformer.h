@@ -40,7 +40,8 @@ struct TransformerConfig {
   bool bias = true;                 // biases of linear layers and layer norms; the output projection has none
   double dropout = 0.1;             // dropout of embeddings, and of each branch before the residual sum
   double attention_dropout = -1.0;  // dropout of attention weights; negative means the value of dropout
-  double activation_dropout = -1.0;     // inside the feed-forward layer; negative: same as dropout
+  // dropout inside the feed-forward layer; negative means the value of dropout
+  double activation_dropout = -1.0;
   std::string initialisation = "auto";  // xavier, gpt2; auto: gpt2 if there is no encoder, else xavier
   // Stored for decoding; the network does not use them. −1 if there is none.
   std::int64_t pad_token_id = -1, bos_token_id = -1, eos_token_id = -1, decoder_start_token_id = -1;

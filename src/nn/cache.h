@@ -78,9 +78,11 @@ class Cache {
 
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
-  std::int64_t bytes() const;                           // bytes of all pages
-  std::int64_t held_pages(std::int64_t slot) const;     // including shared pages and cross-attention
-  bool writes_to_shared_page(std::int64_t slot) const;  // its next token needs a copy of a page
+  std::int64_t bytes() const;  // bytes of all pages
+  // number of the slot's pages, shared pages and cross-attention included
+  std::int64_t held_pages(std::int64_t slot) const;
+  // true if the slot's next token needs a copy of a page
+  bool writes_to_shared_page(std::int64_t slot) const;
 
   // --- for the decoder's layers ---
 
@@ -113,8 +115,8 @@ class Cache {
  private:
   // Page table of a sequence: page p holds the rows from p × kPageTokens.
   struct Table {
-    std::vector<const float*> at;     // null: released
-    std::vector<std::int32_t> pages;  // −1: released
+    std::vector<const float*> at;     // null if the page is released
+    std::vector<std::int32_t> pages;  // −1 if the page is released
     std::int64_t length = 0;          // rows
     std::int64_t kept_from = 0;       // pages before this one are released
   };

@@ -18,7 +18,7 @@ struct RecurrentConfig {
   std::int64_t input = 0, hidden = 0;  // hidden: of one direction
   std::int64_t layers = 1;
   bool bidirectional = false;
-  float dropout = 0.0f;          // between the layers
+  float dropout = 0.0f;          // dropout between the layers
   std::int64_t first_layer = 0;  // number of the first layer in the names of probes and random draws
 };
 

@@ -13,7 +13,7 @@ namespace regard::ops {
 
 struct Named {
   std::string_view name;
-  Var variable;  // null: absent
+  Var variable;  // null if the argument is absent
 };
 
 // Return a usage error: "linear: WHY (found x [3, 4], weight [2, 5])".

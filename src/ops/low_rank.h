@@ -8,7 +8,7 @@ namespace regard::ops {
 struct LowRankTerm {
   Var a = nullptr;          // [rank, in]
   Var b = nullptr;          // [out, rank]
-  std::int64_t column = 0;  // of y
+  std::int64_t column = 0;  // first column of y to update
   float scale = 1.0f;
 };
 

@@ -37,7 +37,7 @@ std::string_view key_of(const HttpRequest& request);
 std::optional<std::string> host_name(std::string_view field);
 // Return true if the name is a numeric IPv4 or IPv6 address.
 bool is_address(const std::string& name);
-bool is_loopback(const std::string& address);  // also "localhost"
+bool is_loopback(const std::string& address);  // also true for "localhost"
 
 // Return true if requests for this host are accepted: an address, localhost or a name of the list. This
 // refuses web pages that make their own name point to this machine (DNS rebinding).

@@ -12,8 +12,8 @@ namespace regard::serve {
 namespace {
 
 // Limits of a response, whose JSON takes many times the memory of the request.
-constexpr std::int64_t kMostStates = std::int64_t{1} << 22;  // of /embed_all
-constexpr std::size_t kMostTokens = std::size_t{1} << 17;    // of /tokenize
+constexpr std::int64_t kMostStates = std::int64_t{1} << 22;  // maximum numbers in a response of /embed_all
+constexpr std::size_t kMostTokens = std::size_t{1} << 17;    // maximum tokens in a response of /tokenize
 
 using schema::any_of;
 using schema::array;

@@ -68,7 +68,7 @@ class FairQueue {
     return item;
   }
 
-  std::deque<Line> lines_;  // none is empty; the front has the next turn
+  std::deque<Line> lines_;  // no line is empty; the front line has the next turn
   std::size_t size_ = 0;
 };
 

@@ -70,12 +70,12 @@ class Generator : private infer::SessionListener {
   // Free the rows of a generation before the next step. Does nothing if it has ended.
   void cancel(const std::shared_ptr<Generation>& generation);
 
-  std::int64_t waiting() const;  // for rows
+  std::int64_t waiting() const;  // number of generations that wait for rows
   std::int64_t running() const { return sessions_.running(); }
 
  private:
   void run();
-  bool take_work();  // false: stop
+  bool take_work();  // returns false if the thread must end
   void join(const std::shared_ptr<Generation>& generation);
   void chosen(std::uint64_t id, std::int64_t sequence, const infer::TokenChoice& choice) override;
   void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override;
@@ -97,7 +97,7 @@ class Generator : private infer::SessionListener {
 
   // Used by the thread only.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
-  std::int64_t rows_ = 0;  // of live_
+  std::int64_t rows_ = 0;  // number of rows of the generations in live_
   std::thread thread_;
 };
 

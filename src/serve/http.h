@@ -19,7 +19,7 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;  // names i
 struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // percent-decoded, without the query
-  std::string query;   // not decoded
+  std::string query;   // the query, not decoded
   HttpFields fields;
   std::string body;
   std::string client;  // the peer's address, without the port
@@ -58,7 +58,7 @@ class HttpExchange {
 
   // Totals for the log, valid at any time.
   virtual int status() const = 0;                // 0: no response yet
-  virtual std::uint64_t bytes_sent() const = 0;  // of bodies
+  virtual std::uint64_t bytes_sent() const = 0;  // bytes of bodies that were sent
 };
 
 // Interface that the server calls for requests. Functions are called on the server's thread and must return

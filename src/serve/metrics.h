@@ -50,7 +50,7 @@ class Metrics {
  private:
   mutable std::mutex guard_;
   std::map<std::pair<std::string, int>, std::uint64_t> requests_;
-  std::map<std::string, DurationHistogram> durations_;  // by route
+  std::map<std::string, DurationHistogram> durations_;  // durations by route
   std::map<std::string, ModelMetrics> models_;
 };
 

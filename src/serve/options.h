@@ -30,8 +30,8 @@ struct ServeOptions {
   std::uint16_t port = 8080;  // 0 selects any free port
   WeightMode weights = WeightMode::stored;
   std::filesystem::path detect;                // model that detects languages; empty for none
-  std::map<std::string, Languages> languages;  // by model name; replaces the folder's languages
-  std::string chat_template;                   // empty: use the folder's template
+  std::map<std::string, Languages> languages;  // languages by model name, which replace those of the folders
+  std::string chat_template;                   // if empty, the folder's template is used
 
   // rows: number of sequences decoded together, per model.
   infer::SessionLimits sessions{

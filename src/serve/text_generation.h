@@ -33,7 +33,7 @@ struct GeneratedText {
 struct StreamedPiece {
   std::int64_t index = 0;  // index of the result
   std::string text;        // empty while a character or a possible stop string is incomplete
-  const infer::TokenChoice* choice = nullptr;  // with token_scores
+  const infer::TokenChoice* choice = nullptr;  // set only with token_scores
 };
 
 // A generation of at most ServeOptions::most_new_tokens tokens for each result. It ends early if the client
@@ -49,8 +49,9 @@ class TextGeneration {
   // stop. Throws as Generation does.
   std::vector<GeneratedText> run(const std::function<bool(const StreamedPiece&)>& piece = {});
 
-  std::span<const std::int32_t> prompt() const { return prompt_; }  // of decoders
-  std::int64_t prompt_tokens() const { return prompt_tokens_; }     // tokens of the prompt or source
+  // the prompt of a decoder; empty for other models
+  std::span<const std::int32_t> prompt() const { return prompt_; }
+  std::int64_t prompt_tokens() const { return prompt_tokens_; }  // tokens of the prompt or source
 
  private:
   bool take(const Generation::Token& token, const std::function<bool(const StreamedPiece&)>& piece);
@@ -62,7 +63,7 @@ class TextGeneration {
   std::int64_t prompt_tokens_ = 0;
   bool streams_tokens_ = false;
   std::vector<infer::TextStream> streams_;                // one stream for each result
-  std::vector<std::vector<infer::TokenChoice>> choices_;  // the same
+  std::vector<std::vector<infer::TokenChoice>> choices_;  // one list for each result
   std::shared_ptr<Generator> generator_;
   std::shared_ptr<Generation> generation_;
 };

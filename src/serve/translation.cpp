@@ -29,7 +29,7 @@ class Sentences {
   const TranslationRequest& request_;
   std::size_t ahead_;
   std::vector<std::string_view> sentences_;
-  std::deque<std::unique_ptr<TextGeneration>> begun_;  // null: nothing to translate
+  std::deque<std::unique_ptr<TextGeneration>> begun_;  // null if the sentence has nothing to translate
   std::size_t first_ = 0;                              // sentence of begun_[0]
 };
 

@@ -69,9 +69,9 @@ class CtcRecognizer {
   CtcVocabulary vocabulary_;
   std::int64_t samples_per_frame_ = 1;
   std::vector<float> waiting_;     // log-probabilities of the frames of the incomplete segment
-  std::int64_t waiting_from_ = 0;  // index of its first frame in the sound
-  std::int64_t blanks_ = 0;        // number of frames at its end without a label
-  bool spoken_ = false;            // true if it has a label
+  std::int64_t waiting_from_ = 0;  // index in the sound of the first frame of waiting_
+  std::int64_t blanks_ = 0;        // number of frames without a label at the end of waiting_
+  bool spoken_ = false;            // true if a frame of waiting_ has a label
 };
 
 }  // namespace regard::tasks

@@ -10,7 +10,7 @@ namespace regard::tasks {
 
 struct CtcLabel {
   std::int32_t label = 0;
-  std::int64_t first = 0, last = 0;  // frames of its first and last occurrence on the path
+  std::int64_t first = 0, last = 0;  // frames of the label's first and last occurrence on the path
 };
 
 // Return the most probable label of each frame, with repetitions merged and blanks removed.

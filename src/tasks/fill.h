@@ -15,7 +15,7 @@ namespace regard::tasks {
 struct Filling {
   std::int32_t token = 0;
   std::string text;      // the token
-  float score = 0.0f;    // its probability
+  float score = 0.0f;    // probability of the token
   std::string sequence;  // the text with this mask filled in; with several masks, all special tokens are kept
 };
 

@@ -42,7 +42,7 @@ class Tagger {
     };
     std::string text;
     std::vector<Window> windows;
-    std::size_t words = 0;  // of read_words()
+    std::size_t words = 0;  // number of words given to read_words()
 
     std::int64_t tokens() const;
   };

@@ -22,7 +22,7 @@ namespace regard::tasks {
 
 struct WhisperOptions {
   std::string language;     // code, such as "en"; if empty, detected from the first window
-  bool translates = false;  // to English
+  bool translates = false;  // translate to English
   bool timestamps = true;   // if false, one segment per window
   std::string prompt;       // text that precedes the first window, such as names and their spelling
   // use the text before a window as its prompt, unless it was sampled at temperature 0.5 or more

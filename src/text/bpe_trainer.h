@@ -72,7 +72,7 @@ class BpeTrainer {
     bool touched = false;
   };
   struct Side {
-    std::vector<Neighbour> neighbours;                            // by token
+    std::vector<Neighbour> neighbours;                            // changes by neighbour token
     std::vector<std::int32_t> touched;                            // tokens
     std::vector<std::pair<std::int32_t, std::uint32_t>> gainers;  // token, word
     void lose(std::int32_t token, std::int64_t count);

@@ -32,6 +32,6 @@ std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_
 // zephyr, phi). An empty name selects the folder's default. Throws usage listing the available names.
 ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view name);
 
-const std::vector<std::string>& common_chat_templates();  // their names
+const std::vector<std::string>& common_chat_templates();  // names of the common templates
 
 }  // namespace regard::text

@@ -294,7 +294,7 @@ void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& 
   Pieces pieces(text, false, at_start);
   if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
   const auto& list = pieces.list();
-  if (list.size() == 1 && list.front().token < 0) {  // only cached as a part
+  if (list.size() == 1 && list.front().token < 0) {  // the word is the whole part, which is cached already
     pipeline_.model->tokenize_ids(pieces.text_of(list.front()), work.tokens, work.ids);
   } else {
     encode_words(pieces, work);

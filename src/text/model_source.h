@@ -33,7 +33,7 @@ class ModelSource {
   virtual std::vector<TokenView> tokens() const = 0;
   virtual std::vector<ScoredPieceView> pieces() const = 0;  // pieces of "vocab" as an array
   virtual std::vector<MergeView> merges() const = 0;
-  virtual const std::string& file() const = 0;  // for messages
+  virtual const std::string& file() const = 0;  // file name for messages
 };
 
 // Reads a parsed "model", which must outlive it. Throws bad_file for a list that is missing or malformed.

@@ -134,7 +134,7 @@ Class class_at(std::string_view escape, bool in_brackets) {
 // Replace classes by the reference's definition. A negated class inside brackets keeps PCRE2's definition.
 std::string translate(std::string_view expression) {
   std::string result;
-  int depth = 0;  // of brackets
+  int depth = 0;  // nesting depth of brackets
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
     if (c == '\\' && i + 1 < expression.size()) {

@@ -11,7 +11,7 @@ namespace regard::text {
 
 struct Substring {
   std::uint32_t begin = 0;   // position of one occurrence in the text
-  std::uint32_t length = 0;  // at least 2
+  std::uint32_t length = 0;  // number of characters, at least 2
   std::uint32_t count = 0;   // number of occurrences, at least 2
   std::uint32_t rank = 0;    // rank in the suffix array; (rank, length) gives the lexicographic order
 };

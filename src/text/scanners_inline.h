@@ -13,7 +13,7 @@
 
 namespace regard::text::scanning {
 
-using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // as Scanner
+using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // like Scanner, for a ScanText
 
 // Return the length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
 inline std::size_t contraction(const ScanText& text, std::size_t place, bool any_case, bool long_s) noexcept {

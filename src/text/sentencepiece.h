@@ -37,7 +37,7 @@ struct SentencePieceOptions {
 };
 
 struct SentencePieceFile {
-  std::vector<SentencePiece> pieces;  // by id
+  std::vector<SentencePiece> pieces;  // ordered by id
   SentencePieceOptions options;
   std::string charsmap;  // precompiled normalisation rules; may be empty
 };

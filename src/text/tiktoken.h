@@ -31,7 +31,7 @@ class RankedBpe final : public Model {
   const char* type() const override { return "BPE"; }
 
  private:
-  Vocabulary tokens_;  // by bytes
+  Vocabulary tokens_;  // ids of the tokens by their bytes
   std::int32_t byte_ids_[256];
   std::uint64_t owner_ = PairMemo::new_owner();
   // token of a pair of bytes, index 256 · first + second; -1 if there is none

@@ -153,7 +153,7 @@ void UnigramTrainer::prune(std::size_t keep) {
     const double score = lattice_.best(pieces_[id].piece, scratch, static_cast<std::int32_t>(id));
     const bool is_letter = scratch.path.empty();
     const bool is_best = is_letter || pieces_[id].score >= score;
-    if (counts[id] == 0 && !is_letter) continue;  // not in any best segmentation
+    if (counts[id] == 0 && !is_letter) continue;  // the piece is in no best segmentation
     if (!is_best || is_letter) {
       kept.push_back(pieces_[id]);
       continue;

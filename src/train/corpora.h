@@ -69,7 +69,7 @@ class RecordReader {
   // each group is read by one CorpusReader; groups are read in order
   std::vector<std::vector<std::string>> groups_;
   std::size_t current_ = 0;  // index of the current group
-  bool validation_ = false;  // the files are those of data.valid
+  bool validation_ = false;  // true if the files are those of data.valid
   std::unique_ptr<data::CorpusReader> reader_;
   data::CorpusReport read_;  // report on the groups before the current one
   std::vector<std::string> texts_;

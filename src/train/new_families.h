@@ -19,8 +19,8 @@ struct NewModel {
   std::int64_t vocabulary = 0;
   SpecialIds special;
   std::int64_t positions = 0;           // used if sizes.max_positions is 0: the longest sequence of the run
-  const ImageConfig* images = nullptr;  // for families that read pictures
-  const SoundConfig* sound = nullptr;   // for families that read sound
+  const ImageConfig* images = nullptr;  // set for families that read pictures
+  const SoundConfig* sound = nullptr;   // set for families that read sound
 };
 
 struct NewFamily {

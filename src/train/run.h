@@ -43,7 +43,7 @@ class TrainingRun {
   // has ended: it has reached a limit and made its last validation, or the listener has stopped it and a
   // checkpoint is written. After an exception only the destructor may be called; it writes no checkpoint.
   bool advance();
-  RunResult result() const;  // so far
+  RunResult result() const;  // the result so far
 
  private:
   void open_new(ThreadPool& pool, Listener& listener, bool resume);

@@ -68,7 +68,7 @@ class Run {
   TrainingContext& context_;
   std::optional<formats::RunFolder> folder_;
   RunState state_;
-  std::optional<RunLog> log_;  // only on rank 0
+  std::optional<RunLog> log_;  // set only on rank 0
   bool resumed_ = false;
   std::vector<RunChange> changes_;                  // settings changed by resuming
   Stopwatch watch_;                                 // time since begin() or the last checkpoint

@@ -24,9 +24,9 @@ struct RunSummary {
   RunProgress progress = RunProgress::empty;
   long process = 0;            // state running: the id of the process that writes, or 0 if unknown
   std::string problem;         // state damaged: the reason
-  std::string task, family;    // of run.toml
+  std::string task, family;    // values in run.toml
   std::int64_t step = 0;       // step of the newest checkpoint
-  std::int64_t max_steps = 0;  // of run.toml
+  std::int64_t max_steps = 0;  // value in run.toml
   std::string metric;          // metric that selects the best checkpoint
   std::optional<double> best;  // best value of the metric so far
   std::int64_t best_step = 0;  // step of that value

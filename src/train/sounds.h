@@ -20,7 +20,7 @@ namespace regard::train {
 
 struct SoundRow {
   std::filesystem::path file;  // as given, or relative to the folder of its table
-  std::string name;            // as given
+  std::string name;            // path as given
   std::string text;            // the label or the text
   Place place;                 // place of the row
 };

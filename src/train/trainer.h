@@ -55,7 +55,7 @@ struct StepResult {
   std::int64_t step = 0;  // number of this step, from 1
   double loss = 0;        // weighted mean over the step's counted labels, with label smoothing
   double learning_rate = 0;
-  double gradient_norm = 0;        // before clipping
+  double gradient_norm = 0;        // norm before clipping
   std::int64_t target_tokens = 0;  // counted labels
   double weight = 0;               // sum of the labels' weights; if it is 0, loss and gradient are 0
   std::int64_t source_tokens = 0, tokens = 0, sequences = 0;  // Batch::tokens()
@@ -125,7 +125,7 @@ class Trainer {
   std::vector<std::size_t> shards_;  // see rank_share.h; empty if not sharded
   std::unique_ptr<Optimizer> optimizer_;
   WeightEma average_;
-  bool averaged_ = false;  // the model has the averages
+  bool averaged_ = false;  // true while the model has the averages
   std::int64_t steps_ = 0;
   SkippedSteps skipped_;
   GradientSum gradients_;

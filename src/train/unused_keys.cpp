@@ -38,7 +38,7 @@ const std::vector<Rule>& encoder_rules() {
       {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      {{"sound.seconds"},  // for a wav2vec2 folder, it is the longest sound
+      {{"sound.seconds"},  // for a wav2vec2 folder, the key limits the length of sounds
        [](const RunConfig& c) { return !c.model.from.empty() && c.task != "speech-recognition"; },
        "the configuration of 'model.from' is used"},
       {{"sound.channels"},

@@ -20,8 +20,9 @@ struct AttendOptions {
 
 struct AttendedWord {
   std::string word, found;  // the word as given; as spelt in the file
-  double stayed = 0;        // cosine of its vectors before and after attention
-  // Cosines of its vector before and after attention with the original vector of each word of the text.
+  double stayed = 0;        // cosine of the word's vectors before and after attention
+  // Cosines of the word's vector, before and after attention, with the original vector of each word of the
+  // text.
   std::vector<double> before{}, after{};
   std::vector<Neighbour> neighbours_before{},
       neighbours_after{};  // words of the file, without the word itself

@@ -17,7 +17,7 @@ struct Deed {
   Mark mark;
   const char* noun;  // मदद in मदद कर
   const char* stem;
-  Object object;  // none: the subject has no ने
+  Object object;  // with Object::none the subject has no ने
 };
 constexpr std::array kDeeds{
     Deed{"beat", "beats", "beat", "beating", Mark::dative, "", "पीट", Object::masculine},

@@ -26,10 +26,10 @@ class Lexicon {
   // English words may be linked already.
   void also(std::string_view english, std::string_view hindi);
 
-  void add_noun(const Noun& noun);      // in all its forms
-  void add_person(const Subject& who);  // as subject, object and owner
+  void add_noun(const Noun& noun);      // add the noun in all its forms
+  void add_person(const Subject& who);  // add the person as subject, object and owner
   void add_adjective(std::string_view english, std::string_view hindi);
-  void add_action(const Action& what);  // the verb in all its forms, and the object
+  void add_action(const Action& what);  // add the verb in all its forms, and the object
   // Add the noun and the preposition of a place such as "on the table", मेज़ पर. Longer places are ignored.
   void add_spot(std::string_view english, std::string_view hindi);
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kBackwardPanel = 96;
 
 struct BackwardScratch {
   float *key = nullptr, *value = nullptr;                    // [kBackwardKeys, padded dim]
-  float *key_gradient = nullptr, *value_gradient = nullptr;  // the same
+  float *key_gradient = nullptr, *value_gradient = nullptr;  // [kBackwardKeys, padded dim]
   float *query_columns = nullptr, *out_columns = nullptr;    // [dim, kBackwardPanel]: q and d out
   float *query_rows = nullptr, *out_rows = nullptr;          // [kBackwardPanel, padded dim]: q and d out
   float* query_gradient = nullptr;                           // [kBackwardPanel, padded head_dim]

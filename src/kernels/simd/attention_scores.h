@@ -46,7 +46,7 @@ struct Head {
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
   }
-  // Only for contiguous rows, i.e. of one page: see for_each_run().
+  // The rows must be contiguous, that is within one page: see for_each_run().
   Rows key_rows(std::int64_t begin, std::int64_t end) const {
     return {key(begin), problem.key_stride, end - begin, problem.head_dim};
   }

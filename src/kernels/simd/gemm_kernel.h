@@ -24,7 +24,7 @@ struct Tile {
   std::int64_t ldc = 0;
   std::int64_t columns = 0;      // columns of C: they fill kVectors vectors, the last one perhaps only partly
   const float* bias = nullptr;   // [columns], added at the end, or null
-  bool relu = false;             // then apply max(0, ·)
+  bool relu = false;             // apply max(0, ·) after the bias
   const float* ahead = nullptr;  // null, or the next panel, of the same stride, to prefetch
 };
 

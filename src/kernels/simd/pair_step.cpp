@@ -210,7 +210,7 @@ HWY_INLINE void add_both(const PairStep& step, const float* factors) {
 template <int Outputs>
 void step_of_few(const PairStep& step) {
   float* factors = step.scratch;                            // [inputs, Outputs]
-  float* labels = step.scratch + kMaxInputs * kMaxOutputs;  // the same
+  float* labels = step.scratch + kMaxInputs * kMaxOutputs;  // [inputs, Outputs]
   for (std::int64_t i = 0; i < step.inputs; ++i)
     std::memcpy(labels + i * Outputs, step.label, Outputs * sizeof(float));
   std::int64_t i = 0;

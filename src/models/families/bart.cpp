@@ -12,7 +12,7 @@ namespace {
 
 // Differences between the families.
 struct BartLike {
-  bool learned_positions = true;    // false: sinusoids
+  bool learned_positions = true;    // false means sinusoids
   std::int64_t first_position = 2;  // row of position 0 in the table
   bool embedding_norm = true;
   bool pre_norm = false;

@@ -50,7 +50,7 @@ class ConfigReader {
   Error wrong(std::string_view key, const std::string& expected) const;  // includes the value found
 
  private:
-  const Json* find(std::string_view key) const;  // null: absent
+  const Json* find(std::string_view key) const;  // null if the key is absent
   std::int64_t in_range(std::string_view key, std::int64_t low, std::int64_t high) const;
 
   const Json& config_;

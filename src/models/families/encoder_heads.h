@@ -58,6 +58,6 @@ void name_projection(const ConfigReader& config, const std::string& projection, 
 // Set RoBERTa's positions: tokens other than padding are numbered, starting at the row after the padding's.
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all);
 
-void initialise_normal(nn::BlockConfig& block, double deviation);  // all matrices of the block
+void initialise_normal(nn::BlockConfig& block, double deviation);  // initialises all matrices of the block
 
 }  // namespace regard::families

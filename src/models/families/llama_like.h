@@ -12,7 +12,7 @@ struct LlamaLike {
   bool head_norms = false;  // q_norm and k_norm over each head (Qwen 3)
   kernels::Activation activation = kernels::Activation::silu;
   double gain_offset = 0.0;       // norms multiply by gain_offset + weight
-  bool scale_embeddings = false;  // by √hidden_size
+  bool scale_embeddings = false;  // multiply the embeddings by √hidden_size
   bool tied = false;              // default of tie_word_embeddings
   std::int64_t head_dim = 0;      // default of head_dim; 0 means hidden_size / num_attention_heads
   // sliding window per layer in tokens, 0 if a layer has none; empty if no layer has one

@@ -126,7 +126,7 @@ Architecture wav2vec2(const ConfigReader& config) {
   // Files of PyTorch before 2.0 have the older names.
   all.names.endings = {{"parametrizations.weight.original0", "weight_g"},
                        {"parametrizations.weight.original1", "weight_v"}};
-  // Used in pre-training only.
+  // These weights are used in pre-training only.
   all.names.ignored = {"masked_spec_embed", "quantizer.", "project_q.", "project_hid."};
   if (!writes) {
     all.names.ignored.push_back("lm_head.");

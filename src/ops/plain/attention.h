@@ -45,7 +45,7 @@ struct AttentionResult {
 
 template <class T>
 struct AttentionGradients {
-  std::vector<T> query, key, value;  // like the inputs
+  std::vector<T> query, key, value;  // with the shapes of the inputs
   std::vector<T> bias;               // [heads, queries, keys], before summing over broadcast elements
 };
 

@@ -38,7 +38,7 @@ class Value {
   static constexpr int kDeepest = 64;  // nesting limit
 
   struct Undefined {
-    std::string name;  // for messages
+    std::string name;  // name of the value in messages
   };
   struct None {};
   Value() = default;  // undefined
@@ -74,7 +74,7 @@ class Value {
   std::int64_t integer() const;  // throws bad_file unless integral() is true
   double real() const;           // throws bad_file unless number() is true
   std::string shown() const;     // formats as Python's str(); empty for an undefined value
-  std::string type() const;      // for messages
+  std::string type() const;      // name of the type in messages
   // Return the member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
   // Return the values that a loop iterates over: items, keys or characters. Throws bad_file for other types.

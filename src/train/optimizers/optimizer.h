@@ -95,7 +95,7 @@ class Optimizer {
   };
   struct Step {
     double learning_rate, gradient_scale;
-    std::int64_t number;  // from 1
+    std::int64_t number;  // number of the step, from 1
   };
 
   // The parameters must outlive this object. Parameters that are not trainable are ignored. `rate_factors`

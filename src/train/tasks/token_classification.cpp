@@ -283,7 +283,7 @@ void TokenClassification::validate(Network& model, const PassResources& resource
 std::string TokenClassification::example_text(const Batch& batch) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
   std::string labels;
-  constexpr std::size_t kShown = 24;  // as tokens_text()
+  constexpr std::size_t kShown = 24;  // the number that tokens_text() shows
   for (std::size_t t = 0; t < std::min(length, kShown); ++t)
     labels += (t == 0 ? "" : " ") + (batch.labels[t] == kIgnoredLabel ? "-" : labels_[batch.labels[t]]);
   return fmt::format("  input:  {}\n  labels: {}{}\n",
