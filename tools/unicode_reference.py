@@ -90,7 +90,7 @@ def main():
               if bert(False, False, True, False).normalize_str("a" + unicodedata.normalize("NFD", chr(c))[-1] + "b") == "ab"
               and unicodedata.normalize("NFD", chr(c)) == chr(c)}
     flags("kBertAccent", accent, {c for c in POINTS if CATEGORY[c] == "Mn" and unicodedata.normalize("NFD", chr(c)) == chr(c)},
-          "Mn, as BERT strips it.")
+          "Nonspacing marks (category Mn) that BERT's normalizer strips.")
     flags("kCombiningMark", gone(normalizers.StripAccents()), {c for c in POINTS if CATEGORY[c][0] == "M"},
           "Marks that StripAccents removes.")
 

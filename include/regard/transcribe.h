@@ -26,7 +26,7 @@ namespace regard {
 // Options of a transcription. Fields other than `beam` and `word_times` apply only to Whisper.
 struct TranscribeOptions {
   std::string language = {};  // code, such as "en"; if empty, detected from the first 30 seconds
-  bool translate = false;     // to English
+  bool translate = false;     // translate to English
   bool timestamps = true;     // if false, one segment per 30 seconds
   std::string prompt = {};    // text that precedes the sound, such as names and their spelling
   bool use_previous = true;   // use the text so far as the prompt of the next 30 seconds
@@ -36,7 +36,7 @@ struct TranscribeOptions {
   // value disables the rule.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   std::int64_t beam = 1;   // width of the beam search; 1 selects the most probable token, or CTC's best path
-  std::uint64_t seed = 1;  // of sampling
+  std::uint64_t seed = 1;  // seed of sampling
   // Compute the times of words: from Whisper's cross-attention, or from the frames of CTC's labels.
   bool word_times = false;
 };
@@ -51,7 +51,7 @@ struct TranscriptSegment {
   std::string text;
   std::vector<std::int32_t> tokens;
   double temperature = 0.0, log_probability = 0.0, compression_ratio = 0.0, no_speech = 0.0;
-  std::vector<TranscriptWord> words = {};  // if TranscribeOptions::word_times
+  std::vector<TranscriptWord> words = {};  // empty unless TranscribeOptions::word_times is set
 };
 
 struct Transcript {

@@ -50,7 +50,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   }
 
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
-    // Of several independent samples, stream only the first.
+    // If there are several independent samples, only the first is streamed.
     if (sequence == 0)
       if (SessionStreamer* of = streamer(id); of != nullptr && of->streams) of->emit(of->stream.push(token));
   }

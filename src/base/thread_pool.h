@@ -32,7 +32,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const noexcept;
-  const std::string& warning() const noexcept;  // not empty if the system refused threads
+  const std::string& warning() const noexcept;  // a message if the system refused threads, else empty
 
   // Call body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()).
   // Returns when all tasks are done. After an exception no further tasks start, and the first exception is

@@ -26,7 +26,7 @@ struct TokenCache {
   Json about;                                   // data that was passed to commit()
 };
 
-// What a cache must contain to be used.
+// The requirements on a cache that is opened.
 struct TokenCacheKey {
   std::uint64_t content = 0;         // hash of everything that determines the ids: texts, tokenizers, rules
   std::size_t stores = 0;            // number of token stores

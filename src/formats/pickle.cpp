@@ -34,7 +34,7 @@ bool known_global(const std::string& global) {
          storage_dtype(global) != nullptr;
 }
 
-// Limits on memory for malicious input. A pickle of 30,000 tensors stays below both.
+// Limits on memory for malicious input. A pickle of 30,000 tensors is below both limits.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr std::size_t kMaxObjects = std::size_t{1} << 19;
 

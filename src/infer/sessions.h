@@ -34,9 +34,9 @@ struct SessionLimits {
 // construction. Throws usage.
 std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits);
 
-// Its functions are called by step(), on its thread, after the model has run. The last call for a session is
-// exactly one of finished(), cancelled() and failed(). An exception thrown by a callback propagates out of
-// step(); the next step() continues with the following callback.
+// The functions of a listener are called by step(), on the thread of step(), after the model has run. The
+// last call for a session is exactly one of finished(), cancelled() and failed(). An exception thrown by a
+// callback propagates out of step(); the next step() continues with the following callback.
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
@@ -44,7 +44,7 @@ class SessionListener {
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
-  // As Listener::chosen().
+  // Called as Listener::chosen() is.
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }
@@ -117,7 +117,7 @@ class Sessions : private Listener {
 
   std::atomic<std::int64_t> running_{0}, waiting_{0}, prefilling_{0};
 
-  // Used by step() only.
+  // The following members are used by step() only.
   std::vector<Request> joined_;
   std::vector<std::uint64_t> cancelled_;
   std::vector<Event> events_;

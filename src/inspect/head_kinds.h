@@ -13,7 +13,7 @@ namespace regard::inspect {
 // Means over the examples of HeadSummary (head_pattern.h).
 struct HeadKind {
   Head head;
-  HeadSummary mean;  // without `telling` and `caption`
+  HeadSummary mean;  // `telling` and `caption` are not set
 };
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples);

@@ -17,7 +17,7 @@ enum class Activation : std::uint8_t {
   none,
   relu,
   gelu,       // x Φ(x), with the error function (Hendrycks and Gimpel 2016)
-  gelu_tanh,  // its tanh approximation, as in GPT-2
+  gelu_tanh,  // the tanh approximation of gelu, as in GPT-2
   silu,       // x σ(x)
   tanh,
   sigmoid,

@@ -24,7 +24,7 @@ enum class Int8Path : std::uint8_t {
   portable,
   avx2,         // bytes multiplied as |w| · (a with w's sign), whose pairs fit 16 bits
   avx_vnni,     // dot products of four bytes, 256 bits
-  avx512,       // as avx2, 512 bits
+  avx512,       // as avx2, with 512 bits
   avx512_vnni,  // dot products of four bytes, 512 bits
   amx,          // tiles; products of fewer than 4 rows as avx512_vnni
 };

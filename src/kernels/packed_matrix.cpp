@@ -162,7 +162,7 @@ void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float fac
 
 void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
                  float* y) {
-  const bool brain = matrix.type() == WeightType::bf16;  // keeps pairs of steps in one lane
+  const bool brain = matrix.type() == WeightType::bf16;  // panels of bf16 keep pairs of steps in one lane
   const std::int64_t second = brain ? 1 : column.lanes;
   const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
                      (brain ? 2 * column.place

@@ -41,8 +41,8 @@ struct DualEncoderConfig {
   NameRules names;
 };
 
-// As a Network, it is an encoder without a head: encode() runs the text encoder on ids and the image encoder
-// on pixels; input_spec(), vocabulary() and sizes are those of the text encoder.
+// A dual encoder. As a Network, it is an encoder without a head: encode() runs the text encoder on ids and
+// the image encoder on pixels; input_spec(), vocabulary() and sizes are those of the text encoder.
 class DualEncoder : public Network {
  public:
   explicit DualEncoder(DualEncoderConfig config);

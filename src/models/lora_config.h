@@ -26,7 +26,7 @@ struct LoraConfig {
   std::vector<std::string> layers_pattern;  // names of the lists of layers ("h"); empty means any
   std::string bias = "none";  // biases that are trained too: none, all, lora_only (of adapted modules)
   std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
-  std::string base_model;                    // where the base model is; informative
+  std::string base_model;                    // path of the base model; for information only
 
   // Return true if the module with this full name is adapted. `is_output`: it is the output layer.
   bool adapts(const std::string& module, bool is_output = false) const;

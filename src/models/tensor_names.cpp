@@ -42,7 +42,8 @@ class Binder {
   }
 
  private:
-  // Also used if the tensor exists but is already bound to another weight.
+  // Return the error for a missing tensor. Also used if the tensor exists but is already bound to another
+  // weight.
   Error missing(const std::string& name) const {
     return file_error(weights_.label(), "tensor \"" + name + "\" is missing")
         .remedy("The config may belong to a different model (layers, family or head)");

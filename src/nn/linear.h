@@ -36,7 +36,7 @@ class Linear {
   Var forward(Tape& tape, Var x, const Options& options) const;
   Var forward(Tape& tape, Var x) const { return forward(tape, x, Options()); }
 
-  // Whether x may be stored as bf16 (ops/bf16_store.h): low-rank updates read it as f32.
+  // Return whether x may be stored as bf16 (ops/bf16_store.h): low-rank updates read it as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }
 
   // The weight and bias (or null), for an operation that includes this layer. Prepares a pass as forward()

@@ -134,7 +134,8 @@ void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
   kernels::finish_blocks(pool, chunk);
 }
 
-// From d logits of the chunk: d hidden = d logits W; d W += d logitsᵀ hidden; d b += Σ d logits.
+// Compute the gradients from d logits of the chunk: d hidden = d logits W; d W += d logitsᵀ hidden; d b += Σ
+// d logits.
 void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
                      const kernels::BlockedLogits& chunk, const Gradients& gradients) {
   const Tensor& hidden = problem.hidden->value;

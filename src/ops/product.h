@@ -1,5 +1,5 @@
-// Matrix products in f32 or bf16, as the tape's precision says, with operands that may be stored as bf16. For
-// operations such as linear layers.
+// Matrix products for operations such as linear layers. The precision of the tape selects f32 or bf16;
+// operands may be stored as bf16.
 #pragma once
 
 #include <algorithm>

@@ -190,8 +190,8 @@ float* states_before(Tape& tape, const RecurrenceNode& node, const float* after,
   return before;
 }
 
-// From the last step to the first: dx and, for the GRU, ds of every token; dh and dc become the gradient of
-// the initial state.
+// Run the steps backward, from the last to the first. Compute dx and, for the GRU, ds of every token; dh and
+// dc become the gradient of the initial state.
 void run_steps_backward(Tape& tape, const RecurrenceNode& node, kernels::RecurrentStepBackward step) {
   const Steps& steps = node.steps;
   const std::int64_t width = node.weight->value.rows(), rows = std::ssize(steps.sequence);

@@ -80,8 +80,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   return request;
 }
 
-// If the body requests it with "free", add the text that the model generates itself next to the pass over
-// the given ids.
+// If the body has "free": true, add the text that the model generates without the given ids.
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;

@@ -31,7 +31,8 @@ class FairQueue {
 
   Item pop() { return take(lines_.begin()); }  // requires !empty()
 
-  // As pop(), among the clients for which may(client) holds. False if they have no item.
+  // Pop the next item of the clients for which may(client) is true. Returns false if these clients have no
+  // item.
   template <class May>
   bool pop_of(const May& may, Item& item, std::string& client) {
     const auto found = std::ranges::find_if(lines_, [&](const Line& line) { return may(line.client); });

@@ -95,7 +95,7 @@ class Generator : private infer::SessionListener {
   std::vector<std::shared_ptr<Generation>> cancelling_;
   bool stopping_ = false;
 
-  // Used by the thread only.
+  // The following members are used by the thread only.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
   std::int64_t rows_ = 0;  // number of rows of the generations in live_
   std::thread thread_;

@@ -33,7 +33,7 @@ class HttpServer {
   // for a malformed address, io if it cannot be used. `handler` must outlive the server.
   HttpServer(const std::string& address, std::uint16_t port, HttpHandler& handler,
              const HttpLimits& limits = {});
-  ~HttpServer();  // as close()
+  ~HttpServer();  // closes the server as close() does
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 

@@ -52,7 +52,8 @@ const char* key_of(Ability ability);   // "generate"
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;
-  std::function<bool()> gone = {};  // whether the client has disconnected; empty: never
+  // returns whether the client has disconnected; if empty, the client counts as connected
+  std::function<bool()> gone = {};
 
   // Throws HttpError 503 if the client has disconnected, 504 if the deadline has passed. Called between
   // passes.

@@ -49,7 +49,7 @@ class TextGeneration {
   // stop. Throws as Generation does.
   std::vector<GeneratedText> run(const std::function<bool(const StreamedPiece&)>& piece = {});
 
-  // the prompt of a decoder; empty for other models
+  // the prompt of a decoder-only model
   std::span<const std::int32_t> prompt() const { return prompt_; }
   std::int64_t prompt_tokens() const { return prompt_tokens_; }  // tokens of the prompt or source
 

@@ -37,7 +37,7 @@ struct ShownSound {
 
 // Read the first window of a sound file. Whisper's transcript has no timestamps; its language is `language`
 // (a code) or, if that is empty, the one that the model detects. Throws as data::read_sound, as
-// InputSpec::length_of for a sound that is too short, usage if the model reads no sound or does not know the
+// InputSpec::length_of for a sound that is too short, usage if the model reads no sound or lacks the
 // language, numeric if the model's output is not finite.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,

@@ -75,7 +75,7 @@ const std::vector<FlagRange> kBertControl = {
     {0x13430, 0x1343f, false},
 };
 
-// Mn, as BERT strips it.
+// Nonspacing marks (category Mn) that BERT's normalizer strips.
 const std::vector<FlagRange> kBertAccent = {
     {0x7fd, 0x7fd, false},     {0x898, 0x89f, false},     {0x8ca, 0x8e1, false},
     {0x9fe, 0x9fe, false},     {0xafa, 0xaff, false},     {0xb55, 0xb55, false},

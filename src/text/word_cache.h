@@ -160,7 +160,7 @@ class WordCache {
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
   std::size_t kept_ = 0;                 // number of entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
-  // its end is padded, because reads in blocks may extend beyond the filled part
+  // the end of the store is padded, because reads in blocks may extend beyond the filled part
   std::unique_ptr<char[], Free> store_;
   std::size_t stored_ = 0;  // bytes used
   std::uint64_t changes_ = 0;

@@ -66,7 +66,7 @@ class GradientSum {
   bool sharded_ = false;
   std::vector<Slot> slots_;  // the first depth_ slots are used
   std::size_t depth_ = 0;
-  // Only used with several ranks:
+  // The following members are used only with several ranks.
   std::vector<std::int64_t> cuts_;  // rank r's part: elements cuts_[r] to cuts_[r + 1]
   std::vector<Received> others_;    // ordered as in the tree
   Tensor received_, total_;

@@ -15,7 +15,7 @@ double attention_dropout(const TransformerConfig& sizes, double otherwise);
 
 Json gpt2_config(const NewModel& model);
 
-// Without "architectures".
+// The result has no "architectures".
 Json vit_config(const NewModel& model);
 Json deit_config(const NewModel& model);
 // Configuration of a CLIPModel: both encoders have the sizes of [model], and the vectors have its hidden

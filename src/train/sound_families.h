@@ -7,7 +7,7 @@ namespace regard::train {
 
 constexpr std::int64_t kMelFramesPerSecond = 100;  // frames of log-mel features per second
 
-Json audio_spectrogram_transformer_config(const NewModel& model);  // without "architectures"
+Json audio_spectrogram_transformer_config(const NewModel& model);  // the result has no "architectures"
 Json wav2vec2_config(const NewModel& model);  // configuration of Wav2Vec2ForCTC; the blank is token 0
 Json whisper_config(const NewModel& model);   // WhisperForConditionalGeneration
 // Set the scales of the weights of the convolution over positions to the norms of the weights, as

@@ -24,7 +24,7 @@ constexpr double kMultiplyEpsilon = 1e-6;
 // A search: close to all of `positive`, far from all of `negative`. With one positive vector and no negative
 // one the score is the cosine (add), regardless of lengths.
 struct Question {
-  std::vector<std::vector<float>> positive, negative;  // each of the vectors' size
+  std::vector<std::vector<float>> positive, negative;  // query vectors, with the size of the word vectors
   std::vector<std::size_t> excluded;                   // words never returned
 };
 

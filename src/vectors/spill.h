@@ -1,5 +1,5 @@
-// Records of one plain type in an unnamed temporary file: appended sequentially, then mapped. The file
-// disappears with the process, however that ends.
+// Records of one plain type in an unnamed temporary file: appended sequentially, then mapped. The file is
+// removed when the process ends, even if it is killed.
 #pragma once
 
 #include <cstddef>

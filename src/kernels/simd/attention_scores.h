@@ -155,8 +155,8 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
   }
 }
 
-// How scores enter the softmax: as products q · k, with the scale folded into log2_factor, or complete if the
-// scale cannot be folded.
+// The form in which scores are passed to the softmax: as products q · k with the scale folded into
+// log2_factor or, if the scale cannot be folded, as complete scores.
 struct ScoreRule {
   bool complete = false;     // scale, softcap and bias are applied by finish_scores
   bool added = false;        // there is a mask or a bias

@@ -1,5 +1,5 @@
-// Conversion between f32 and bf16 as VCVTNE2PS2BF16 does it: to nearest, ties to even; a NaN stays one, a
-// subnormal number becomes 0.
+// Conversion between f32 and bf16 with the results of VCVTNE2PS2BF16: to nearest, ties to even; a NaN
+// remains a NaN, a subnormal number becomes 0.
 #pragma once
 
 #include <cstring>

@@ -24,7 +24,7 @@ struct AnswerWindow {
 };
 
 // Return the windows of a question, labelled with its first marked answer as in transformers' example
-// run_qa.py. Throws usage if the context does not fit beside the question.
+// run_qa.py. Throws usage if the question leaves no room for the context in a window.
 std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
                                          const data::MarkedQuestion& question, const std::string& context,
                                          const data::WindowSize& size);
