@@ -1,14 +1,12 @@
-// Benchmark of `regard serve` on a Llama-shaped decoder with random weights. The server runs in a process of
-// its own; this process has the clients. Prints one line of JSON for each measurement:
-//   first_token  time to the first token of a short prompt, alone and while a long prompt is prefilled:
-//   medians over the
-//                rounds of one run, and their ratio
-//   throughput   tokens per processor second of the server with CLIENTS clients and of the library's own
-//   batch of as many
-//                rows, in turn; latency of /health meanwhile
+// Benchmark of `regard serve` on a Llama-shaped decoder with random weights. The server runs in a separate
+// process; this process runs the clients. Print one line of JSON for each measurement:
+//   first_token  time to the first token of a short prompt, alone and during the prefill of a long prompt:
+//                the medians over the rounds of one run, and their ratio
+//   throughput   tokens per processor second, in turn of the server with CLIENTS clients and of the
+//                library's own batch with as many rows; latency of /health during the server's turn
 //
-// usage: serve_benchmark [--layers 12] [--hidden 768] [--clients 32] [--seconds 10] [--rounds 15] [--threads
-// 2] [--long 4000]
+// usage: serve_benchmark [--layers 12] [--hidden 768] [--clients 32] [--seconds 10] [--rounds 15]
+//                        [--threads 2] [--long 4000]
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -111,7 +109,7 @@ class Client {
       sent += static_cast<std::size_t>(count);
     }
   }
-  // Read until the text has come; drops what was read to its end.
+  // Read until the text is received, and drop the input up to its end.
   void read_until(const std::string& text) {
     std::size_t at = 0;
     while ((at = received_.find(text)) == received_.npos) read_more();
@@ -160,7 +158,7 @@ void measure_first_token(std::uint16_t port, const Settings& settings) {
     alone.push_back(first_token(port, 1000 + round));
     Client other(port);
     other.send("POST", "/v1/completions", completion(prompt_of(settings.long_prompt, 5000 + round), 1, true));
-    // At different places of the long prompt.
+    // Send the short requests at different times during the prefill of the long prompt.
     std::this_thread::sleep_for(std::chrono::duration<double>(alone.back() * (1.0 + 7.3 * (round % 5))));
     beside.push_back(first_token(port, 9000 + round));
   }
@@ -274,7 +272,7 @@ void measure_throughput(std::uint16_t port, pid_t server, const std::filesystem:
                           .c_str());
 }
 
-// The server, in a process of its own. Its port is written to `report`; it ends when `hold` is closed.
+// Run the server in a separate process. Its port is written to `report`; it ends when `hold` is closed.
 [[noreturn]] void run_server(const std::filesystem::path& folder, const Settings& settings, int report,
                              int hold) {
   {
@@ -300,7 +298,7 @@ int run(const Settings& settings) {
   write_model(folder, settings);
   int report[2], hold[2];
   if (::pipe(report) != 0 || ::pipe(hold) != 0) return 1;
-  const pid_t server = ::fork();  // before any thread of this process
+  const pid_t server = ::fork();  // fork before this process starts a thread
   if (server == 0) {
     ::close(hold[1]);
     run_server(folder, settings, report[1], hold[0]);

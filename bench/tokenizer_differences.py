@@ -38,7 +38,7 @@ def corpora(data):
             try:
                 text = content.decode("utf-8")
             except UnicodeDecodeError:
-                continue  # pictures, tables of numbers in other encodings
+                continue  # files that are not text, or have another encoding
             if "\0" not in text:
                 yield file, text.split("\n")
 

@@ -1,4 +1,4 @@
-// 12. Train what a run file describes, stop after some steps, look at the losses, and go on.
+// 12. Train the model that a run file describes, stop after some steps, print the losses, and resume.
 // Usage: 12_training RUN_FILE [FOLDER]; FOLDER keeps the run (default: runs/example).
 #include <cstdio>
 #include <string>

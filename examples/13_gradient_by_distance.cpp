@@ -1,5 +1,5 @@
-// 13. How much a gradient loses on its way back through time: the norm of d(last state) / d(state k steps
-// before), for a plain recurrent network, an LSTM and attention, all untrained. One JSON object per line;
+// 13. The decrease of a gradient with distance in time: the norm of d(last state) / d(state k steps
+// before) for a plain recurrent network, an LSTM and attention, all untrained. One JSON object per line;
 // tools/make_claims.sh collects them for docs/why-attention.md.
 #include <cmath>
 #include <cstdio>
@@ -107,7 +107,7 @@ static void lstm(double forget_bias, std::uint64_t seed) {
   print("lstm", forget_bias, seed, norms);
 }
 
-// The last output of one head over 101 tokens, with respect to the token k places before.
+// The gradient of the last output of one head over 101 tokens, with respect to the token k places before.
 static void attention(std::uint64_t seed) {
   regard::Learner learner;
   const auto x = learner.parameter("x", regard::random_normal({kSteps + 1, kSize}, seed, "x", 0.5F));

@@ -1,6 +1,6 @@
-// 14. Can attention tell the idiom "a piece of cake" from the food, with attention without parameters, with
-// random projections and with learned ones? Word vectors are random and fixed; a linear layer reads the
-// output of "cake". One JSON object per line; tools/make_claims.sh collects them for docs/why-attention.md.
+// 14. Distinguish the idiom "a piece of cake" from the food, with attention without parameters, with random
+// projections and with learned ones. Word vectors are random and fixed; a linear layer reads the output of
+// "cake". One JSON object per line; tools/make_claims.sh collects them for docs/why-attention.md.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -24,8 +24,8 @@ struct Sentence {
 };
 
 // "exam was … a piece of cake" is an idiom, "boy had … a piece of cake" is food; "was" and "had" are left
-// out, so that only the subject tells. The subject stands far from the cake, behind `fill` words that mean
-// nothing.
+// out, so that only the subject distinguishes them. `fill` meaningless words separate the subject from the
+// cake.
 static std::vector<Sentence> sentences(std::size_t from, std::size_t to, std::size_t fill,
                                        std::size_t shift) {
   std::vector<Sentence> all;

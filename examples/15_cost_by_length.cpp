@@ -1,5 +1,5 @@
-// 15. What a text of n words costs: multiplications and processor time of one attention layer (grows with n²)
-// and of one plain recurrent layer (grows with n, but one step after another). One JSON object per line;
+// 15. The cost of a text of n words: multiplications and processor time of one attention layer (grows with
+// n²) and of one plain recurrent layer (grows with n, but one step after another). One JSON object per line;
 // tools/make_claims.sh collects them for docs/why-attention.md.
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 using regard::Tensor;
 
-// Least processor time of `repeats` calls, in milliseconds.
+// Return the smallest processor time of `repeats` calls, in milliseconds.
 template <typename Work>
 static double milliseconds(int repeats, Work work) {
   double least = 1e300;

@@ -21,8 +21,8 @@ static void text(double x, double y, const char* anchor, const char* content) {
   std::printf("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, content);
 }
 
-// The same five scores, multiplied by 1, 2 and 8: the larger the differences, the more the largest one takes
-// from the others.
+// Draw the softmax of five scores, multiplied by 1, 2 and 8: the larger the differences, the larger the
+// weight of the largest score.
 static void draw_softmax() {
   const char* words[] = {"the", "exam", "was", "easy", "cake"};
   const Tensor scores = Tensor::of({1, 5}, {0.1F, 0.8F, 0.2F, 1.0F, 0.6F});

@@ -1,4 +1,4 @@
-// A config.json: parsed, and its values read as every type.
+// Parse a config.json, and read its values as every type.
 #include "base/json.h"
 #include "target.h"
 

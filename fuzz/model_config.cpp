@@ -1,5 +1,6 @@
-// A config.json with real weights: the first byte selects one of the small models in tests/data, the rest is
-// a JSON merge patch (RFC 7386) of its config. A model that still loads must run. Run in the repository.
+// Open a model with a changed config.json and real weights. The first byte selects one of the small models
+// in tests/data, the rest is a JSON merge patch (RFC 7386) of its config. A model that still loads must run.
+// Run in the repository.
 #include <vector>
 
 #include "base/thread_pool.h"

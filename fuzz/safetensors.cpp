@@ -1,4 +1,4 @@
-// A safetensors file: if the header parses, every tensor's bytes must be inside the file.
+// Read a safetensors file. If the header is accepted, the bytes of every tensor must be inside the file.
 #include "formats/safetensors_header.h"
 #include "target.h"
 

@@ -1,4 +1,4 @@
-// sentencepiece's .model: read, and a text cut with it.
+// Read a sentencepiece .model, and tokenize a text with it.
 #include "text/sentencepiece.h"
 #include "target.h"
 

@@ -39,7 +39,7 @@ inline const std::filesystem::path& folder() {
   return path;
 }
 
-// Without the syncs of an atomic write, which fuzzing has no use for.
+// Write a file without the syncs of an atomic write, which fuzzing does not need.
 inline void put(const std::filesystem::path& path, std::string_view content) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) std::abort();

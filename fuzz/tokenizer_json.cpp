@@ -1,4 +1,4 @@
-// A tokenizer.json: read with both readers, compared, used on a text, saved.
+// Read a tokenizer.json with both readers, compare the results, tokenize a text, and save the tokenizer.
 #include "base/json.h"
 #include "target.h"
 #include "text/tokenizer.h"

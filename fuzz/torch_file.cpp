@@ -1,4 +1,4 @@
-// A pytorch_model.bin in either form: opened, and every tensor read.
+// Open a pytorch_model.bin in either form, and read every tensor.
 #include "formats/torch_file.h"
 #include "target.h"
 

@@ -1,4 +1,5 @@
-// The file formats before tokenizer.json: the first byte selects the format of the rest.
+// Read tokenizer files of the formats that are older than tokenizer.json. The first byte selects the format
+// of the rest.
 #include "target.h"
 #include "text/tokenizer.h"
 

@@ -1,5 +1,5 @@
-// A word-vector file; the first byte selects the format of the rest. Every word of a file that loads must be
-// found again.
+// Read a file of word vectors. The first byte selects the format of the rest. If the file loads, every word
+// of it must be found.
 #include <vector>
 
 #include "base/thread_pool.h"

@@ -22,7 +22,7 @@ KEYWORDS = ("backward bed bird cat dog down eight five follow forward four go ha
             "right seven sheila six stop three tree two up visual wow yes zero").split()
 DIGITS = "zero one two three four five six seven eight nine".split()
 ACCENTS = ("en-us", "en-gb", "en-gb-x-rp", "en-gb-scotland", "en-029", "en-gb-x-gbclan", "en-gb-x-gbcwmd")
-# Voices of espeak-ng (timbre); those of the held-out files are in no training file, with any accent.
+# Voices (timbres) of espeak-ng. No training file has a voice of the held-out files, with any accent.
 TRAIN_VOICES = ("m1", "m2", "m3", "m5", "m6", "m8", "f1", "f2", "f4", "Andy", "Denis", "Annie", "Diogo", "Jacky", "Lee", "Storm")
 VALID_VOICES = ("m7", "f5")
 TEST_VOICES = ("m4", "f3", "Mario", "steph")
@@ -35,7 +35,7 @@ def speak(path, text, choices):
         rate, samples = sound.getframerate(), array.array("h", sound.readframes(sound.getnframes()))
     level = math.sqrt(sum(x * x for x in samples) / max(1, len(samples))) or 1.0
     numbers = random.Random(seed)
-    # Noise of one pole: white for 0, towards brown for 1.
+    # Noise through a one-pole filter: white noise for 0, close to brown noise for 1.
     pole, last, amount = numbers.uniform(0.0, 0.95), 0.0, level * 10 ** (-noise / 20)
     scale = amount * math.sqrt(1 - pole * pole)
     before = [0] * int(rate * numbers.uniform(0.0, 0.12))

@@ -72,7 +72,7 @@ def check(program, task, keys, place):
                 assert error <= TOLERANCE, (folder, name, error)
         for name, arguments in make.generations(translation).items():
             if folder == "run" and not arguments:
-                continue  # a run folder bounds its output otherwise
+                continue  # a run folder limits its output in another way
             settings = [part for key, value in arguments.items() for part in ("--set", f"{key}={json.dumps(value)}")]
             make.run_program(program, "run", place / folder, "-i", place / "prompt.safetensors", "-o",
                              place / "out.safetensors", "--generate", "--quiet", "-t", 1, *settings)

@@ -13,7 +13,7 @@ BEGIN {
   may["evaluate"] = "train tasks"; may["serve"] = "api inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "demo distributed api serve train inspect tasks report evaluate";
   for (room in may) reach(room, room);
   # public headers and the directory that implements them; default: api
-  owner["error.h"] = "base"; owner["head.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data and a promise 
+  owner["error.h"] = "base"; owner["head.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data
 }
 function reach(from, room,   n, i, next_rooms) {
   if ((from, room) in allowed) return;

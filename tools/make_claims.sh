@@ -58,7 +58,8 @@ banks() {
   }'
 }
 
-# The silhouette of the word bank at each layer of the trained classifier, over sentences with words it has not seen.
+# The silhouette of the word bank at each layer of the trained classifier, over sentences with words that do
+# not occur in its training data.
 bank() {
   local run=$folder/bank
   banks 0 | awk -F'\t' '{print $2 "\t" $1}' >"$folder/bank.train.tsv"
@@ -96,7 +97,7 @@ order() {
     awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$run.accuracy"
 }
 
-# Processor seconds of 50 training steps of 1,920 words each, in texts of LENGTH words.
+# Measure the processor seconds of 50 training steps of 1,920 words each, in texts of LENGTH words.
 cost() {
   local family=$1 length=$2 run=$folder/cost-$1-$2 more=()
   [ -s "$run.seconds" ] && return
@@ -107,10 +108,10 @@ cost() {
     --set "data.train=[\"$folder/cost-$length.tsv\"]" --set "data.valid=[\"$folder/cost-valid-$length.tsv\"]" \
     --set training.max_steps=50 --set validation.every_steps=50 --set "training.batch_size=$((1920 / length))" \
     --set "data.max_length=$((length + 2))" --set "output.folder=$run" "${more[@]}" >"$run.log" 2>&1; } 2>"$run.seconds.new"
-  mv "$run.seconds.new" "$run.seconds"  # only of a run that succeeded
+  mv "$run.seconds.new" "$run.seconds"  # the file exists only if the run succeeded
 }
 
-# Number of weights, from a dry run.
+# Print the number of weights, from a dry run.
 parameters() {
   local family=$1 length=$2 more=()
   [ "$family" = bert ] && more+=(--set model.layers=1 --set model.heads=2 --set model.feed_forward_size=64)

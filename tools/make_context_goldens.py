@@ -26,7 +26,8 @@ folder = pathlib.Path("tests/data/context")
 folder.mkdir(parents=True, exist_ok=True)
 (folder / "golden.json").write_text(json.dumps(cases) + "\n")
 
-# The hidden states of a BERT at a word, with transformers: the mean over the word's tokens at every layer.
+# Compute the hidden states of a BERT at a word with transformers: the mean over the word's tokens at every
+# layer.
 import torch
 from transformers import AutoModel, AutoTokenizer
 

@@ -32,8 +32,8 @@ OPERATORS = [
     (r" \* ", " + "), (r"std::max", "std::min"), (r"std::min", "std::max"), (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"), (r"\+= ", "-= "), (r"return (?=\w)", "return !"), (r"\b0\.5", "0.25"), (r"\b2\b", "3"),
     (r"continue;", "break;"), (r"\bif \((?!constexpr)", "if (!")]
-# The test programs that also use a directory, most telling first. The directory's own program comes before them,
-# all others after them, quickest first.
+# The test programs that also use a directory, those that detect most mutants first. The directory's own
+# program runs before them, all others after them, the quickest first.
 RELATED = {
     "api": ["api", "tasks"], "base": ["text", "formats"], "cli": ["cli"], "data": ["corpora", "train"], "demo": ["demo"],
     "distributed": ["train"], "evaluate": ["train", "cli"], "formats": ["families"],
@@ -41,14 +41,15 @@ RELATED = {
     "models": ["families", "nn", "formats", "infer"], "nn": ["families", "infer", "models"],
     "ops": ["nn", "models", "families"], "report": ["train", "cli"], "tasks": ["api", "cli"], "tensor": ["ops", "nn", "formats"],
     "text": ["formats", "tasks"], "train": ["cli"], "vectors": ["inspect", "cli"]}
-# Test programs of the lower directories link the whole library but reach only these: the rest cannot notice.
+# Test programs of the lower directories link the whole library but run only code of these directories, so
+# they cannot detect a mutant elsewhere.
 REACHED = {
     "base": {"base"}, "tensor": {"base", "tensor"}, "kernels": {"base", "tensor", "kernels"},
     "ops": {"base", "tensor", "kernels", "ops", "formats"}, "text": {"base", "text"},
     "formats": {"base", "tensor", "kernels", "formats"}, "demo": {"base", "demo"},
     "corpora": {"base", "tensor", "kernels", "text", "data", "formats"}, "install": set(),
     "nn": {"base", "tensor", "kernels", "ops", "formats", "nn", "models"}}
-MEMORY_LIMIT = 8 << 30  # in bytes: an endless loop must not use up the machine's memory
+MEMORY_LIMIT = 8 << 30  # bytes; an endless loop must not use all memory of the machine
 FILE_LIMIT = 4 << 30
 SLOW_TEST = 0.5  # seconds
 
@@ -132,7 +133,8 @@ class Suite:
         if kept.exists() and kept.stat().st_mtime > newest:
             self.seconds, self.excluded, self.slow = json.loads(kept.read_text())
             return
-        # The installation's test builds a program over the static library: it says nothing about a changed line.
+        # The test of the installation links the static library, which is not rebuilt, so it cannot detect a
+        # changed line.
         for program in sorted(p.name for p in (self.build / "bin").glob("test_*") if p.name != "test_install"):
             start = time.time()
             failed, name = self.run_program(program, [], {}, 1800, whole=True)
@@ -228,7 +230,8 @@ class Suite:
             failed, names = self.run_program(program, tests, environment, limit, without=without)
             if failed and time.time() - start >= limit:
                 return "killed", f"{program} {' '.join(names)}: no end after {limit:.0f} s"
-            # Twice, so that a test that fails now and then on a busy machine kills nothing.
+            # A failed program runs twice, so that a test that sometimes fails on a busy machine does not
+            # count as a detection.
             if failed and self.run_program(program, names, environment, limit)[0]:
                 return "killed", f"{program} {' '.join(names)}"
         return "survived", ""

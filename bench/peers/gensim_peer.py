@@ -8,7 +8,8 @@ import os
 import sys
 import time
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its workers are the threads; more inside each only slow it
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the workers are gensim's threads; further threads of
+                                                    # BLAS slow them down
 from gensim.models import Word2Vec  # noqa: E402
 
 corpus, epochs, seed, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])

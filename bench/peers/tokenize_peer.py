@@ -55,7 +55,8 @@ def hugging_face(kind, path):
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if t in vocabulary])
         return tokenizer
-    # cl100k as Hugging Face holds it: every way to cut a token in two is a merge, by rank.
+    # cl100k in Hugging Face's form: every division of a token into two tokens is a merge, in the order of
+    # ranks.
     import base64
     ranks = {base64.b64decode(t): int(r) for t, r in (line.split() for line in open(path, "rb") if line.strip())}
     letters = byte_letters()

@@ -22,7 +22,8 @@ import torch.nn.functional as F
 from torch import nn
 
 torch.set_num_threads(int(os.environ.get("PEER_THREADS", "2")))
-# Wall-clock time, or the processor time of this process where the machine is shared with others (one thread).
+# Elapsed time, or the processor time of this process if PEER_CLOCK is "cpu" (for one thread on a shared
+# machine).
 clock = time.process_time if os.environ.get("PEER_CLOCK") == "cpu" else time.perf_counter
 torch.manual_seed(1)
 
