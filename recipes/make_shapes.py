@@ -49,17 +49,14 @@ def draw(objects, relation, size, random_numbers):
     places = [(centre[0] + s * dx * 0.24 + random_numbers.uniform(-0.03, 0.03),
                centre[1] + s * dy * 0.24 + random_numbers.uniform(-0.03, 0.03)) for s in (1, -1)]
     shade = random_numbers.randrange(15, 60)
-    rows = []
-    for row in range(size):
-        line = bytearray()
-        for column in range(size):
-            colour = (shade, shade, shade)
-            for (kind, name, shape), (x, y) in zip(objects, places):
-                half = SIZES[kind]
+    rows = [bytearray((shade, shade, shade) * size) for _ in range(size)]
+    for (kind, name, shape), (x, y) in zip(objects, places):  # the second object is in front
+        half = SIZES[kind]
+        columns, lines = ([i for i in range(size) if abs((i + 0.5) / size - at) <= 1.01 * half] for at in (x, y))
+        for row in lines:
+            for column in columns:
                 if inside(shape, ((column + 0.5) / size - x) / half, ((row + 0.5) / size - y) / half):
-                    colour = COLOURS[name]
-            line += bytes(colour)
-        rows.append(bytes(line))
+                    rows[row][3 * column:3 * column + 3] = bytes(COLOURS[name])
     return rows
 
 
@@ -76,6 +73,10 @@ def held_out_triple(first, relation, second):
     """A tenth of the triples, chosen by a hash."""
     text = f"{first[1:]} {relation} {second[1:]}"
     return hashlib.sha256(text.encode()).digest()[0] < 26
+
+
+def place_in_caption(thing):
+    return list(COLOURS).index(thing[1]), SHAPES.index(thing[2])
 
 
 def caption_of(first, relation, second):
@@ -108,7 +109,8 @@ def main():
         attempts += 1
         if attempts > 1000 * sum(wanted.values()) + 100000:
             raise SystemExit("there are not that many distinct captions: ask for fewer test pictures")
-        first, second = random_numbers.choice(things), random_numbers.choice(things)
+        # A picture has one caption: the object that comes first in the order of colours, then of shapes, is named first.
+        first, second = sorted((random_numbers.choice(things), random_numbers.choice(things)), key=place_in_caption)
         relation = random_numbers.choice(list(RELATIONS))
         kind, caption = kind_of(first, relation, second), caption_of(first, relation, second)
         if first[1:] == second[1:] or len(lines[kind]) == wanted[kind] or (kind != "train" and caption in seen):
