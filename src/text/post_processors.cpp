@@ -38,8 +38,8 @@ void trim(Encoding& encoding, bool prefix_space) {
     while (trailing < token.size() && is_space(token[token.size() - 1 - trailing])) ++trailing;
     Offsets &places = encoding.offsets[i], &bytes = encoding.byte_offsets[i];
     if (leading > 0) {
-      // the prefix space is not part of the text
-      if ((i == 0 || places.begin == 0) && prefix_space) --leading;
+      // A single space before the text may be the prefix space, which is not part of it.
+      if ((i == 0 || places.begin == 0) && prefix_space && leading == 1) leading = 0;
       std::uint32_t size = 0;
       for (std::size_t k = 0; k < leading; ++k) size += bytes_of(token[k]);
       places.begin = std::min(places.begin + static_cast<std::uint32_t>(leading), places.end);
