@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "demo/phrasebook.h"
@@ -312,12 +313,13 @@ void add_demo(CLI::App& app, Globals& globals) {
       "The training data is a phrasebook built into the program. About one sentence in nine is held out for\n"
       "the evaluation. The result is an ordinary run folder: 'regard translate runs/demo' works.");
   auto options = std::make_shared<DemoOptions>();
-  verb->add_option("--folder", options->folder, "Run folder")->capture_default_str();
+  verb->add_option("--folder", options->folder, "Run folder")->check(not_empty())->capture_default_str();
   verb->add_option("--steps", options->steps, "Number of training steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
   verb->add_option("--export", options->exported,
-                   "Create this folder with the phrasebook as text files and a run file, and do not train");
+                   "Create this folder with the phrasebook as text files and a run file, and do not train")
+      ->check(not_empty());
   verb->add_flag("--retrain", options->retrain, "Train again if the run exists");
   add_globals(*verb, globals);
   verb->callback([options, &globals] { demo(*options, globals); });

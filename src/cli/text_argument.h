@@ -1,4 +1,4 @@
-// Check that text on the command line is UTF-8.
+// Checks of texts on the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,12 +7,18 @@
 
 namespace regard::cli {
 
+// Check that the text is UTF-8.
 inline CLI::Validator valid_text() {
   return {[](std::string& text) {
             const auto bad = utf8::first_bad_byte(text);
             return bad ? "the text is not UTF-8 (byte " + std::to_string(*bad) + ")" : std::string();
           },
           "TEXT"};
+}
+
+// Check that a value is not empty, for options whose absence means something else.
+inline CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? "the value is empty" : std::string(); }, ""};
 }
 
 }  // namespace regard::cli

@@ -89,6 +89,8 @@ TEST(Demo, ExportsItsPhrasebookAndARunFile) {
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_TRUE(fs::exists(folder / "runs/phrasebook/latest/model.safetensors"));
   EXPECT_EQ(run_program({"demo", "--export", "book"}, folder.path()).exit_code, 2);
+  EXPECT_EQ(run_program({"demo", "--export", ""}, folder.path()).exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
 }
 
 }  // namespace
