@@ -1,4 +1,4 @@
-// The same mistake has the same kind of error, whichever public function finds it.
+// The same mistake gives an error of the same kind from every public function.
 #include <gtest/gtest.h>
 
 #include <functional>

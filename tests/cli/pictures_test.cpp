@@ -69,7 +69,7 @@ TEST(CaptionVerb, WritesOneLineForEachImage) {
   const Json first = parse_json(lines_of(json.out).at(0), "stdout");
   EXPECT_EQ(first["file"], picture("turned1.jpg"));
   EXPECT_EQ(first["hypotheses"].size(), 2u);
-  // The picture on standard input.
+  // Read the picture from standard input.
   const ProgramResult piped = run_program({"caption", model.string(), "-", "--max-new", "6"}, place.path(),
                                           read_file(picture("deep.png")));
   ASSERT_EQ(piped.exit_code, 0) << piped.err;

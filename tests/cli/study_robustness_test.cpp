@@ -1,4 +1,4 @@
-// regard study with bad weights, short texts, and state files that are not as it left them.
+// regard study with bad weights, short texts, and state files that were changed.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -53,7 +53,7 @@ TEST_F(StudyRobustness, WeightsThatAreNotANumberAreReported) {
   spoil(std::numeric_limits<float>::quiet_NaN());
   expect_error({"gpt", "lines.txt", "--state", "state"}, 5, "not finite");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "state")) << "the state of a sweep without a result";
-  // Views without a loss end, with NaN in their tables.
+  // Views without a loss succeed, with NaN in their tables.
   for (const char* view : {"kinds", "induction", "rollout"})
     EXPECT_EQ(study({"gpt", "--view", view, "--text", "the quick fox"}).exit_code, 0) << view;
 }

@@ -50,7 +50,7 @@ TEST_F(StudyProgram, EveryViewOfADecoderIsATable) {
   }
 }
 
-// The row of a head and `evaluate`-like loss of an ablated model are the same study.
+// The loss in the row of a head equals the loss of the whole model when this head is ablated.
 TEST_F(StudyProgram, TheLossWithoutAHeadIsThatOfTheModelWithTheHeadOff) {
   const Json json = table({"translator", "pairs.tsv"});
   ASSERT_EQ(json["rows"].size(), 24u);  // 2 layers of 4 heads of each kind
@@ -67,7 +67,8 @@ TEST_F(StudyProgram, TheLossWithoutAHeadIsThatOfTheModelWithTheHeadOff) {
 TEST_F(StudyProgram, AnInterruptedSweepContinuesFromItsFile) {
   const Json whole = table({"translator", "pairs.tsv", "--state", "state.jsonl"});
   std::string state = read_file((folder_ / "state.jsonl").string());
-  // A sweep that ended within the tenth head, and one of whose losses is not what would be computed.
+  // Truncate the state within the line after the tenth head, and change the loss of the first head, so that
+  // the test detects whether this head is computed again.
   std::size_t end = 0;
   for (int line = 0; line < 10; ++line) end = state.find('\n', end) + 1;
   state = state.substr(0, end);

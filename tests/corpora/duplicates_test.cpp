@@ -1,4 +1,4 @@
-// Records in two parts of the data.
+// Detection of records that occur in two parts of the data.
 #include "data/duplicates.h"
 
 #include <gtest/gtest.h>

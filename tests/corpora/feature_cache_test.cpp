@@ -1,4 +1,5 @@
-// The cache of features: what is written is read back; damage and other data are found.
+// The feature cache: written features are read back unchanged; damaged files and caches of other data are
+// detected.
 #include "data/feature_cache.h"
 
 #include <gtest/gtest.h>

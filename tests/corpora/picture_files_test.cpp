@@ -1,4 +1,4 @@
-// Pictures as files are: orientation, inks, depths, WebP, animations, and sizes that are refused.
+// Picture files: orientation, colour models, bit depths, WebP, animations, and sizes that are refused.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -41,7 +41,7 @@ TEST(PictureFiles, TruncatedOnesAreRefused) {
   }
 }
 
-// A PNG header of this size, without pixels.
+// Return a PNG file whose header gives this size, with too few pixels.
 std::string png_of(std::uint32_t width, std::uint32_t height) {
   std::string bytes = read_file(testing::golden("pictures/deep.png"));
   for (int i = 0; i < 4; ++i) {
@@ -87,7 +87,7 @@ TEST(Orientation, DamagedExifIsIgnored) {
   EXPECT_EQ(data::orientation_of("neither"), 1);
 }
 
-// Turning four times by 90 degrees gives the image.
+// Four turns by 90 degrees give the original image.
 TEST(Orientation, TurnsAndMirrors) {
   Image image = data::blank_image(2, 3, "");
   for (std::size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<std::uint8_t>(i);

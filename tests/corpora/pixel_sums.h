@@ -11,8 +11,8 @@
 
 namespace regard::testing {
 
-// Read the images that tests/data/FOLDER/LIST names and expect their sizes, and the sums of their pixels,
-// plain and weighted by the place. `least`: minimum number of images.
+// Read the images that tests/data/FOLDER/LIST names, and expect their sizes, the sums of their pixels, and
+// the sums weighted by the position of each pixel. `least`: minimum number of images.
 inline void expect_pixels_of_pillow(const std::string& folder, const std::string& list, std::size_t least) {
   const Json about = read_json(golden(folder + "/" + list).string());
   EXPECT_GE(about["cases"].size(), least);

@@ -1,4 +1,4 @@
-// Examples as text.
+// The preview of training examples as text.
 #include "data/preview.h"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ class RoundTrip : public ::testing::Test {
   void start(std::uint64_t round) { random = RandomStream({round, 0, place_of("round trip")}); }
   bool draw() { return random.next_below(2) == 1; }
 
-  // Characters of `alphabet` (code points), at least `shortest`.
+  // Return a random text of at least `shortest` code points of `alphabet`.
   std::string text(std::u32string_view alphabet, std::size_t shortest) {
     std::string result;
     for (std::size_t n = shortest + random.next_below(12); n > 0; --n)
@@ -38,7 +38,7 @@ class RoundTrip : public ::testing::Test {
   }
   std::string line_end() { return random.next_below(2) == 0 ? "\n" : "\r\n"; }
 
-  // Write the file with a random compression, and a mark of byte order where texts may have one.
+  // Write the file with a random compression and, if `may_have_mark`, at random with a byte order mark.
   std::string file(std::string content, bool may_have_mark = true) {
     if (may_have_mark && !content.empty() && draw()) content.insert(0, "\uFEFF");
     const auto compression = random.next_below(3);
@@ -64,7 +64,7 @@ class RoundTrip : public ::testing::Test {
   int files = 0;
 };
 
-// Without carriage returns: one before a line feed is part of the line end.
+// kPlain has no carriage return, since one before a line feed is part of the line end.
 constexpr std::u32string_view kPlain = U"ab \"',;\u00E9\u6F22\U0001F600\v\\{}[]0#";
 constexpr std::u32string_view kAny = U"ab \"',;\t\n\r\u00E9\u6F22\U0001F600\v\\{}[]0#";
 

@@ -32,7 +32,7 @@ std::string little(std::uint64_t value, std::size_t bytes) {
 struct WavFile {
   std::uint64_t tag = 1, channels = 1, rate = 16000, bits = 16;
   std::string data = {};
-  std::uint64_t size = ~std::uint64_t{0};  // in the header; all bits: the data's
+  std::uint64_t size = ~std::uint64_t{0};  // size in the header; all bits set: the size of the data
 
   std::string text() const {
     const std::uint64_t frame = channels * bits / 8, bytes = size == ~std::uint64_t{0} ? data.size() : size;
@@ -68,7 +68,7 @@ TEST_F(Sound, EveryEncodingOfWav) {
                      .text()),
             half);
   EXPECT_EQ(read(WavFile{.tag = 0xFFFE, .data = little(0x4000, 2) + little(0xE000, 2)}.text()), half);
-  // The mean of two channels.
+  // Two channels are averaged.
   EXPECT_EQ(
       read(WavFile{.channels = 2,
                    .data = little(0x4000, 2) + little(0xC000, 2) + little(0x6000, 2) + little(0x2000, 2)}

@@ -64,7 +64,8 @@ std::vector<float> sum_on_one_rank(std::span<const std::int64_t> sizes, std::int
   return gradients_of(list);
 }
 
-// The sum in the order of the micro-batches: what a sum that ignores the tree would give.
+// Return the sum in the order of the micro-batches, without the tree. Its bits must differ from the expected
+// ones.
 std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_t leaves) {
   const auto parameters = parameters_of(sizes);
   const std::vector<Parameter*> list = pointers(parameters);
@@ -79,7 +80,7 @@ std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_
 }
 
 const std::vector<std::int64_t> kSizes{3, 1, 6000, 17, 40, 5};
-// The part of each of two ranks is more than one message.
+// With two ranks, the part of each is larger than one message.
 const std::vector<std::int64_t> kLarge{3, 1100000, 17};
 
 void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std::int64_t leaves) {

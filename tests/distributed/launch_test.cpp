@@ -1,5 +1,5 @@
-// A program without the MPI module, started by mpirun: refused with the remedy, instead of as many separate
-// runs as there are processes.
+// If mpirun starts a program without the MPI module, the program ends with an error that gives the remedy.
+// It does not start a separate run in each process.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

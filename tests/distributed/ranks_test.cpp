@@ -26,7 +26,7 @@ TEST(Ranks, GatherGivesEveryRankAllValuesInOrder) {
       const std::vector<int> values = ranks.gather(10 * ranks.rank());
       ASSERT_EQ(values.size(), static_cast<std::size_t>(size));
       for (int rank = 0; rank < size; ++rank) EXPECT_EQ(values[static_cast<std::size_t>(rank)], 10 * rank);
-      // Texts of different lengths, empty ones too.
+      // The texts have different lengths; one is empty.
       const std::string mine(static_cast<std::size_t>(ranks.rank() * 3), 'x');
       const std::vector<std::string> texts = ranks.gather(mine);
       for (int rank = 0; rank < size; ++rank)
@@ -40,7 +40,7 @@ TEST(Ranks, BroadcastAndAny) {
     EXPECT_EQ(ranks.from_first(7 + ranks.rank()), 7);
     EXPECT_TRUE(ranks.any(ranks.rank() == 3));
     EXPECT_FALSE(ranks.any(false));
-    // Larger than one message.
+    // The numbers are larger than one message.
     std::vector<std::uint32_t> numbers(Exchange::kLargest / 4 + 1000);
     if (ranks.rank() == 2) std::iota(numbers.begin(), numbers.end(), 5u);
     ranks.broadcast(2, std::as_writable_bytes(std::span(numbers)));
@@ -64,13 +64,13 @@ TEST(Ranks, ASilentRankEndsTheWaitAndIsNamed) {
   EXPECT_EQ(error.kind(), ErrorKind::io);
   const std::string text = error.what();
   EXPECT_NE(text.find("rank 0 of 3 has waited 0.2 s for rank"), std::string::npos) << text;
-  // Rank 2 may wait for rank 1 as well, and is then silent too.
+  // Rank 2 may also wait for rank 1; the message then names both.
   EXPECT_TRUE(text.find("for rank 1") != text.npos || text.find("for ranks 1, 2") != text.npos) << text;
   EXPECT_LT(watch.seconds(), 30.0);
 }
 
-// Rank 1 is told to stop at its third step; the others stop long before their last one, within the time limit
-// of 0.5 s. Other exchanges go on while the vote is under way, and a second vote starts anew.
+// Rank 1 is told to stop at its third step; the others stop long before their last one, within the time
+// limit of 0.5 s. Other exchanges go on while the vote is under way, and a second vote starts with no votes.
 TEST(StopVote, OneRankStopsAllWithoutATimeout) {
   constexpr int kSteps = 2000;
   ThreadNetwork network(3);

@@ -30,7 +30,7 @@ class ThreadNetwork {
 
  private:
   friend class ThreadTransport;
-  // The notices between two ranks have a queue of their own.
+  // Return the queue from one rank to another. Notices have a separate queue.
   std::deque<std::vector<std::byte>>& queue(int from, int to, int id) {
     const int kind = id >= distributed::kFirstNotice ? size_ * size_ : 0;
     return queues_[static_cast<std::size_t>(kind + from * size_ + to)];
@@ -103,8 +103,8 @@ class ThreadTransport : public distributed::Transport {
   std::string failure_;
 };
 
-// Run body(ranks) on `size` ranks, each in a thread of its own. Rethrows the exception of the lowest rank
-// that has one, after all have ended.
+// Run body(ranks) on `size` ranks, each in a separate thread. Rethrows the exception of the lowest rank that
+// has one, after all have ended.
 inline void on_ranks(ThreadNetwork& network, const std::function<void(distributed::Ranks&)>& body,
                      double timeout = 60) {
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(network.size()));
@@ -129,7 +129,7 @@ inline void on_ranks(int size, const std::function<void(distributed::Ranks&)>& b
   on_ranks(network, body);
 }
 
-// The error that `body` throws; fails the test if there is none.
+// Return the error that `body` throws. The test fails if it throws none.
 inline Error error_of(const std::function<void()>& body) {
   try {
     body();

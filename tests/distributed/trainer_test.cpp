@@ -21,7 +21,7 @@ struct Trained {
   std::vector<float> weights;
   std::vector<double> losses, norms;
   std::map<std::string, std::vector<float>> state;
-  std::int64_t state_elements = 0;  // of the largest rank
+  std::int64_t state_elements = 0;  // largest number of a rank
   bool operator==(const Trained&) const = default;
 };
 
@@ -70,7 +70,7 @@ Trained trained_on(distributed::Ranks& ranks, const Case& setup, std::int64_t& h
   return result;
 }
 
-// Rank 0's result; the weights and losses of the others must be equal.
+// Train, and return the result of rank 0. The weights and losses of the other ranks must be equal to it.
 Trained trained(int ranks, const Case& setup, std::int64_t* most_held = nullptr) {
   Trained first;
   std::vector<Trained> all(static_cast<std::size_t>(ranks));
@@ -97,7 +97,7 @@ TEST(TrainerOnRanks, FiftyStepsGiveTheBitsOfOneRank) {
   for (const int ranks : {2, 4}) EXPECT_TRUE(trained(ranks, {}) == one) << ranks;
 }
 
-// Every optimiser, with a state of its own shape, and every norm.
+// Test every optimiser, since their states have different shapes, and every norm.
 TEST(TrainerOnRanks, ShardedOptimisersGiveTheBitsOfOneRank) {
   for (const std::string& method : optimizer_names()) {
     const Case whole{.optimizer = method, .steps = 5};
@@ -111,7 +111,7 @@ TEST(TrainerOnRanks, ShardedOptimisersGiveTheBitsOfOneRank) {
   }
 }
 
-// Each rank holds about its share of the state: at most one parameter more.
+// Each rank holds at most the state of one parameter more than its share.
 TEST(TrainerOnRanks, AShardHasItsShareOfTheState) {
   std::int64_t whole = 0, shard = 0, largest = 0;
   trained(1, {.steps = 1}, &whole);
@@ -131,7 +131,8 @@ TEST(TrainerOnRanks, MicroBatchesThatCannotBeDividedAreRefused) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
 }
 
-// A rank that falls silent in the middle of a step ends the others with an error, and changes no weight.
+// If a rank stops sending in the middle of a step, the other ranks end with an error and their weights are
+// unchanged.
 TEST(TrainerOnRanks, ASilentRankEndsTheStep) {
   testing::ThreadNetwork network(2);
   network.silence(1, 40);

@@ -14,7 +14,7 @@
 namespace regard::testing {
 namespace {
 
-// "55 (50 to 61)": mean, least and largest percent of the seeds.
+// "55 (50 to 61)": mean, smallest and largest percentage of the seeds.
 std::string percent(const Json& accuracies) {
   const auto values = accuracies.get<std::vector<double>>();
   double sum = 0;

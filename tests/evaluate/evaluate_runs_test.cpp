@@ -64,8 +64,8 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   EXPECT_NEAR(got["bleu"], expected["bleu"].get<double>(), 1e-12);
   EXPECT_NEAR(got["chrf"], expected["chrf"].get<double>(), 1e-12);
 
-  // The output file contains the scored translations: as their own reference they score 100. The signature
-  // counts the second reference.
+  // The output file contains the scored translations. With this file as a reference, the score is 100. The
+  // signature counts the second reference.
   const ProgramResult itself = evaluate({"run", "valid.en", "valid.de", "out.txt", "--json"});
   ASSERT_EQ(itself.exit_code, 0) << itself.err;
   EXPECT_NEAR(Json::parse(itself.out)["bleu"], 100.0, 1e-9);
@@ -80,7 +80,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_EQ(Json::parse(table.out)["bleu"], got["bleu"]);
 
-  // TER, and rows with their sources.
+  // TER is given, and -o writes each row with its source.
   EXPECT_GT(got["ter"], 0.0);
   EXPECT_EQ(evaluate({"run", "valid.en", "valid.de", "-o", "rows.jsonl"}).exit_code, 0);
   std::istringstream objects(file_content(folder / "rows.jsonl")), outputs(file_content(folder / "out.txt"));

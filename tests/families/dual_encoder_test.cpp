@@ -77,7 +77,8 @@ TEST_P(DualEncoders, TheSavedFolderHasTheSameBits) {
     EXPECT_TRUE(equal_bits(before.tensor(name), after.tensor(name))) << name;
 }
 
-// Of a text or an image alone, with any number of threads, with packed weights, and without padding.
+// The vector of a text or an image has the same bits alone, with any number of threads, with packed weights,
+// and without padding.
 TEST_P(DualEncoders, VectorsHaveTheSameBitsInAnyBatch) {
   const auto model = load_model(folder_);
   const std::set<std::string> vectors{"text_embeds", "image_embeds"};

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kKills = 3;  // of each task, in `make test`
+constexpr int kKills = 3;  // kills per task in `make test`
 
 // A run file for the corpora of train/tiny_task.h.
 struct KillCase {
@@ -166,7 +166,8 @@ TEST_P(Kills, AreResumedToTheBitsOfARunWithoutThem) {
   RandomStream random({17, 0, 0});
   int finished = 0;
   for (int kill = 0; kill < kills();) {
-    // Some at any instant of the run, some soon after the start, where files are read and repaired.
+    // Half of the kills come at any instant of the run, half soon after the start, when files are read and
+    // repaired.
     const auto most = static_cast<std::uint64_t>(whole.count()) / (random.next_below(2) == 0 ? 1 : 8) + 1000;
     const std::chrono::microseconds after{static_cast<std::int64_t>(random.next_below(most))};
     bool killed = false;

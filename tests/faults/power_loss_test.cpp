@@ -16,7 +16,8 @@ using Loss = RecordedDisk::Loss;
 
 constexpr std::size_t kResumedStates = 40;  // all with REGARD_FAULTS=all (make faults)
 
-// Losses to try at a point with `changes` changes of names that were not synced. `seed`: of the random ones.
+// Return the losses to try at a point with `changes` changes of names that were not synced. `seed`
+// determines the random ones.
 std::vector<Loss> losses(std::size_t changes, std::uint64_t seed) {
   const auto all = [](bool kept) { return [kept](std::size_t) { return kept; }; };
   const auto data = [](Data kind) { return [kind](const std::string&) { return kind; }; };
@@ -38,7 +39,7 @@ std::vector<Loss> losses(std::size_t changes, std::uint64_t seed) {
   return list;
 }
 
-// The step of the latest checkpoint; 0: none.
+// Return the step of the latest checkpoint, or 0.
 std::int64_t latest_step(const fs::path& run) {
   if (!has_checkpoint(run)) return 0;
   const auto latest = formats::RunFolder::open(run).latest();
@@ -57,7 +58,7 @@ class PowerLoss : public TrainTask {
     return recorded_calls(file_content(folder_ / "record"));
   }
 
-  // The state in `place` is whole; `durable`: a checkpoint of this step or a later one must be there.
+  // Expect that the state in `place` is whole and has a checkpoint of step `durable` or later.
   void expect_whole(const fs::path& place, std::int64_t durable, const std::string& name) {
     expect_latest_and_best(place / "run", name);
     EXPECT_GE(latest_step(place / "run"), durable) << name;

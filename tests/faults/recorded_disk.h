@@ -1,7 +1,7 @@
-// A disk in memory that follows recorded file calls (REGARD_FAULT_RECORD, fault_shim.c) and can be rebuilt as
-// a power loss may leave it: what was synced is there. Data that was not synced is absent, zero, torn or
-// there; names that were created, renamed, exchanged or removed since their folder was synced are in the old
-// or the new state. fsync() of a file makes its data safe, that of a folder its names.
+// A disk in memory that follows recorded file calls (REGARD_FAULT_RECORD, fault_shim.c) and can be rebuilt
+// as a power loss may leave it. Synced data is present. Data that was not synced is absent, zero, torn or
+// present; names that were created, renamed, exchanged or removed since their folder was synced are in the
+// old or the new state. fsync() of a file makes its data safe, that of a folder its names.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,8 @@ class RecordedDisk {
   enum class Data { absent, zero, torn, whole };
   struct Loss {
     std::function<bool(std::size_t)> keeps;  // whether the n-th change of names that was not synced is kept
-    std::function<Data(const std::string&)> data;  // of a file with data that was not synced, by its name
+    // the state of a file whose data was not synced, by its name
+    std::function<Data(const std::string&)> data;
   };
 
   // Start with the content of `root`, synced.
@@ -87,8 +88,8 @@ class RecordedDisk {
 
   std::size_t unsynced_changes() const { return pending_.size(); }
 
-  // Write the disk as it is after the loss to `folder`, which must not exist. Returns a description of all
-  // names and data; with an empty folder, only that.
+  // Write the disk as it is after the loss to `folder`, which must not exist. If `folder` is empty, nothing
+  // is written. Return a description of all names and data.
   std::string rebuild(const std::filesystem::path& folder, const Loss& loss) const {
     std::vector<std::map<std::string, int>> names;
     for (const Node& node : nodes_) names.push_back(node.safe_names);

@@ -36,7 +36,7 @@ struct Kept {
     made.options = std::make_shared<const SearchOptions>(options());
     return made;
   }
-  // Steps that the request takes alone in the sessions.
+  // Return the number of steps that the request takes alone.
   int steps_of(const Request& one) {
     id = sessions.join(one);
     int steps = 0;

@@ -107,7 +107,8 @@ TEST(Scheduler, PromptsShareAStepsTokens) {
 
 TEST(Scheduler, SourcesCountTowardsAStepsTokens) {
   Bench bench("translator", {.rows = 8, .tokens_at_once = 10});
-  // A source longer than a step runs alone. Then sources of 6 and 3 tokens, then the rest.
+  // A source longer than a step runs alone. The next step has the sources of 6 and 3 tokens, the one after
+  // it the rest.
   const std::uint64_t alone = bench.submit(12, 9), second = bench.submit(6, 9), third = bench.submit(3, 9),
                       fourth = bench.submit(9, 9), fifth = bench.submit(2, 9);
   bench.run();

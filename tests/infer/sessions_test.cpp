@@ -99,7 +99,7 @@ TEST(SessionsTest, CancelInEveryState) {
     room.sessions.step();
     const std::int64_t free = room.sessions.cache().free_pages();
 
-    // Before its first step.
+    // Cancel a session before its first step.
     const std::uint64_t early = room.sessions.join(room.prompt(5));
     EXPECT_TRUE(room.sessions.cancel(early));
     EXPECT_FALSE(room.sessions.cancel(early)) << "twice";
@@ -107,7 +107,8 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(room.record.gone, std::vector<std::uint64_t>{early});
     EXPECT_EQ(room.sessions.cache().free_pages(), free);
 
-    // During the prefill of its prompt (a source is encoded in one step), and one that waits behind it.
+    // Cancel a session during the prefill of its prompt (a source is encoded in one step), and one that
+    // waits behind it.
     const std::uint64_t half = room.sessions.join(room.prompt(40, 7));
     const std::uint64_t waits = room.sessions.join(room.prompt(5, 8));
     room.sessions.step();
@@ -121,7 +122,7 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(room.sessions.waiting(), 0);
     EXPECT_EQ(room.sessions.cache().free_pages(), free) << "half a prompt's pages came back";
 
-    // During decoding, from its own callback: no token follows.
+    // Cancel a session during decoding, from its own callback: no token follows.
     const std::uint64_t writes = room.sessions.join(room.prompt(4, 9));
     std::size_t told = 0;
     room.record.on_token = [&](std::uint64_t id) {
@@ -133,7 +134,7 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(told, 3u);
     EXPECT_EQ(room.record.gone.size(), 4u);
 
-    // After its end, and an id that was never given.
+    // cancel() returns false for a session that has ended and for an unknown id.
     EXPECT_FALSE(room.sessions.cancel(stays));
     EXPECT_FALSE(room.sessions.cancel(12345));
     EXPECT_TRUE(same_bits(room.record.results[stays], alone(*room.model, kept))) << name;

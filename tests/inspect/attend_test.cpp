@@ -101,7 +101,7 @@ TEST_F(AttendProgram, SwitchesHeadsOff) {
   EXPECT_EQ(nlohmann::json::parse(after.out)["ablated"][0], "cross.0.1");
 }
 
-// Without --target, the translation shown is the one that the ablated model writes; the other is named.
+// Without --target, attend shows the translation of the ablated model, and also the one without ablation.
 TEST_F(AttendProgram, ShowsTheTranslationUnderAblationAndTheOneWithout) {
   make_model("m", "encoder-decoder");
   std::string heads;

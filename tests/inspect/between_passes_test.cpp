@@ -1,4 +1,4 @@
-// Work that generates or runs other inputs can be ended between its passes.
+// Generation, and the passes of interventions over other inputs, can be stopped between two passes.
 #include <gtest/gtest.h>
 
 #include "infer/loaded_model.h"

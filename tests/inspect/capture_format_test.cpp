@@ -226,7 +226,7 @@ View large_view(std::int64_t most) {
   return view;
 }
 
-// Below 3 MB with the page, and the capture says what is missing.
+// Page and capture together stay below 3 MB, and the capture lists the omitted values.
 TEST(CaptureSize, StaysBelowThreeMegabytes) {
   View view = large_view(143);
   limit_values(view, 120000);

@@ -1,5 +1,5 @@
-// Interventions in every family: looking changes no bit, and what an intervention cannot reach keeps its
-// bits.
+// Interventions in every family: observation changes no bit, and values that do not depend on an
+// intervention keep their bits.
 #include "inspect/edited_pass.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class EachFamily : public ::testing::TestWithParam<std::string> {
     return ids;
   }
 
-  // Last hidden states and head output of one batch of three sequences.
+  // Return the last hidden states and head output of one batch of three sequences.
   std::vector<Tensor> run(Probe* probe) {
     Arena arena;
     Tape tape(pool_, arena);

@@ -82,7 +82,7 @@ class InterventionReference : public ::testing::Test {
     EXPECT_GT(effect, 1e-3) << "the intervention does not change the gradient: " << texts[0];
   }
 
-  // The reference's value at a point, or weights of a head, for the other input.
+  // Return the reference's value at a point, or the weights of a head, for the other input.
   DoubleMatrix other_value(const std::string& wanted) {
     DoubleMatrix seen;
     reference_.on_value = [&](const std::string& point, DoubleMatrix& value) {

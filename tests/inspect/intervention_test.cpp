@@ -1,4 +1,4 @@
-// The syntax of interventions, and the errors for places, positions and files that are not there.
+// The syntax of interventions, and the errors for places, positions and files that do not exist.
 #include "inspect/intervention.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Intervention, PlacesAreHeadsLayersAndPointsWithFeatures) {
   EXPECT_EQ(one.sites[2].features.count(), 3);
 }
 
-// The message names what is wrong with the text.
+// The message names the invalid part of the text.
 TEST(Intervention, WhatIsNotOneIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "empty"},

@@ -130,7 +130,7 @@ TEST_F(WordInBert, TheDrawingEscapesItsText) {
   EXPECT_NE(svg.find("&quot;y&quot;"), std::string::npos);
 }
 
-// A decoder, and the encoder of an encoder–decoder.
+// Test a decoder, and the encoder of an encoder–decoder.
 TEST(WordContextModels, DecodersAndEncoderDecoders) {
   ThreadPool pool(1);
   for (const char* name : {"gpt", "translator"}) {

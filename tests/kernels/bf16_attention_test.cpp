@@ -66,7 +66,7 @@ bool same(const AttentionResult& a, const AttentionResult& b) {
          same(a.value, b.value);
 }
 
-// Forward and backward pass, with the f32 kernel (then `out` is not rounded) or in bf16.
+// Run the forward and backward pass with the f32 kernel (then `out` is not rounded) or in bf16.
 AttentionResult attend(const Bf16Batch& batch, bool bf16, int threads) {
   ThreadPool pool(threads);
   AttentionResult r;
@@ -174,7 +174,7 @@ TEST_P(Bf16AttentionTest, SameBitsForAnyThreadsAndBatch) {
     const Bf16Batch alone(spec, {{67, 67}}, 4);
     const AttentionResult one = attend(alone, true, 1);
     EXPECT_TRUE(same(one, attend(alone, true, 3)));
-    // The same sequence after another one.
+    // `both` has another sequence before this one.
     Bf16Batch both(spec, {{20, 31}, {67, 67}}, 5);
     const auto append = [](auto& to, const auto& end) { std::copy(end.rbegin(), end.rend(), to.rbegin()); };
     append(both.query, alone.query), append(both.key, alone.key), append(both.value, alone.value);
@@ -185,7 +185,7 @@ TEST_P(Bf16AttentionTest, SameBitsForAnyThreadsAndBatch) {
     };
     EXPECT_TRUE(same(one, {last(two.out, one.out), last(two.lse, one.lse), last(two.query, one.query),
                            last(two.key, one.key), last(two.value, one.value)}));
-    // A row does not depend on later ones: the first 30 queries over the first 30 keys.
+    // A row does not depend on later rows: run the first 30 queries over the first 30 keys.
     Bf16Batch begin(spec, {{30, 30}}, 4);
     const auto copy = [](auto& to, const auto& from) { std::copy_n(from.begin(), to.size(), to.begin()); };
     copy(begin.query, alone.query), copy(begin.key, alone.key), copy(begin.value, alone.value);

@@ -22,7 +22,7 @@ float flushed(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
-// To bf16 and back: to nearest, ties to even.
+// Round to bf16, to nearest with ties to even, and return the value as f32.
 float rounded(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t up = (bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u;
@@ -33,7 +33,7 @@ float fused(float a, float b, float sum) {
   return flushed(std::fmaf(a, b, sum));
 }
 
-// Σ a · b over k in the order of a path; a and b are rounded.
+// Return Σ a · b over k in the order of a path; a and b are rounded.
 float ordered_sum(Bf16Path path, const std::vector<float>& a, const std::vector<float>& b) {
   float sum = 0.0f;
   for (std::size_t block = 0; block < a.size(); block += 32) {
@@ -59,7 +59,7 @@ struct Bf16Case {
   std::int64_t extra_stride = 0;
 };
 
-// Random operands of different magnitudes; some products and sums are subnormal.
+// Return random operands of different magnitudes; some products and sums are subnormal.
 std::vector<float> bf16_values(std::int64_t count, std::uint64_t seed) {
   RandomStream stream({seed, 0, place_of("bf16_test")});
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -139,7 +139,7 @@ class Bf16Test : public regard::testing::EachIsa {
     reset_bf16_path();
     EachIsa::TearDown();
   }
-  // body(path) for every path of the instruction set.
+  // Call body(path) for every path of the instruction set.
   template <class Body>
   void each_path(Body&& body) {
     std::vector<Bf16Path> paths = bf16_paths();
@@ -252,7 +252,7 @@ TEST_P(Bf16Test, RoundsAsTheProductsDo) {
   EXPECT_EQ(nan[0] & 0x7FC0u, 0x7FC0u);
 }
 
-// Operands and results that are stored as bf16: the bits of the product of f32 operands, rounded.
+// Operands and results stored as bf16 give the bits of the product of f32 operands, rounded.
 TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
   each_path([](Bf16Path) {
     for (const Bf16Case& shape : {Bf16Case{1, 1, 1}, Bf16Case{17, 49, 33}, Bf16Case{65, 100, 95}})
@@ -295,7 +295,8 @@ TEST_P(Bf16Test, EmptySizesGiveZerosOrNothing) {
   });
 }
 
-// On any processor: either there are hardware paths, or the precision is refused with what is missing.
+// On any processor, either hardware paths exist or the precision is refused and the error names the missing
+// instructions.
 TEST_P(Bf16Test, IsRefusedWithoutInstructions) {
   if (!bf16_paths().empty()) return require_bf16("training.precision = \"bf16\"");
   EXPECT_REGARD_ERROR(require_bf16("training.precision = \"bf16\""), ErrorKind::usage,

@@ -49,8 +49,8 @@ struct Operands {
   std::vector<float> a, b, c_before;
 };
 
-// The reference is compiled with the processor's own multiply-add and without sanitizers: it takes most of
-// the time.
+// The reference takes most of the time, so it is compiled with the processor's multiply-add and without
+// sanitizers.
 #if defined(__x86_64__)
 #define REFERENCE __attribute__((target("fma"), no_sanitize("address", "undefined")))
 #else
@@ -72,7 +72,7 @@ REFERENCE float chain(float sum, const float* a, std::int64_t a_stride, const fl
   return split > 0 ? finished + sum : sum;
 }
 
-// Reference implementation: every element is a chain of its own.
+// Reference implementation: every element is a separate chain.
 std::vector<float> chains(const Case& c, const Operands& o, std::int64_t split = 0) {
   std::vector<float> result = o.c_before;
   for (std::int64_t row = 0; row < c.m; ++row) {
@@ -131,7 +131,7 @@ void expect_chains(Case c) {
   EXPECT_TRUE(same_bits(product(c, operands), chains(c, operands))) << ::testing::PrintToString(c);
 }
 
-// Every combination of the two transposes, accumulation and packing.
+// Call `body` for every combination of the two transposes, accumulation and packing.
 template <class Body>
 void for_each_form(Case c, Body&& body) {
   for (int form = 0; form < 16; ++form) {

@@ -88,7 +88,7 @@ TEST(Spearman, SharesRanksOfEqualValues) {
   EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
 }
 
-// scipy.stats.spearmanr and pearsonr of these values.
+// The expected numbers are scipy.stats.spearmanr and pearsonr of these values.
 TEST(Evaluate, CorrelationsWithTies) {
   const std::vector<double> x{1, 2, 2, 4, 5, 5, 5}, y{3, 1, 4, 1, 5, 9, 2};
   EXPECT_NEAR(spearman(x, y), 0.3870681424252975, 1e-12);

@@ -16,7 +16,7 @@
 namespace regard::metrics {
 namespace {
 
-// numpy.random.default_rng(seed).choice(count, size), .integers(2, size, dtype=bool)
+// The draws equal numpy.random.default_rng(seed).choice(count, size) and .integers(2, size, dtype=bool).
 TEST(NumpyRandom, DrawsNumpysNumbers) {
   NumpyRandom choices(12345);
   for (const std::uint32_t expected : {699u, 227u, 788u, 316u, 204u, 797u, 642u, 676u, 988u, 391u})
@@ -94,7 +94,7 @@ TEST(Significance, MeansAreScored) {
   const BootstrapComparison paired = paired_bootstrap(3, scorer, {.samples = 50, .seed = 3});
   EXPECT_EQ(paired.first, 2);
   EXPECT_EQ(paired.second, 6);
-  // The difference of every sample is 4: none exceeds their mean by 4.
+  // The difference of every sample is 4, so none exceeds the mean difference by 4.
   EXPECT_DOUBLE_EQ(paired.p, 1.0 / 51);
   EXPECT_GE(paired.first_interval.lower, 1);
   EXPECT_LE(paired.first_interval.upper, 3);

@@ -1,4 +1,4 @@
-// A probe does not change results; silencing a head changes only what depends on it.
+// A probe does not change results; ablation of a head changes only values that depend on it.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -28,7 +28,7 @@ Json base(const std::string& family, const std::string& architecture) {
           {"dropout", 0.2}};
 }
 
-// Language models and encoder–decoders.
+// Return the configurations of language models and encoder–decoders.
 std::vector<Json> generating_models() {
   std::vector<Json> all{base("rnn", "RnnForCausalLM"), base("lstm", "LstmForCausalLM"),
                         base("gru", "GruForCausalLM")};

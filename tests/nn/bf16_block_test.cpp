@@ -49,7 +49,8 @@ void append(std::vector<float>& to, const Tensor& values) {
   to.insert(to.end(), values.f32(), values.f32() + values.elements());
 }
 
-// Two layers over sequences of these lengths, forward and backward. With has_cross, the memory is the input.
+// Run two layers forward and backward over sequences of these lengths. With has_cross, the cross-attention
+// reads the input.
 BlockPass pass_of(const nn::BlockConfig& config, const std::vector<std::int64_t>& lengths,
                   const PassOptions& options) {
   ThreadPool pool(options.threads);
@@ -114,8 +115,8 @@ bool same_bits(const BlockPass& a, const BlockPass& b) {
          same(a.weight_gradients, b.weight_gradients);
 }
 
-// Every way through a layer: gates, dropout at each place, norms of heads, windows, cross-attention,
-// post-norm.
+// Return a configuration for every path through a layer: gates, dropout at each place, norms of heads,
+// windows, cross-attention, post-norm.
 std::vector<std::pair<std::string, nn::BlockConfig>> all_blocks() {
   std::vector<std::pair<std::string, nn::BlockConfig>> all;
   const auto add = [&](const std::string& name, auto&& change) {
@@ -191,7 +192,7 @@ TEST_F(Bf16Block, EmulationHasTheBitsOfAmx) {
   }
 }
 
-// A sequence has the same bits alone and beside others.
+// A sequence has the same bits alone and in a batch.
 TEST_F(Bf16Block, SameBitsInAnyBatch) {
   for (const Bf16Path path : paths()) {
     kernels::set_bf16_path(path);

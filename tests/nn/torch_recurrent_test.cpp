@@ -27,7 +27,7 @@ RaggedBuffer batch_of(const Golden& golden) {
   return batch;
 }
 
-// Σ output ∘ weights, whose gradient the golden has.
+// Differentiate Σ output ∘ weights, whose gradients are in the golden file.
 void backward(Tape& tape, Var output, const Golden& golden) {
   tape.backward(ops::sum(tape, ops::multiply(tape, output, tape.constant(golden.tensor("weights")))));
 }
@@ -58,7 +58,7 @@ class TorchRecurrent : public ::testing::TestWithParam<std::string> {
     config.bidirectional = about.at("bidirectional").get<bool>();
     return config;
   }
-  // The first states by layer, [sequences, h | c].
+  // Return the first states by layer, [sequences, h | c].
   std::vector<Var> initial(const nn::RecurrentConfig& config, std::int64_t state) {
     std::vector<Var> all;
     if (!golden_.has("h0")) return all;
@@ -87,7 +87,7 @@ class TorchRecurrent : public ::testing::TestWithParam<std::string> {
                         all.reshape({all.rows(), hidden}).slice_rows(first, first + sequences), name);
       }
   }
-  // The states after the last tokens.
+  // Compare the states after the last tokens.
   void expect_last_states(const std::vector<ops::Recurrence>& after, const Ragged& shape) const {
     for (std::size_t layer = 0; layer < after.size(); ++layer)
       for (const bool cell : {false, true}) {
@@ -132,7 +132,7 @@ TEST_P(TorchRecurrent, OutputAndGradients) {
   expect_initial_gradients(first, settings.hidden);
 }
 
-// Packed weights, and states carried from call to call, leave every bit.
+// Packed weights, and states passed from call to call, give the same bits.
 TEST_P(TorchRecurrent, TokenByTokenGivesTheSameBits) {
   const nn::RecurrentConfig settings = config();
   if (settings.bidirectional) return;

@@ -59,7 +59,7 @@ Numbers plain_recurrence(Inputs v, const plain::Recurrence& shape, const Ragged&
                               initial ? start + s * state : nullptr, out.data() + begin * hidden,
                               cells.data() + begin * hidden);
   }
-  // The LSTM's cells are a second output with a gradient of its own.
+  // The LSTM's cells are a second output with a separate gradient.
   for (std::size_t i = 0; shape.cell == Cell::lstm && i < out.size(); ++i) out[i] += cells[i];
   return out;
 }

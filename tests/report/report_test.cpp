@@ -1,4 +1,4 @@
-// Reports of training runs: what is read from a run folder, and what the page gets.
+// Reports of training runs: the values read from a run folder, and the content of the page.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Requests that take long or much memory: they keep no other request waiting, and end when nobody wants them.
+// Requests that take long or much memory: they do not delay other requests, and are cancelled when their
+// clients disconnect.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -48,7 +49,7 @@ TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
     const Reply reply = server.post("/v1/completions", {{"prompt", "the"}, {"max_tokens", 2}});
     EXPECT_EQ(reply.status, 200) << reply.body;
   }
-  // Not even the requests that were running have to end first.
+  // Short requests do not wait for the end of the running ones.
   EXPECT_GE(server.service().metrics().in_progress, 8);
   const Reply first = clients[0]->read();
   EXPECT_EQ(first.status, 200) << first.body;
@@ -67,7 +68,7 @@ TEST(HeavyRequests, OfOneClientAreBounded) {
                    {"answer", "d"}};
   std::vector<std::unique_ptr<RawClient>> clients;
   int refused = 0;
-  for (int i = 0; i < 12; ++i) {  // one runs, half of the queue waits
+  for (int i = 0; i < 12; ++i) {  // one runs; a client may use half of the queue
     clients.push_back(std::make_unique<RawClient>(server.port()));
     clients.back()->send(request_text("POST", "/study", study.dump()));
   }
@@ -162,8 +163,7 @@ TEST(Service, StopsWhileItStreams) {
     auto server = std::make_unique<TestServer>(serve_options(), std::vector<std::string>{"gpt"});
     std::vector<std::thread> clients;
     for (int i = 0; i < 4; ++i) {
-      auto client =
-          std::make_shared<RawClient>(server->port());  // here: a server that has ended takes no connection
+      auto client = std::make_shared<RawClient>(server->port());  // connect before the server stops
       clients.emplace_back([client, i] {
         const Json request{{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 200}, {"stream", i % 2 == 0}};
         if (client->send(request_text("POST", "/v1/completions", request.dump()))) client->read(10);

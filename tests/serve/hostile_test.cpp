@@ -1,4 +1,4 @@
-// Requests made to hurt the server: each gets an error or no answer, and the server goes on.
+// Malicious requests: each gets an error or no response, and the server continues.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -48,7 +48,7 @@ TEST(Hostile, CountsWithoutAnEndAreRefused) {
   Json biases = request;
   for (int i = 0; i < 5000; ++i) biases["logit_bias"][std::to_string(i)] = 1;
   EXPECT_EQ(hostile_server().post("/v1/completions", biases).status, 400);
-  // A number of JSON that is no number of the machine.
+  // Numbers of JSON that no number type can hold.
   for (const char* number : {"1e999", "-1e999", "99999999999999999999999999"}) {
     RawClient client(hostile_server().port());
     client.send(request_text("POST", "/v1/completions",
@@ -76,7 +76,7 @@ TEST(Hostile, TextThatIsNotUtf8IsRefused) {
     EXPECT_TRUE(status == 400 || status == 404) << status;
   }
   EXPECT_EQ(hostile_server().get("/v1/models/%ff%fe").status, 404);
-  // A half of a surrogate pair.
+  // Half of a surrogate pair is not valid.
   RawClient client(hostile_server().port());
   client.send(request_text("POST", "/v1/completions", R"({"model":"gpt","prompt":"\ud800"})"));
   EXPECT_EQ(client.read().status, 400);
@@ -106,7 +106,7 @@ TEST(Hostile, OddFramesAreRefused) {
     const int status = client.read(5).status;
     EXPECT_TRUE(status == 0 || (status >= 400 && status < 500)) << status << ": " << text.substr(0, 120);
   }
-  // Chunks of one byte are a request like any other.
+  // A body in chunks of one byte is accepted.
   std::string body = R"({"model":"gpt","prompt":"the","max_tokens":2})", chunks = chunked;
   for (const char byte : body) chunks += std::string("1\r\n") + byte + "\r\n";
   RawClient client(hostile_server().port());
@@ -114,7 +114,7 @@ TEST(Hostile, OddFramesAreRefused) {
   EXPECT_EQ(client.read().status, 200);
 }
 
-// Connect without waiting for the answer. −1: the system refuses.
+// Return a connected socket, or −1 if the system refuses it.
 int quick_socket(std::uint16_t port) {
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
@@ -125,8 +125,9 @@ int quick_socket(std::uint16_t port) {
   return -1;
 }
 
-// A process that opens connections, begins a request on each second one, reports their number and keeps them
-// until `hold` is closed. As client_process().
+// Run in a child process: open connections, begin a request on every second one, report their number, and
+// keep them until `hold` is closed. Use only functions that are allowed after fork() in a process with
+// threads.
 [[noreturn]] void connecting_process(std::uint16_t port, std::int32_t wanted, int report, int hold) {
   static int sockets[10000];
   constexpr char kBegun[] = "POST /v1/completions HTTP/1.1\r\nHost: loc";
@@ -178,7 +179,7 @@ TEST(Hostile, TenThousandOpenConnections) {
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
-// A process that sends a request and reads slowly until it is killed. Uses only functions that are allowed
+// Run in a child process: send a request and read slowly until killed. Use only functions that are allowed
 // after fork() in a process with threads.
 [[noreturn]] void client_process(std::uint16_t port, const char* request, std::size_t size) {
   const int made = quick_socket(port);
@@ -194,7 +195,7 @@ TEST(Hostile, TenThousandOpenConnections) {
   ::_exit(0);
 }
 
-// Part of the soak: REGARD_SOAK_SECONDS sets the length.
+// This test is part of the soak test: REGARD_SOAK_SECONDS sets its length.
 TEST(Hostile, KilledClientsLoseNoSlot) {
   const char* seconds = std::getenv("REGARD_SOAK_SECONDS");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 2);
@@ -214,7 +215,7 @@ TEST(Hostile, KilledClientsLoseNoSlot) {
     std::vector<pid_t> clients;
     for (int i = 0; i < 12; ++i) {
       const std::string& request = requests[random() % std::size(requests)];
-      // Some die within the request.
+      // Some clients are killed before they have sent the whole request.
       const std::size_t size = random() % 4 == 0 ? random() % request.size() : request.size();
       const pid_t client = ::fork();
       if (client == 0) client_process(of.port(), request.data(), size);
@@ -229,7 +230,7 @@ TEST(Hostile, KilledClientsLoseNoSlot) {
     }
   }
   expect_quiet(of);
-  // Every row is free again: as many requests at once as there are rows.
+  // Every row is free again: a request that needs all rows succeeds.
   const Reply reply =
       of.post("/v1/completions",
               {{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 3}, {"n", 16}, {"temperature", 1}});

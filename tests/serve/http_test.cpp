@@ -26,7 +26,7 @@ class HttpTest : public ::testing::Test {
     client.send(bytes);
     return client.read();
   }
-  // The server still answers.
+  // Expect that the server still responds.
   static void expect_alive() { EXPECT_EQ(server().get("/health").status, 200); }
 };
 
@@ -100,7 +100,7 @@ TEST_F(HttpTest, RefusesWhatIsTooLarge) {
   EXPECT_EQ(
       exchange("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n").status,
       413);
-  // Chunks without a length: the limit holds all the same.
+  // The limit also applies to a chunked body, whose length is not given.
   std::string chunks =
       "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 20; ++i) chunks += "10000\r\n" + std::string(65536, 'a') + "\r\n";
@@ -116,7 +116,7 @@ TEST_F(HttpTest, ClosesSlowConnections) {
   RawClient header(server().port()), body(server().port()), drips(server().port());
   header.send("GET /health HTTP/1.1\r\nHost: loc");
   body.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
-  for (int i = 0; i < 15; ++i) {  // a byte now and then does not extend the time
+  for (int i = 0; i < 15; ++i) {  // single bytes do not extend the time limit
     if (!drips.send("G")) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

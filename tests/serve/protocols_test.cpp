@@ -1,4 +1,4 @@
-// Each protocol's answers are those of the library.
+// The responses of each protocol equal the results of the library.
 #include <cstring>
 
 #include "regard/regard.h"
@@ -56,7 +56,7 @@ TEST(OpenAi, ChatAnswersWithTheTemplate) {
       "/v1/chat/completions", {{"messages", messages}, {"max_completion_tokens", 10}, {"temperature", 0}});
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(reply.json()["choices"][0]["message"]["content"], expected);
-  // Streamed: the pieces are the text, and usage comes last.
+  // The streamed pieces together are the text, and usage comes last.
   const Reply stream = server().post("/v1/chat/completions", {{"messages", messages},
                                                               {"max_completion_tokens", 10},
                                                               {"temperature", 0},
@@ -311,7 +311,7 @@ TEST(Tasks, AnswerFillTagAndAttend) {
   EXPECT_EQ(reply.size(), 2u) << reply;
   reply = server().post("/", {{"model", "nli"}, {"inputs", "a dog"}}).json();
   EXPECT_EQ(reply[0], server().post("/predict", {{"model", "nli"}, {"inputs", "a dog"}}).json());
-  // The only model: the name is added to the body.
+  // A server with one model does not need the name in the body.
   TestServer alone(serve_options(), {"fill"});
   EXPECT_EQ(alone.post("/", {{"inputs", masked}}).json().size(), 5u);
   reply = server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();

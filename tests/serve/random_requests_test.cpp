@@ -1,5 +1,5 @@
 // Random requests to every route of the OpenAPI document: values of its schemas, values of other types, and
-// broken bytes. No answer is an error of the server, and each result is what the document says.
+// random bytes. No response is an error of the server, and each result matches the document's schema.
 // REGARD_SOAK_SECONDS sets the length.
 #include <cstdlib>
 #include <random>
@@ -36,7 +36,7 @@ class RequestMaker {
   std::size_t below(std::size_t count) { return random_() % count; }
   bool one_in(std::size_t count) { return below(count) == 0; }
 
-  // Mostly a value of the schema.
+  // Return in most cases a value of the schema, else one that violates it.
   Json value(const Json& schema, const std::string& name, int depth = 0) {
     if (one_in(25) || depth > 8) return junk();
     if (name == "model") return kModels[below(std::size(kModels))];

@@ -18,7 +18,7 @@ Json completion(const std::string& prompt, int tokens, int seed) {
   return json;
 }
 
-// What must not depend on the other requests.
+// Return the fields that must not depend on other requests.
 Json essence(const Json& reply) {
   return {reply["choices"], reply["usage"]};
 }

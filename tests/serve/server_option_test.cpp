@@ -1,4 +1,4 @@
-// --server: the verbs print what they print with the folder.
+// --server: the verbs print the same output as with the model folder.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +25,8 @@ class ServerOption : public ::testing::Test {
     static const TemporaryFolder folder;
     return run_program(words, folder.path(), input);
   }
-  // Run the verb with the folder and with the server; `rest`: the other arguments.
+  // Run the verb with the folder and with the server, and expect the same result. `rest`: the other
+  // arguments.
   static void expect_same(const std::string& verb, const std::string& model, const Words& rest,
                           const std::string& input) {
     Words here{verb, TestServer::folder(model), "-q"}, there{verb, model, "-q", "--server", url()};
@@ -94,7 +95,7 @@ TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {
             std::string::npos);
   EXPECT_NE(refused({"generate", "gpt", "--set", "beam=2", "--server", url()}).find("--set"),
             std::string::npos);
-  // A line that the model cannot read.
+  // The line is too long for the model.
   std::string longest = "the ";
   for (int i = 0; i < 9; ++i) longest += longest;
   expect_same("generate", "gpt", {"--max-new", "4"}, "the\n" + longest + "\n");
@@ -123,7 +124,7 @@ TEST_F(ServerOption, GenerateNeedsInputsOrMessages) {
   EXPECT_EQ(reply.status, 400) << reply.body;
 }
 
-// A server of one response, whatever is asked.
+// A server that gives the same response to every request.
 class WrongServer {
  public:
   explicit WrongServer(const std::string& response) {
@@ -174,7 +175,7 @@ TEST_F(ServerOption, MalformedResponsesAreErrorsOfTheServer) {
   for (const char* body : {"", "[]", "{}", "no", R"({"results": []})", R"({"results": [[{"text": 1}]]})",
                            R"({"results": {"a": []}})", R"({"results": [{"text": "a", "score": 1}]})"})
     expect_io({"translate", "x"}, whole(body));
-  // More scores than labels.
+  // The response has more scores than labels.
   expect_io({"classify", "x"},
             whole(R"({"labels": ["a"], "results": [{"truncated": false, "scores": [0.1, 0.2, 0.3]}]})"));
   expect_io({"embed", "x"}, whole(R"({"dimensions": -1, "max_tokens": 0, "dot_product": false})"));

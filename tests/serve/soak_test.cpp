@@ -1,5 +1,5 @@
-// Clients that stream, cancel, read slowly and send bad requests, all at once. Each complete answer must be
-// that of the same request alone, and afterwards nothing is left behind.
+// Clients that stream, cancel, read slowly and send bad requests, all at once. Each complete response must
+// equal that of the same request alone. At the end no request or memory remains in use.
 #include <atomic>
 #include <cstdlib>
 #include <random>
@@ -17,10 +17,10 @@ constexpr int kClients = 32, kRequests = 40;
 struct Case {
   std::string path;
   Json body;
-  Json alone;  // the answer without other requests
+  Json alone;  // the response without other requests
 };
 
-// What must not depend on the other requests.
+// Return the fields that must not depend on other requests.
 Json answer_of(const std::string& path, const Json& reply) {
   if (path.starts_with("/v1/completions")) return {reply["choices"], reply["usage"]};
   if (path.starts_with("/v1/embeddings")) return reply["data"];
@@ -59,7 +59,7 @@ struct Tally {
   std::atomic<long> answered{0}, different{0}, failed{0}, refused{0}, cancelled{0}, bad{0};
 };
 
-// A stream's texts by result, as the complete answer has them.
+// Join the streamed pieces of each result, and compare them with the texts of the complete response.
 bool stream_matches(const Reply& reply, const Json& alone) {
   std::map<std::size_t, std::string> texts;
   const std::vector<std::string> events = reply.events();
@@ -95,7 +95,7 @@ void one_request(TestServer& server, const Case& one, std::mt19937& random, Tall
   if (streams) body["stream"] = true;
   RawClient client(server.port());
   client.send(request_text("POST", one.path, body.dump()));
-  if (way == 1 || way == 5) {  // leave in the middle
+  if (way == 1 || way == 5) {  // disconnect before the response is complete
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
     client.reset();
     ++tally.cancelled;
@@ -155,7 +155,7 @@ TEST(ServeSoak, MixedClientsGetTheAnswersOfTheRequestAlone) {
   EXPECT_GT(tally.cancelled, 0);
   EXPECT_EQ(tally.different, 0);
   EXPECT_EQ(tally.failed, 0);
-  // No slot is lost.
+  // Expect that all slots become free.
   std::string text;
   for (int i = 0; i < 500; ++i) {
     text = server.get("/metrics").body;

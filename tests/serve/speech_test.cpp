@@ -49,7 +49,7 @@ TEST(Speech, TranscriptsAreTheLibrarys) {
   EXPECT_EQ(json["language"], "english");
   ASSERT_EQ(json["segments"].size(), expected.segments.size());
   EXPECT_EQ(json["segments"][0]["tokens"], Json(expected.segments[0].tokens));
-  // Translation, at one temperature.
+  // Translate at one temperature.
   const Transcript translated =
       Transcriber(model, {.translate = true, .temperatures = {0.5}}).transcribe(sound_file("short.wav"));
   reply = post_sound("/v1/audio/translations", read_file(sound_file("short.wav")),
@@ -66,7 +66,7 @@ TEST(Speech, AttentionOverASoundIsACapture) {
   EXPECT_EQ(before["text"], "a.wav");
   EXPECT_NEAR(before["sound"]["time_step"].get<double>(), 0.02, 1e-6);
   for (const Json& head : before["attention"]) EXPECT_EQ(head["kind"], "cross");
-  // Over the same tokens with a head switched off, and freely.
+  // Ablate a head: over the same tokens, and with free generation.
   Json request{{"written", before["tokens"]["written"]["ids"]}, {"ablate", "cross.0.1"}, {"free", true}};
   request["generate"] = 5, request["model"] = "whisper";
   reply = post_sound(path, sound, {{"request", request.dump()}});
@@ -102,7 +102,7 @@ TEST(Speech, WrongRequestsAre400) {
     EXPECT_EQ(reply.status, 400) << reply.body;
     EXPECT_EQ(reply.body.find("/proc"), std::string::npos) << reply.body;
   }
-  // A model that reads sound has no other task.
+  // A model with sound input rejects the routes for text.
   EXPECT_EQ(speech_server().post("/attend", {{"model", "whisper"}, {"text", "a"}}).status, 400);
   EXPECT_EQ(speech_server().post("/v1/completions", {{"model", "whisper"}, {"prompt", "a"}}).status, 400);
   EXPECT_EQ(speech_server().post("/tokenize", {{"model", "whisper"}, {"inputs", "a"}}).status, 400);

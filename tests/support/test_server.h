@@ -62,7 +62,7 @@ class TestServer {
 
   serve::Service& service() { return *service_; }
   std::uint16_t port() const { return service_->port(); }
-  // Requests over a connection of their own.
+  // Each request uses a new connection.
   Reply get(const std::string& path);
   Reply post(const std::string& path, const Json& body);
   Reply post_form(const std::string& path, const std::string& body,

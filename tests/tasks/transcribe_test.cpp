@@ -27,7 +27,7 @@ class WhisperCase : public ::testing::Test {
         folder_(formats::ModelFolder::open(path_)),
         loaded_(infer::LoadedModel::open(path_, {.reads = InputKind::features})) {}
 
-  // The options of a golden case; temperature 0 only.
+  // Return the options of a golden case, with temperature 0 only.
   static tasks::TranscribeOptions options_of(const Json& arguments) {
     tasks::TranscribeOptions options;
     tasks::WhisperOptions& whisper = options.whisper;
@@ -221,7 +221,7 @@ TEST(TranscriptFormats, OfASegmentWithWords) {
   EXPECT_EQ(words[1], (Json{{"word", " <b>"}, {"start", 1.25}, {"end", 1.5}}));
 }
 
-// Costs whose cheapest monotonic path is plain to see.
+// The cheapest monotonic path of these costs is known.
 TEST(AttentionAlignment, TimeWarpingFindsTheCheapestPath) {
   const std::vector<double> cost{5, 1, 9, 9,  //
                                  9, 9, 2, 9,  //
@@ -261,7 +261,7 @@ TEST(CtcSearch, AWideBeamFindsTheMostProbableLabels) {
     constexpr std::int64_t kFrames = 5, kLabels = 3;
     Tensor logits = random_logits(kFrames, kLabels, seed);
     std::vector<double> numbers(logits.f32(), logits.f32() + logits.elements());
-    // Every label sequence of up to five labels, by the sum over all its paths.
+    // Score every sequence of up to five labels by the sum over all its paths.
     double best = 1e9;
     std::vector<std::int32_t> best_labels;
     for (int code = 0; code < 3 * 3 * 3 * 3 * 3; ++code) {

@@ -46,7 +46,8 @@ void expect_golden(const ChatTemplate& chat_template, const Json& given, const J
   try {
     ADD_FAILURE() << "rendered: " << rendered(chat_template, given);
   } catch (const Error& error) {
-    // What the template refuses is the conversation's fault, what it cannot compute its own.
+    // If the template refuses the conversation, the error is invalid_input; if the template cannot be
+    // computed, it is bad_file.
     EXPECT_TRUE(error.kind() == ErrorKind::invalid_input || error.kind() == ErrorKind::bad_file)
         << error.what();
     EXPECT_EQ(error.place().file, chat_template.name) << error.what();
@@ -194,7 +195,7 @@ TEST(ChatTemplate, ALongConversationIsNoHarm) {
   for (int i = 0; i < 3000; ++i)
     messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", std::string(1000, 'a')}});
   EXPECT_GT(rendered(chatml, {{"messages", messages}}).size(), 3'000'000U);
-  // Like templates that collect their text in a namespace.
+  // Some published templates collect their text in a namespace, as this one does.
   const std::string gathering =
       "{% set n = namespace(t='') %}{% for m in messages %}{% set n.t = n.t ~ m.content[:100] %}{% endfor "
       "%}{{ n.t }}";

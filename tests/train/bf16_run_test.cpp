@@ -53,7 +53,7 @@ TrainerOptions bf16_options(Precision precision, std::int64_t accumulate = 1) {
 class Bf16Training : public ::testing::Test {
  protected:
   void TearDown() override { kernels::reset_bf16_path(); }
-  // All paths of this machine, and the emulation, which gives the bits of AMX.
+  // Return all paths of this machine, and the emulation, which gives the bits of AMX.
   static std::vector<Bf16Path> paths() {
     std::vector<Bf16Path> all = kernels::bf16_paths();
     all.push_back(Bf16Path::emulated);

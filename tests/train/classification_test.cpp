@@ -308,7 +308,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{"one\thigh\n", {"labels.until=:", "labels.problem_type=regression"}, "has no effect"},
         WrongRows{"", {}, "no data left to validate on"}));
 
-// "LABEL TEXT" lines, labels cut at a text: the form of the TREC questions.
+// Lines of the form "LABEL TEXT", with labels that end at `labels.until`, as in the TREC questions.
 TEST_F(Classifying, ALabelMayStandBeforeItsText) {
   regard::testing::write_file(folder.path(), "lines.txt",
                               "NUM:date when was it ?\nNUM:count how many ?\nHUM:ind who is it ?\n");

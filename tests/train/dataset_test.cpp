@@ -102,7 +102,7 @@ TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
   EXPECT_FALSE(two.source->id_of("x"));
   EXPECT_TRUE(two.target->id_of("x"));
   EXPECT_FALSE(two.target->id_of("a"));
-  // Save and reload.
+  // Save and reload the tokenizers.
   ASSERT_EQ(two.files().size(), 2u);
   for (const auto& [name, content] : two.files()) write_file(folder_.path(), "saved/" + name, content);
   const Tokenizers again = Tokenizers::load(folder_ / "saved");

@@ -101,7 +101,7 @@ TEST_F(Embedding, StepsEqualSentenceTransformers) {
     EXPECT_EQ(step.target_tokens, 4) << name;
     EXPECT_NEAR(step.loss, golden.tensor("loss").f32()[0], 1e-5) << name;
     expect_gradients(*context.model, golden);
-    // The loss of the validation, in one micro-batch of the same rows.
+    // The loss of a validation with the same rows in one micro-batch is the same.
     Arena arena;
     ValidationReport report;
     context.task->validate(*context.model, {pool, arena}, report);
@@ -121,7 +121,7 @@ TEST_F(Embedding, LearnsAndOpensAsASentenceTransformersFolder) {
             "sentence_transformers.models.Normalize");
   EXPECT_EQ(read_json((latest / "1_Pooling/config.json").string())["pooling_mode_mean_tokens"], true);
   EXPECT_EQ(read_json((latest / "sentence_bert_config.json").string())["max_seq_length"], 12);
-  // The scores of the validation are those of the folder.
+  // `regard evaluate` gives the folder the scores of the last validation.
   const ProgramResult evaluated =
       run_program({"evaluate", "run", "valid.tsv", "--columns", "1,2", "--json", "-q"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;

@@ -1,4 +1,4 @@
-// Encoded corpora of a run: caches, several corpora, forms of their own, standard input, dry runs.
+// Encoded corpora of a run: caches, several corpora of different forms, standard input, dry runs.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// TensorBoard event files: the record format and the scalars, read back with a reader of their own. `make
+// TensorBoard event files: the record format and the scalars, read back with a separate reader. `make
 // check-peers` opens them with TensorBoard.
 #include <gtest/gtest.h>
 

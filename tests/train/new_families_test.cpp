@@ -1,4 +1,4 @@
-// Families of new models from their sizes: each trains, resumes to the same bits and is opened again.
+// Families of new models from their sizes: each is trained, resumed with the same bits, and reloaded.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FamilyCase{"classification", "roberta", "RobertaForSequenceClassification", kLabels}),
     [](const auto& one) { return std::string(one.param.family); });
 
-// transformers' initial deviations, which attention without scaled scores needs.
+// T5 has transformers' initial deviations, which attention without scaled scores needs.
 TEST(NewT5, HasTheDeviationsOfTransformers) {
   RunConfig config;
   TransformerConfig& sizes = config.model.transformer;

@@ -43,7 +43,7 @@ struct GoldenCase {
   const char* golden;
   double learning_rate;
   OptimizerOptions options;
-  std::vector<std::pair<const char*, const char*>> state{};  // our kind of state and torch's name
+  std::vector<std::pair<const char*, const char*>> state{};  // name of a state here and in PyTorch
 };
 
 const std::vector<GoldenCase>& golden_cases() {

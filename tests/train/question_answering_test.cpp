@@ -11,7 +11,8 @@
 namespace regard::train {
 namespace {
 
-// Contexts such as "anna has three red apples ."; the question asks for the number of a person's things.
+// Return contexts such as "anna has three red apples ."; the question asks for the number of a person's
+// things.
 std::string questions(std::uint64_t seed, std::size_t count, bool unanswerable) {
   const std::vector<std::string> names{"anna", "ben", "carl", "dora"}, numbers{"one", "two", "three", "four"};
   RandomStream random({seed, 0, 0});

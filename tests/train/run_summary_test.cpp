@@ -104,7 +104,7 @@ TEST_F(Runs, PruneKeepsTheLatestAndTheBest) {
   EXPECT_EQ(weights("out"), weights_before);
   EXPECT_EQ(weights("out", "best"), best_before);
   EXPECT_EQ(summarize_run(folder / "out").checkpoints, best == 6 ? 1 : 2);
-  // Nothing is left to remove.
+  // A second prune removes nothing.
   EXPECT_NE(run({"prune", "out"}).out.find("removed 0 of"), std::string::npos);
 }
 

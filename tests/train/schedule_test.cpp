@@ -19,7 +19,7 @@ void expect_rates(Schedule schedule, const Tensor& rates, const std::string& wha
     EXPECT_NEAR(schedule.at(step), rates.f64()[step], 1e-12 * kPeak) << what << " " << step;
 }
 
-// `schedule` with the peak, warm-up and length of each golden case.
+// Compare `schedule` with each golden case, with its peak, warm-up and length.
 void expect_like_golden(Schedule schedule, const std::string& golden_name) {
   const auto file = formats::SafetensorsFile::open(testing::golden("schedules/golden.safetensors"));
   const std::pair<std::int64_t, std::int64_t> cases[] = {{0, 20}, {5, 25}, {10, 40}};

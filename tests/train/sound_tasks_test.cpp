@@ -15,7 +15,7 @@ namespace {
 
 using regard::testing::Golden;
 
-// Row `row` of a golden's padded features as [frames, bins].
+// Return row `row` of a golden's padded features as [frames, bins].
 Tensor features_of(const Tensor& all, std::int64_t row, bool bins_first) {
   const std::int64_t rank = all.shape().rank(), a = all.shape()[1], b = rank == 2 ? 1 : all.shape()[2];
   Tensor one = bins_first ? Tensor::empty({b, a}) : Tensor::empty({a, b});
@@ -67,7 +67,7 @@ TEST(SoundStep, WhispersLossIsThatOfTransformers) {
   expect_step(*task, *model, golden, batch);
 }
 
-// WAV of 16-bit samples at 16 kHz.
+// Return a WAV file of 16-bit samples at 16 kHz.
 std::string wav_of(const std::vector<double>& samples) {
   std::string wav(44, '\0');
   const auto put = [&](std::size_t at, std::uint32_t value, std::size_t bytes) {
@@ -85,7 +85,7 @@ std::string wav_of(const std::vector<double>& samples) {
   return wav;
 }
 
-// Tones of three pitches: a word each.
+// Write tones of three pitches; each pitch has a word.
 void write_tones(const fs::path& folder, const std::string& name, int rows, int most_words) {
   constexpr const char* kWords[] = {"low", "mid", "high"};
   constexpr double kPitches[] = {250.0, 800.0, 2600.0};
@@ -140,7 +140,7 @@ checkpoint_every_steps = 3
 )");
   }
 
-  // Threads do not change the weights; a killed run goes on to the same weights.
+  // Expect the same weights with any number of threads, and after a kill and a resume.
   void expect_bits() {
     ASSERT_EQ(train({"-t", "1"}).exit_code, 0);
     for (const char* threads : {"2", "3"}) {
@@ -182,7 +182,7 @@ mask_bins = 0.2)",
   const std::string table = file_content(folder / "valid.tsv");
   EXPECT_NE(classified.out.find(table.substr(11, table.find('\n') - 11)), std::string::npos)
       << classified.out;
-  // A new head for the labels of other data, and a folder without cache.
+  // Start from the model with a new head for other labels, without a cache.
   const ProgramResult from = train({"--set", "model.from=long", "--set", "output.folder=from", "--set",
                                     "data.cache=never", "--set", "training.max_steps=2"});
   ASSERT_EQ(from.exit_code, 0) << from.err;

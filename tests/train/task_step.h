@@ -16,7 +16,7 @@
 
 namespace regard::train {
 
-// A copy of tests/data/NAME whose config.json has no dropout.
+// Copy tests/data/NAME, with a config.json without dropout.
 inline void write_without_dropout(const std::string& name, const std::filesystem::path& to) {
   const std::filesystem::path from = regard::testing::golden(name);
   for (const auto& item : std::filesystem::directory_iterator(from))
@@ -33,7 +33,7 @@ inline void write_without_dropout(const std::string& name, const std::filesystem
   regard::testing::write_file(to, "config.json", config.dump());
 }
 
-// The golden's padded inputs as a batch without labels.
+// Return the golden's padded inputs as a batch without labels.
 inline Batch batch_of(const regard::testing::Golden& golden) {
   Batch batch;
   const Tensor ids = golden.tensor("input_ids");
@@ -51,7 +51,7 @@ inline Batch batch_of(const regard::testing::Golden& golden) {
   return batch;
 }
 
-// Labels of the golden's tokens that are not padding.
+// Add the labels of the golden's tokens that are not padding.
 inline void add_token_labels(const regard::testing::Golden& golden, Batch& batch) {
   const Tensor labels = golden.tensor("labels");
   for (std::int64_t i = 0; i < labels.elements(); ++i)
@@ -59,7 +59,7 @@ inline void add_token_labels(const regard::testing::Golden& golden, Batch& batch
       batch.labels.push_back(static_cast<std::int32_t>(labels.i64()[i]));
 }
 
-// Every gradient of the golden file, to 1e-5.
+// Compare every gradient of the golden file, with tolerance 1e-5.
 inline void expect_gradients(Network& model, const regard::testing::Golden& golden) {
   std::map<std::string, const Parameter*> parameters;
   for (const Parameter* parameter : model.parameters()) parameters[parameter->name] = parameter;
@@ -75,7 +75,7 @@ inline void expect_gradients(Network& model, const regard::testing::Golden& gold
   EXPECT_GE(compared, 30u);
 }
 
-// Loss and gradients of the batch in the task's own loss.
+// Compare the task's loss of the batch, and its gradients, with the golden file.
 inline void expect_step(const Objective& task, Network& model, const regard::testing::Golden& golden,
                         const Batch& batch) {
   model.set_trainable(true);

@@ -13,7 +13,7 @@ namespace regard::train::testing_task {
 inline const char* const kCorners[] = {"upper left", "upper right", "lower left", "lower right"};
 constexpr int kPictureSide = 12;
 
-// Grey pixels, row by row.
+// Return grey pixels, row by row.
 inline std::string corner_pixels(int corner, RandomStream& random) {
   std::string pixels;
   const double x = (corner % 2 == 0 ? 3.0 : 9.0) + random.next_uniform();
@@ -26,7 +26,7 @@ inline std::string corner_pixels(int corner, RandomStream& random) {
   return pixels;
 }
 
-// The pictures as PGM files NAME/<n>.pgm, and NAME.tsv with their paths and corners.
+// Write the pictures as PGM files NAME/<n>.pgm, and NAME.tsv with their paths and corners.
 inline void write_pictures(const std::filesystem::path& folder, const std::string& name, std::uint64_t seed,
                            int count) {
   RandomStream random({seed, 0, 0});

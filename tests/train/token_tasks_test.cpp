@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Sentences of number words with the label of each: whether it is odd.
+// Return sentences of number words. The label of a word tells whether the number is odd.
 std::string tagged(std::uint64_t seed, std::size_t count) {
   const std::vector<std::string> words{"one", "two", "three", "four", "five", "six"};
   RandomStream random({seed, 0, 0});
@@ -211,7 +211,7 @@ TEST_F(TokenTasks, MasksHaveTheSameBitsForAnyThreadsAndAfterAKill) {
   expect_same_bits_for_threads_and_after_a_kill();
 }
 
-// Weights learnt with one task are the start of another.
+// Training for one task starts from weights that were trained for another.
 TEST_F(TokenTasks, APretrainedEncoderGetsANewHead) {
   write_text();
   ASSERT_EQ(train({"--set", "output.folder=base"}).exit_code, 0);

@@ -85,7 +85,7 @@ class FixedBatches : public BatchSource {
   std::size_t each_, at_ = 0;
 };
 
-// The same, but all labels are ignored from batch `first`.
+// A FixedBatches in which all labels are ignored from batch `first`.
 class IgnoredFrom : public FixedBatches {
  public:
   IgnoredFrom(const data::PairStore& pairs, std::size_t each, int first)

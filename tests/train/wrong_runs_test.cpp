@@ -48,7 +48,7 @@ std::set<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// The message on standard error, with paths relative to `folder`.
+// Return the message on standard error, with paths relative to `folder`.
 std::string message_of(std::string text, const fs::path& folder) {
   const std::string prefix = fs::canonical(folder).string() + "/";
   for (std::size_t at = 0; (at = text.find(prefix, at)) != text.npos;) text.erase(at, prefix.size());
@@ -74,7 +74,7 @@ TEST(WrongRuns, AreRefusedWithTheirPlaceAndNothingIsWritten) {
   EXPECT_GE(cases, 200);
 }
 
-// The control: every run that the cases change is right as it stands.
+// Control: every run file is valid before a case changes it.
 TEST(WrongRuns, ChangeRunsThatAreRight) {
   for (const fs::directory_entry& entry : fs::directory_iterator(kCases)) {
     if (!entry.is_directory()) continue;

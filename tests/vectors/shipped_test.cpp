@@ -9,8 +9,8 @@
 namespace regard::vectors {
 namespace {
 
-// How much closer `word` is to `to` than to `away` after attention without projections in `text`, compared
-// with before.
+// Return how much attention without projections in `text` increases the cosine of `word` with `to` relative
+// to that with `away`.
 double pull(const std::string& text, const std::string& word, const std::string& to,
             const std::string& away) {
   ThreadPool pool(1);

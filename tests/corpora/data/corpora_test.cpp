@@ -19,7 +19,7 @@ std::string corpus(const std::string& name) {
   return (testing::shared_folder() / "data" / name).string();
 }
 
-// Numbers of the values of one column.
+// Count the rows of each value of one column.
 Counts count_labels(TableOptions options, std::size_t column) {
   TableReader reader(std::move(options));
   Counts counts;

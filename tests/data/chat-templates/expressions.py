@@ -64,7 +64,7 @@ sources = ["{{ " + line + " }}" for line in (here / "expressions.txt").read_text
 for source in sources:
     try:
         results.append({"source": source, "text": _compile_jinja_template(source).render(**template_variables)})
-    except Exception as error:  # whatever Python raises: the template is refused
+    except Exception as error:  # any exception of Python refuses the template
         results.append({"source": source, "refused": f"{type(error).__name__}: {error}"})
 path = here / "expressions.json"
 path.write_text(json.dumps({"variables": VARIABLES, "cases": results}, ensure_ascii=False, indent=1) + "\n")

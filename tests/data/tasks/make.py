@@ -173,7 +173,7 @@ def images():
         image = Image.open(os.path.join(HERE, name)).convert("RGB")
         pixels = torch.tensor(list(image.getdata()), dtype=torch.int64)
         cases.append({"file": name, "size": list(image.size),
-                      "pixel_sum": pixels.sum(0).tolist(),  # and one that sees their order
+                      "pixel_sum": pixels.sum(0).tolist(),  # the weighted sum also depends on the order
                       "weighted_sum": (pixels * torch.arange(1, len(pixels) + 1)[:, None]).sum(0).tolist(),
                       "labels": pipe(image, top_k=10)})
     save("images.json", {"cases": cases})
