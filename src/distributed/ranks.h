@@ -98,7 +98,8 @@ class Exchange {
   static constexpr std::size_t kLargest = std::size_t{16} << 20;
   std::size_t send(int to, std::span<const std::byte> data);
   std::size_t receive(int from, std::span<std::byte> data);
-  // Wait until messages `begin` to `end` (exclusive) have completed, while the others also progress.
+  // Wait until messages `begin` to `end` (exclusive) have completed. The other messages also progress during
+  // the wait.
   void wait(std::size_t begin, std::size_t end);
   void wait_all() { wait(0, messages_.size()); }
   std::size_t count() const { return messages_.size(); }

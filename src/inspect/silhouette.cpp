@@ -12,7 +12,7 @@ namespace regard::inspect {
 double silhouette(std::span<const double> distances, std::span<const std::int32_t> groups) {
   const std::size_t items = groups.size();
   if (distances.size() != items * items)
-    throw usage_error("silhouette: the distances are not those of the items");
+    throw usage_error("silhouette: expected one distance for each pair of items");
   std::map<std::int32_t, double> sizes;
   for (const std::int32_t group : groups) sizes[group] += 1;
   if (sizes.size() < 2 || sizes.size() >= items) return std::numeric_limits<double>::quiet_NaN();

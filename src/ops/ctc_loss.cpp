@@ -21,7 +21,7 @@ double log_sum(double a, double b, double c = kNever) {
 
 // One sequence. States 0 … 2L alternate blank, label 0, blank, label 1, …, blank.
 struct CtcSequence {
-  std::int64_t frames, labels;  // labels: of the model
+  std::int64_t frames, labels;  // labels: number of the model's labels
   const float* logits;          // [frames, labels]
   std::span<const std::int32_t> targets;
   std::int32_t blank;

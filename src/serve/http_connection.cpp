@@ -181,7 +181,7 @@ class Connection : public OpenConnection {
 
   void deliver();
 
-  // Notice when the client closes the connection while its request is worked on. Pipelined requests are
+  // Notice when the client closes the connection while its request is processed. Pipelined requests are
   // dropped: the connection is closed after this response.
   void watch() {
     const std::uint64_t id = ++watch_;

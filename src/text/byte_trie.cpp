@@ -19,7 +19,8 @@ struct Head {
 struct Sorted {
   struct Entry {
     std::uint64_t head;
-    std::uint32_t size, tail;  // size in bytes; offset in `tails` of the bytes after the head
+    // size: bytes of the string; tail: offset in `tails` of the bytes after the head
+    std::uint32_t size, tail;
     std::int32_t value;
   };
   std::vector<Entry> entries;

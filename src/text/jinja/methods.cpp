@@ -125,7 +125,7 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
 bool affix(const std::string& text, const Arguments& arguments, bool start) {
   const Value* given = arguments.find(0, "");
   if (given == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: startswith or endswith without a string");
+    throw Error(ErrorKind::bad_file, "chat template: startswith and endswith need a string");
   const List choices = given->list() != nullptr ? *given->list() : List{*given};
   return std::any_of(choices.begin(), choices.end(), [&](const Value& choice) {
     return choice.text() != nullptr &&
