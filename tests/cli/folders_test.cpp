@@ -90,7 +90,7 @@ TEST(Demo, ExportsItsPhrasebookAndARunFile) {
   EXPECT_TRUE(fs::exists(folder / "runs/phrasebook/latest/model.safetensors"));
   EXPECT_EQ(run_program({"demo", "--export", "book"}, folder.path()).exit_code, 2);
   EXPECT_EQ(run_program({"demo", "--export", ""}, folder.path()).exit_code, 2);
-  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
+  EXPECT_FALSE(fs::exists(folder / "runs/demo"));
 }
 
 }  // namespace
