@@ -151,7 +151,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
                   "Try the next temperature below this mean log-probability of the tokens")
       ->capture_default_str();
   verb.add_option("--no-speech", request.no_speech,
-                  "Skip 30 seconds with this probability of silence and a low log-probability")
+                  "Skip a window whose probability of silence exceeds this and whose log-probability is low")
       ->capture_default_str();
 }
 

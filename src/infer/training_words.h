@@ -30,7 +30,7 @@ class TrainingWords {
   // line that is not a word and a count.
   static std::optional<TrainingWords> open(const std::filesystem::path& folder);
 
-  // The same for a run folder, its best checkpoint or one of its checkpoints.
+  // Read the file of the run that `model` belongs to: a run folder, or one of its checkpoints.
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
   // Return the words and symbols (such as emoji, not punctuation) of `text` that occur in no training source;

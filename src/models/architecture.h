@@ -117,7 +117,7 @@ struct DenseConfig {
 // The head: it selects rows, applies the norm and the dense layers, then the output projection. A projection
 // with the name of a token table is tied to it.
 struct HeadConfig {
-  enum class Rows { all, first, last, first_two };  // first_two: their mean
+  enum class Rows { all, first, last, first_two };  // first_two: the mean of the first two rows
   Output output = Output::none;
   Rows rows = Rows::all;
   std::string norm;  // norm of the rows, before the dense layers; empty if there is none

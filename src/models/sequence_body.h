@@ -22,9 +22,9 @@ class SequenceBody {
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
-// point: "encoder" or "decoder". Weights: of recurrent networks as nn::Recurrent with the prefix "rnn.", of
-// convolutions convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias. The mlp has none here: its
-// layers belong to the head.
+// point: "encoder" or "decoder". Names of the weights: in recurrent networks those of nn::Recurrent with the
+// prefix "rnn."; in convolutional networks convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias. An
+// mlp has no weights here: its layers belong to the head.
 std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, const std::string& point);
 
 }  // namespace regard

@@ -77,7 +77,7 @@ class TapeModelSource final : public ModelSource {
         add(settings_, key, json_of(value));
       }
     }
-    // Model types with further parts.
+    // These model types have further parts, which only the general reader supports.
     const std::string type = settings_.value("type", "");
     if (type == "SentencePiece" || type == "Marian") give_up();
   }

@@ -88,7 +88,7 @@ using HalfTileFunction = void (*)(const Tile&, const HalfPanels&);
 
 struct HalfTileFunctions {
   HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
-  HalfTileFunction keeping[2][kTileVectors];        // kTileRows rows, storing the widened numbers
+  HalfTileFunction keeping[2][kTileVectors];        // for kTileRows rows; the widened numbers are stored
   HalfTileFunction together[2][kRowsTogether];      // kPanelsTogether panels
 };
 
