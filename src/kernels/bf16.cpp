@@ -10,6 +10,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/gemm_tiling.h"
 #include "kernels/partition.h"
+#include "kernels/rows.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -94,6 +95,9 @@ class Bf16Product {
     const double work =
         static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
     threads_ = work >= kBf16WorkForThreads ? pool.size() : 1;
+    if (stored.dropout != nullptr)
+      dropout_ = {dropout_draw(stored.dropout->key, stored.dropout->rate), stored.dropout->sequence_index,
+                  stored.dropout->position};
   }
 
   void run(const Bf16Matrix* packed) {
@@ -157,10 +161,9 @@ class Bf16Product {
   }
 
   void multiply(Range rows, Range panels, const std::uint16_t* b, std::uint16_t* a) {
-    table_.pack_a(rows_of_a(problem_, stored_, rows), a);
     Bf16Block block;
     block.rows = rows.size(), block.blocks = blocks_of(problem_.k);
-    block.a = a;
+    block.a = tiles_of_a(rows, a);
     block.ldc = problem_.ldc, block.accumulate = problem_.accumulate;
     block.epilogue = &problem_.epilogue;
     block.row = rows.begin;
@@ -172,6 +175,8 @@ class Bf16Product {
       if (stored_.c != nullptr) {
         block.stored = stored_.c + place;
         block.stored_pre = stored_.pre != nullptr ? stored_.pre + place : nullptr;
+        block.activated = stored_.activated != nullptr ? stored_.activated + place : nullptr;
+        block.dropout = stored_.dropout != nullptr ? &dropout_ : nullptr;
       } else {
         block.c = problem_.c + place;
       }
@@ -179,9 +184,19 @@ class Bf16Product {
     }
   }
 
+  // The rows as they are in memory, if the path can read them so, else packed into `memory`.
+  Bf16Tiles tiles_of_a(Range rows, std::uint16_t* memory) const {
+    const bool complete = rows.size() % kBf16Rows == 0 && problem_.k % kBf16Steps == 0;
+    if (table_.reads_rows && stored_.a != nullptr && !problem_.transpose_a && complete)
+      return Bf16Tiles::matrix(stored_.a + rows.begin * problem_.lda, problem_.lda);
+    table_.pack_a(rows_of_a(problem_, stored_, rows), memory);
+    return Bf16Tiles::packed(memory, blocks_of(problem_.k));
+  }
+
   ThreadPool& pool_;
   const Gemm& problem_;
   const Bf16Storage& stored_;
+  Bf16Dropout dropout_;
   const Bf16Table::Path& table_;
   std::int64_t panels_;
   int threads_ = 1, caller_ = 0;
@@ -261,7 +276,8 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
   const bool stores = stored.c != nullptr;
   if (((stored.a != nullptr || stored.b != nullptr || stores) && problem.k <= 0) ||
       (stores && (problem.accumulate || problem.epilogue.residual != nullptr)) ||
-      (stored.pre != nullptr && !stores))
+      ((stored.pre != nullptr || stored.dropout != nullptr) && !stores) ||
+      (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
     throw Error(ErrorKind::internal, "a product stored as bf16 has no steps, or adds to its result");
   if (problem.k <= 0) return gemm(pool, problem);  // writes zeros and applies the epilogue
   Bf16Product(pool, problem, stored).run(packed);

@@ -17,6 +17,8 @@
 
 namespace regard::kernels {
 
+struct Dropout;
+
 enum class Bf16Path : std::uint8_t { emulated, avx512_bf16, amx_bf16 };
 
 std::string_view name_of(Bf16Path path);
@@ -49,7 +51,12 @@ struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;
-  std::uint16_t* pre = nullptr;  // requires c
+  std::uint16_t* pre = nullptr;      // only with c
+  const Dropout* dropout = nullptr;  // of C after the activation (rows.h; its x, y and sizes are not used)
+  // Only with c and pre, which is then an input: the backward pass of activation and dropout. With D the
+  // factors of dropout, c = op(A) op(B) ∘ D ∘ activation'(pre) and activated = D ∘ activation(pre). c may be
+  // pre.
+  std::uint16_t* activated = nullptr;
 };
 
 // C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. The
@@ -61,5 +68,9 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed =
 // y = x rounded to bf16 as the products round it, or widened exactly; `count` elements.
 void round_to_bf16(ThreadPool& pool, const float* x, std::uint16_t* y, std::int64_t count);
 void widen_bf16(ThreadPool& pool, const std::uint16_t* x, float* y, std::int64_t count);
+
+// sum_rows() of rows.h for dy in bf16.
+void sum_bf16_rows(ThreadPool& pool, const std::uint16_t* dy, std::int64_t rows, std::int64_t columns,
+                   float* bias_gradient);
 
 }  // namespace regard::kernels

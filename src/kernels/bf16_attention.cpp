@@ -8,104 +8,16 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/attention_dropout.h"
 #include "kernels/bf16.h"
-#include "kernels/bf16_table.h"
-#include "kernels/gemm_tiling.h"
+#include "kernels/bf16_panels.h"
 
 namespace regard::kernels {
 namespace {
 
-constexpr std::int64_t kLine = 64;  // bytes
 constexpr std::int64_t kForwardRows = 64, kLongTextRows = 16, kManyKeys = 4096;
 constexpr std::int64_t kBackwardRows = 64;   // a multiple of kBf16Steps: gradients of keys sum over them
 constexpr std::int64_t kBackwardKeys = 960;  // a multiple of kBf16Steps and kBf16PanelColumns
-
-std::int64_t padded_steps(std::int64_t k) {
-  return round_up(k, kBf16Steps);
-}
-
-// Divides memory into aligned pieces. If the memory is null, it only counts the bytes.
-class Pieces {
- public:
-  explicit Pieces(std::byte* memory) : memory_(memory) {}
-  template <class T>
-  T* take(std::int64_t count) {
-    T* piece = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
-    used_ += round_up(count * static_cast<std::int64_t>(sizeof(T)), kLine);
-    return piece;
-  }
-  std::size_t used() const { return static_cast<std::size_t>(used_); }
-
- private:
-  std::byte* memory_;
-  std::int64_t used_ = 0;
-};
-
-// Operand B of products, n columns of k steps, as panels.
-struct Panels {
-  std::uint16_t* data = nullptr;
-  std::int64_t n = 0, k = 0;
-
-  static std::int64_t size(std::int64_t n, std::int64_t k) {
-    return ceil_divide(n, kBf16PanelColumns) * kBf16PanelColumns * padded_steps(k);
-  }
-  std::uint16_t* panel(std::int64_t index) const {
-    return data + index * kBf16PanelColumns * padded_steps(k);
-  }
-  // Pack B from `source`, whose lines are the n columns.
-  void pack(const Bf16Table::Path& path, const Bf16Source& source) {
-    n = source.lines, k = source.steps;
-    for (std::int64_t column = 0; column < n; column += kBf16PanelColumns) {
-      Bf16Source one = source;
-      one.lines = std::min(kBf16PanelColumns, n - column);
-      if (one.stored != nullptr)
-        one.stored += column * source.line_stride;
-      else
-        one.data += column * source.line_stride;
-      path.pack_b(one, panel(column / kBf16PanelColumns));
-    }
-  }
-};
-
-// C [rows, columns of b] = A B or C += A B, for the panels of b that contain `columns`, and for `steps`
-// steps of k from `first_step` on, a multiple of kBf16Steps. Whole panels of C are written.
-struct PanelProduct {
-  const std::uint16_t* a = nullptr;  // tiles [rows, steps]
-  std::int64_t rows = 0;
-  Range columns;  // begin: a multiple of kBf16PanelColumns
-  std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // location of the first column
-  std::int64_t ldc = 0;
-  bool accumulate = false;
-
-  void run(const Bf16Table::Path& path, const Panels& b) const {
-    Bf16Block block;
-    block.rows = rows, block.blocks = ceil_divide(steps, kBf16Steps);
-    block.a = a, block.ldc = ldc, block.accumulate = accumulate;
-    for (std::int64_t column = columns.begin; column < columns.end; column += kBf16PanelColumns) {
-      block.columns = std::min(kBf16PanelColumns, b.n - column);
-      block.c = c + (column - columns.begin);
-      block.b = b.panel(column / kBf16PanelColumns) + first_step * block.width();
-      path.multiply(block);
-    }
-  }
-};
-
-Bf16Source stored_source(const std::uint16_t* data, std::int64_t line_stride, std::int64_t step_stride,
-                         std::int64_t lines, std::int64_t steps) {
-  Bf16Source source;
-  source.stored = data, source.line_stride = line_stride, source.step_stride = step_stride;
-  source.lines = lines, source.steps = steps;
-  return source;
-}
-
-Bf16Source f32_source(const float* data, std::int64_t line_stride, std::int64_t step_stride,
-                      std::int64_t lines, std::int64_t steps) {
-  Bf16Source source;
-  source.data = data, source.line_stride = line_stride, source.step_stride = step_stride;
-  source.lines = lines, source.steps = steps;
-  return source;
-}
 
 // One key/value head of a sequence.
 struct HeadTask {
@@ -117,7 +29,16 @@ struct HeadTask {
   const std::uint16_t* value = nullptr;
   const Bf16Table& table;
   const Bf16Table::Path& path;
+  const AttentionDropout* dropout = nullptr;  // null: none
 
+  // Set the draws for the row's keys, of which the first is `first_key`, in `draws`.
+  void drop(Bf16ScoreRow& row, std::int64_t i, std::int64_t head, std::int64_t first_key,
+            std::uint16_t* draws) const {
+    if (dropout == nullptr) return;
+    table.draw_row({*dropout, sequence.index, i + sequence.offset, head, first_key, row.count, draws});
+    row.draws = draws;
+    row.threshold = dropout->threshold, row.kept = dropout->kept;
+  }
   std::int64_t group() const { return problem.heads / problem.kv_heads; }
   // Number of keys that query i may attend to: the first ones.
   std::int64_t keys_of(std::int64_t i) const {
@@ -157,6 +78,11 @@ std::int64_t padded_keys(std::int64_t keys) {
 }
 static_assert(kBf16PanelColumns * 2 % kBf16Steps == 0);
 
+// Elements for the draws of a row, if there is dropout.
+std::int64_t draws_of(const Attention& problem, std::int64_t width) {
+  return problem.dropout > 0.0f ? round_up(width, kBf16DrawStep) : 0;
+}
+
 class ForwardHead {
  public:
   ForwardHead(const Attention& problem, std::int64_t keys, std::byte* memory) : pieces_(memory) {
@@ -167,6 +93,7 @@ class ForwardHead {
     weights_ = pieces_.take<std::uint16_t>(rows * width);
     tiles_ = pieces_.take<std::uint16_t>(rows * std::max(width, padded_steps(problem.head_dim)));
     out_ = pieces_.take<float>(rows * problem.value_dim);
+    draws_ = pieces_.take<std::uint16_t>(draws_of(problem, width));
   }
   std::size_t bytes() const { return pieces_.used(); }
 
@@ -185,25 +112,28 @@ class ForwardHead {
     const Attention& problem = task.problem;
     const std::int64_t count = task.keys_of(queries.end - 1), width = padded_keys(count);
     if (count > 0) {
-      task.path.pack_a(stored_source(task.query(queries.begin, head), problem.query_stride, 1, queries.size(),
-                                     problem.head_dim),
-                       tiles_);
-      PanelProduct{tiles_, queries.size(), {0, count}, 0, problem.head_dim, scores_, width}.run(task.path,
-                                                                                                keys_);
+      const Bf16Tiles tiles = tiles_of(task.path,
+                                       stored_source(task.query(queries.begin, head), problem.query_stride, 1,
+                                                     queries.size(), problem.head_dim),
+                                       tiles_);
+      PanelProduct{tiles, queries.size(), {0, count}, 0, problem.head_dim, scores_, width}.run(task.path,
+                                                                                               keys_);
     }
     float factors[kForwardRows];
     for (std::int64_t i = 0; i < queries.size(); ++i) {
       const std::int64_t own = task.keys_of(queries.begin + i);
-      const Bf16RowSum sum =
-          task.table.softmax_row({scores_ + i * width, weights_ + i * width, own, width, problem.scale});
-      factors[i] = own > 0 ? 1.0f / sum.sum : 0.0f;
+      Bf16ScoreRow row{scores_ + i * width, weights_ + i * width, own, width, problem.scale};
+      task.drop(row, queries.begin + i, head, 0, draws_);
+      const Bf16RowSum sum = task.table.softmax_row(row);
+      factors[i] = own > 0 ? row.kept / sum.sum : 0.0f;
       if (problem.lse != nullptr)
         *task.lse(queries.begin + i, head) =
             own > 0 ? sum.maximum + std::log(sum.sum) : -std::numeric_limits<float>::infinity();
     }
     if (count > 0) {
-      task.path.pack_a(stored_source(weights_, width, 1, queries.size(), count), tiles_);
-      PanelProduct{tiles_, queries.size(), {0, problem.value_dim}, 0, count, out_, problem.value_dim}.run(
+      const Bf16Tiles tiles =
+          tiles_of(task.path, stored_source(weights_, width, 1, queries.size(), padded_steps(count)), tiles_);
+      PanelProduct{tiles, queries.size(), {0, problem.value_dim}, 0, count, out_, problem.value_dim}.run(
           task.path, values_);
     } else {
       std::fill_n(out_, queries.size() * problem.value_dim, 0.0f);
@@ -216,7 +146,7 @@ class ForwardHead {
   Pieces pieces_;
   Panels keys_, values_;
   float *scores_, *out_;
-  std::uint16_t *weights_, *tiles_;
+  std::uint16_t *weights_, *tiles_, *draws_;
 };
 
 class BackwardHead {
@@ -235,6 +165,7 @@ class BackwardHead {
     query_tiles_ = pieces_.take<std::uint16_t>(rows * padded_steps(dims));
     out_tiles_ = pieces_.take<std::uint16_t>(rows * padded_steps(dims));
     tiles_ = pieces_.take<std::uint16_t>(rows * round_up(width, kBf16Rows));
+    draws_ = pieces_.take<std::uint16_t>(draws_of(problem, width));
   }
   std::size_t bytes() const { return pieces_.used(); }
 
@@ -272,34 +203,46 @@ class BackwardHead {
     const std::int64_t keys = task.keys_of(queries.end - 1);
     if (keys == 0) return;
     const std::uint16_t* query = task.query(queries.begin, head);
-    task.path.pack_a(stored_source(query, problem.query_stride, 1, count, problem.head_dim), query_tiles_);
-    task.path.pack_a(f32_source(out_gradient, problem.out_gradient_stride, 1, count, problem.value_dim),
-                     out_tiles_);
+    queries_as_a_ = tiles_of(
+        task.path, stored_source(query, problem.query_stride, 1, count, problem.head_dim), query_tiles_);
+    outs_as_a_ = tiles_of(task.path,
+                          f32_source(out_gradient, problem.out_gradient_stride, 1, count, problem.value_dim),
+                          out_tiles_);
     queries_.pack(task.path, stored_source(query, 1, problem.query_stride, problem.head_dim, count));
     outs_.pack(task.path, f32_source(out_gradient, 1, problem.out_gradient_stride, problem.value_dim, count));
     for (std::int64_t begin = 0; begin < keys; begin += kBackwardKeys)
       chunk(task, head, queries, {begin, std::min(keys, begin + kBackwardKeys)}, query_gradient);
   }
 
-  // dV += Wᵀ dO and, with dS = scale W ∘ (dO Vᵀ − delta), dQ += dS K, dK += dSᵀ Q, for some queries and keys.
+  // With D the factors of dropout: dV += (W ∘ D)ᵀ dO and, with dS = scale W ∘ (D ∘ dO Vᵀ − delta), dQ += dS
+  // K, dK += dSᵀ Q, for some queries and keys.
   void chunk(const HeadTask& task, std::int64_t head, Range queries, Range keys, float* query_gradient) {
     const Attention& problem = task.problem;
     const std::int64_t count = queries.size(), width = padded_keys(keys.size());
-    PanelProduct{query_tiles_, count, keys, 0, problem.head_dim, scores_, width}.run(task.path, keys_);
-    PanelProduct{out_tiles_, count, keys, 0, problem.value_dim, gradients_, width}.run(task.path, values_);
+    PanelProduct{queries_as_a_, count, keys, 0, problem.head_dim, scores_, width}.run(task.path, keys_);
+    PanelProduct{outs_as_a_, count, keys, 0, problem.value_dim, gradients_, width}.run(task.path, values_);
     const auto row = [&](std::int64_t i) {
       const std::int64_t own =
           std::clamp<std::int64_t>(task.keys_of(queries.begin + i) - keys.begin, 0, keys.size());
-      return Bf16ScoreRow{scores_ + i * width, rounded_ + i * width, own, width, problem.scale};
+      return Bf16ScoreRow{.scores = scores_ + i * width,
+                          .rounded = rounded_ + i * width,
+                          .count = own,
+                          .padded = width,
+                          .scale = problem.scale,
+                          .kept = task.dropout != nullptr ? task.dropout->kept : 1.0f};
     };
-    for (std::int64_t i = 0; i < count; ++i)
-      task.table.weights_row(row(i), *task.lse(queries.begin + i, head));
+    for (std::int64_t i = 0; i < count; ++i) {
+      Bf16ScoreRow weights = row(i);
+      task.drop(weights, queries.begin + i, head, keys.begin, draws_);
+      task.table.weights_row(weights, *task.lse(queries.begin + i, head));
+    }
     add_to_keys(task, count, keys, width, outs_, value_gradient_, problem.value_gradient_stride);
     for (std::int64_t i = 0; i < count; ++i)
       task.table.score_gradient_row(row(i), gradients_ + i * width, deltas_[i]);
     add_to_keys(task, count, keys, width, queries_, key_gradient_, problem.key_gradient_stride);
-    task.path.pack_a(stored_source(rounded_, width, 1, count, keys.size()), tiles_);
-    PanelProduct{tiles_,      count,          {0, problem.head_dim},         keys.begin,
+    const Bf16Tiles tiles =
+        tiles_of(task.path, stored_source(rounded_, width, 1, count, padded_steps(keys.size())), tiles_);
+    PanelProduct{tiles,       count,          {0, problem.head_dim},         keys.begin,
                  keys.size(), query_gradient, problem.query_gradient_stride, true}
         .run(task.path, key_steps_);
   }
@@ -307,15 +250,17 @@ class BackwardHead {
   // gradient [keys, columns of b] += roundedᵀ b
   void add_to_keys(const HeadTask& task, std::int64_t count, Range keys, std::int64_t width, const Panels& b,
                    float* gradient, std::int64_t stride) {
-    task.path.pack_a(stored_source(rounded_, 1, width, keys.size(), count), tiles_);
-    PanelProduct{tiles_, keys.size(), {0, b.n}, 0, count, gradient + keys.begin * stride, stride, true}.run(
+    const Bf16Tiles tiles =
+        tiles_of(task.path, stored_source(rounded_, 1, width, keys.size(), count), tiles_);
+    PanelProduct{tiles, keys.size(), {0, b.n}, 0, count, gradient + keys.begin * stride, stride, true}.run(
         task.path, b);
   }
 
   Pieces pieces_;
   Panels keys_, key_steps_, values_, queries_, outs_;
   float *scores_, *gradients_;
-  std::uint16_t *rounded_, *query_tiles_, *out_tiles_, *tiles_;
+  std::uint16_t *rounded_, *query_tiles_, *out_tiles_, *tiles_, *draws_;
+  Bf16Tiles queries_as_a_, outs_as_a_;
   float *key_gradient_ = nullptr, *value_gradient_ = nullptr;
   float deltas_[kBackwardRows];
 };
@@ -338,6 +283,9 @@ void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& o
     row += sequence.keys;
   }
   const std::vector<std::int64_t>& first = rows;
+  const bool drops = problem.dropout > 0.0f;
+  const AttentionDropout dropout =
+      drops ? attention_dropout(problem.dropout_key, problem.dropout) : AttentionDropout{};
   const auto heads = static_cast<std::int64_t>(problem.sequences.size()) * problem.kv_heads;
   pool.parallel_for(heads, [&](std::int64_t unit, int worker) {
     const auto s = static_cast<std::size_t>(unit / problem.kv_heads);
@@ -349,7 +297,8 @@ void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& o
                         operands.key + first[s] * problem.key_stride + kv_head * problem.head_dim,
                         operands.value + first[s] * problem.value_stride + kv_head * problem.value_dim,
                         table,
-                        path};
+                        path,
+                        drops ? &dropout : nullptr};
     Head(problem, most_keys, pool.scratch(worker, bytes)).run(task);
   });
 }
@@ -358,7 +307,7 @@ void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& o
 
 bool bf16_attention_supports(const Attention& problem) {
   return problem.softcap == 0.0f && problem.window == 0 && problem.mask == nullptr &&
-         problem.bias == nullptr && problem.dropout == 0.0f && problem.head_dim > 0 && problem.value_dim > 0;
+         problem.bias == nullptr && problem.head_dim > 0 && problem.value_dim > 0;
 }
 
 void bf16_attention_forward(ThreadPool& pool, const Attention& problem, const Bf16Operands& operands) {

@@ -1,7 +1,8 @@
 // Attention in bf16 (the formula is that of attention.h): queries, keys, values, weights and, in the backward
 // pass, their gradients are rounded to bf16 for the products of bf16.h; scores, softmax and sums are f32. A
-// row's weights are divided by their sum after the product with the values, as in Dao et al. 2022. Results
-// depend only on the row's own sequence, for any number of threads.
+// row's weights are divided by their sum after the product with the values, as in Dao et al. 2022. Dropout
+// draws are those of attention_dropout.h. Results depend only on the row's own sequence, for any number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,7 @@ struct Bf16Operands {
   std::uint16_t* out = nullptr;  // stride out_stride; instead of Attention::out
 };
 
-// Return true if the problem has no softcap, window, mask, bias or dropout: these functions do not support
-// them.
+// Return true if the problem has no softcap, window, mask or bias: these functions do not support them.
 bool bf16_attention_supports(const Attention& problem);
 
 // Compute operands.out, and problem.lse unless it is null.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/bf16.h"
+#include "kernels/dropout_draw.h"
 
 namespace regard::kernels {
 
@@ -23,17 +24,42 @@ struct Bf16Source {
   std::int64_t lines = 0, steps = 0;
 };
 
+// Operand A of a block, in tiles; distances in elements. Path::reads_rows: it may be a matrix in bf16 in
+// memory, of complete tiles.
+struct Bf16Tiles {
+  const std::uint16_t* data = nullptr;
+  std::int64_t line = kBf16Steps;              // from a row of a tile to the next
+  std::int64_t step = kBf16Rows * kBf16Steps;  // from a tile to the next steps of the same rows
+  std::int64_t group = 0;                      // from a tile to the next rows
+
+  static Bf16Tiles packed(const std::uint16_t* tiles, std::int64_t blocks) {
+    return {tiles, kBf16Steps, kBf16Rows * kBf16Steps, blocks * kBf16Rows * kBf16Steps};
+  }
+  static Bf16Tiles matrix(const std::uint16_t* rows, std::int64_t stride) {
+    return {rows, stride, kBf16Steps, kBf16Rows * stride};
+  }
+};
+
+// Dropout of C, as kernels::Dropout.
+struct Bf16Dropout {
+  DropoutDraw draw;
+  const std::uint64_t* sequence_index = nullptr;  // [rows of C]
+  const std::int32_t* position = nullptr;
+};
+
 // A block of C: `rows` rows of A times one panel of B.
 struct Bf16Block {
   std::int64_t rows = 0, columns = 0, blocks = 0;  // blocks of kBf16Steps steps
-  const std::uint16_t* a = nullptr;                // tiles
-  const std::uint16_t* b = nullptr;                // a panel
-  float* c = nullptr;                              // the block's first element; row stride ldc
+  Bf16Tiles a;
+  const std::uint16_t* b = nullptr;  // a panel
+  float* c = nullptr;                // the block's first element; row stride ldc
   std::int64_t ldc = 0;
-  // If the results are stored as bf16, these replace c and epilogue->pre. They point to the block's first
-  // element.
+  // If the results are stored as bf16 (Bf16Storage), these replace c and epilogue->pre. They point to the
+  // block's first element.
   std::uint16_t* stored = nullptr;
   std::uint16_t* stored_pre = nullptr;
+  std::uint16_t* activated = nullptr;
+  const Bf16Dropout* dropout = nullptr;
   bool accumulate = false;
   const Epilogue* epilogue = nullptr;
   std::int64_t row = 0, column = 0;  // position of the block in C, for the epilogue
@@ -48,7 +74,19 @@ struct Bf16ScoreRow {
   std::uint16_t* rounded = nullptr;
   std::int64_t count = 0, padded = 0;
   float scale = 1.0f;
+  // Dropout of the weights: draws of the keys, of which those below `threshold` are dropped; null: none.
+  const std::uint16_t* draws = nullptr;
+  std::uint32_t threshold = 0;
+  float kept = 1.0f;  // factor of kept weights
 };
+// Draws for `count` keys from `first_key` on, a multiple of 8 (attention_dropout.h).
+struct Bf16DrawRow {
+  const DropoutDraw& dropout;
+  std::uint64_t sequence_index = 0;
+  std::int64_t position = 0, head = 0, first_key = 0, count = 0;
+  std::uint16_t* draws = nullptr;  // room for `count` rounded up to kBf16DrawStep
+};
+constexpr std::int64_t kBf16DrawStep = 128;
 struct Bf16RowSum {
   float maximum = 0.0f, sum = 0.0f;
 };
@@ -58,11 +96,16 @@ struct Bf16Table {
     void (*pack_a)(const Bf16Source& source, std::uint16_t* tiles) = nullptr;
     void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // packs at most one panel
     void (*multiply)(const Bf16Block& block) = nullptr;
+    bool reads_rows = false;  // see Bf16Tiles
   };
   Path of[3];  // indexed by Bf16Path; paths that the instruction set lacks are empty
   void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
   void (*widen)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;
+  // NormTable::sum_rows of numbers in bf16
+  void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+                   float* sum) = nullptr;
   // Rows of attention; simd/bf16_attention.h has the formulas.
+  void (*draw_row)(const Bf16DrawRow& row) = nullptr;
   Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
   void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;
   void (*score_gradient_row)(const Bf16ScoreRow& row, const float* weight_gradient, float delta) = nullptr;

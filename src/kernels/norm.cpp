@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/bf16_table.h"
 #include "kernels/call_scratch.h"
 #include "kernels/dispatch.h"
 #include "kernels/partition.h"
@@ -60,9 +61,11 @@ void norm_backward(ThreadPool& pool, const NormBackward& problem) {
     add_partial_sums(pool, partial + problem.columns, runs, stride, problem.columns, problem.bias_gradient);
 }
 
-void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
-              float* bias_gradient) {
-  const NormTable& table = dispatch_norm_table();
+namespace {
+
+// bias_gradient[c] += sums of ranges of rows, in order: sum(first row, rows, sums) adds those of a range.
+template <class Sum>
+void sum_ranges(ThreadPool& pool, std::int64_t rows, std::int64_t columns, float* bias_gradient, Sum&& sum) {
   const std::int64_t run = rows_per_partial_sum(rows);
   const std::int64_t runs = (rows + run - 1) / run;
   float* partial =
@@ -70,9 +73,27 @@ void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64
   pool.parallel_for(runs, [&](std::int64_t task, int) {
     float* sums = partial + task * columns;
     std::fill(sums, sums + columns, 0.0f);
-    table.sum_rows(dy + task * run * stride, stride, std::min(run, rows - task * run), columns, sums);
+    sum(task * run, std::min(run, rows - task * run), sums);
   });
   add_partial_sums(pool, partial, runs, columns, columns, bias_gradient);
+}
+
+}  // namespace
+
+void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+              float* bias_gradient) {
+  const NormTable& table = dispatch_norm_table();
+  sum_ranges(pool, rows, columns, bias_gradient, [&](std::int64_t first, std::int64_t count, float* sums) {
+    table.sum_rows(dy + first * stride, stride, count, columns, sums);
+  });
+}
+
+void sum_bf16_rows(ThreadPool& pool, const std::uint16_t* dy, std::int64_t rows, std::int64_t columns,
+                   float* bias_gradient) {
+  const Bf16Table& table = bf16_functions();
+  sum_ranges(pool, rows, columns, bias_gradient, [&](std::int64_t first, std::int64_t count, float* sums) {
+    table.sum_rows(dy + first * columns, columns, count, columns, sums);
+  });
 }
 
 }  // namespace regard::kernels

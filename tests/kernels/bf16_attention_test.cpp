@@ -33,6 +33,7 @@ Floats normal_values(std::int64_t count, std::uint64_t seed) {
 struct Bf16Batch {
   AttentionSpec spec;
   std::vector<Lengths> lengths;
+  std::uint64_t first_index = (std::uint64_t{1} << 33) + 7;  // of the first sequence in the global batch
   Halves query, key, value;
   Floats wide_query, wide_key, wide_value, out_gradient;
 
@@ -75,6 +76,7 @@ AttentionResult attend(const Bf16Batch& batch, bool bf16, int threads) {
   r.value.assign(batch.wide_value.size(), 7.0f), r.out.resize(batch.out_gradient.size());
   Attention problem;
   static_cast<AttentionSpec&>(problem) = spec;
+  problem.dropout_key = {11, 5, place_of("dropout")};
   problem.query_stride = problem.query_gradient_stride = spec.heads * spec.head_dim;
   problem.key_stride = problem.key_gradient_stride = spec.kv_heads * spec.head_dim;
   problem.value_stride = problem.value_gradient_stride = spec.kv_heads * spec.value_dim;
@@ -85,6 +87,7 @@ AttentionResult attend(const Bf16Batch& batch, bool bf16, int threads) {
     AttentionSequence sequence;
     sequence.query_begin = queries, sequence.queries = one.queries, sequence.keys = one.keys;
     sequence.offset = one.keys - one.queries;
+    sequence.index = batch.first_index + sequences.size();
     sequence.key = batch.wide_key.data() + keys * problem.key_stride;
     sequence.value = batch.wide_value.data() + keys * problem.value_stride;
     sequence.key_gradient = r.key.data() + keys * problem.key_stride;
@@ -153,8 +156,16 @@ TEST_P(Bf16AttentionTest, IsNearTheF32Kernel) {
     AttentionSpec wide = spec_of(4, 2, 40, false);
     wide.value_dim = 52;
     batches.emplace_back(wide, std::vector<Lengths>{{17, 50}, {3, 0}, {0, 4}, {65, 20}}, 2);
+    for (AttentionSpec dropped : {spec_of(2, 1, 32, true), wide}) {
+      dropped.dropout = 0.3f;
+      batches.emplace_back(dropped, std::vector<Lengths>{{70, 140}, {3, 3}, {64, 64}}, 7);
+    }
     if (path != Bf16Path::emulated)
-      batches.emplace_back(spec_of(1, 1, 64, true), std::vector<Lengths>{{1100, 1100}}, 3);
+      for (const float dropout : {0.0f, 0.2f}) {
+        AttentionSpec chunks = spec_of(1, 1, 64, true);
+        chunks.dropout = dropout;
+        batches.emplace_back(chunks, std::vector<Lengths>{{1100, 1100}}, 3);
+      }
     for (const Bf16Batch& batch : batches) {
       const AttentionResult exact = attend(batch, false, 1), rounded = attend(batch, true, 1);
       EXPECT_LT(relative_error(rounded.out, exact.out), 0.004);
@@ -170,12 +181,14 @@ TEST_P(Bf16AttentionTest, IsNearTheF32Kernel) {
 
 TEST_P(Bf16AttentionTest, SameBitsForAnyThreadsAndBatch) {
   each_path([](Bf16Path) {
-    const AttentionSpec spec = spec_of(4, 2, 24, true);
+    AttentionSpec spec = spec_of(4, 2, 32, true);
+    spec.dropout = 0.25f;
     const Bf16Batch alone(spec, {{67, 67}}, 4);
     const AttentionResult one = attend(alone, true, 1);
     EXPECT_TRUE(same(one, attend(alone, true, 3)));
     // `both` has another sequence before this one.
     Bf16Batch both(spec, {{20, 31}, {67, 67}}, 5);
+    --both.first_index;
     const auto append = [](auto& to, const auto& end) { std::copy(end.rbegin(), end.rend(), to.rbegin()); };
     append(both.query, alone.query), append(both.key, alone.key), append(both.value, alone.value);
     append(both.out_gradient, alone.out_gradient);
@@ -196,7 +209,9 @@ TEST_P(Bf16AttentionTest, SameBitsForAnyThreadsAndBatch) {
 
 TEST_P(Bf16AttentionTest, EmulationHasTheBitsOfAmx) {
   if (bf16_paths().empty() || bf16_paths().back() != Bf16Path::amx_bf16) GTEST_SKIP() << "no AMX-BF16";
-  const Bf16Batch batch(spec_of(2, 1, 48, true), {{75, 80}, {10, 10}}, 6);
+  AttentionSpec spec = spec_of(2, 1, 48, true);
+  spec.dropout = 0.1f;
+  const Bf16Batch batch(spec, {{75, 80}, {10, 10}}, 6);
   const AttentionResult amx = attend(batch, true, 1);
   set_bf16_path(Bf16Path::emulated);
   EXPECT_TRUE(same(amx, attend(batch, true, 2)));
@@ -208,7 +223,7 @@ TEST(Bf16Attention, RefusesWhatItDoesNotHave) {
   EXPECT_TRUE(bf16_attention_supports(problem));
   problem.window = 3;
   EXPECT_FALSE(bf16_attention_supports(problem));
-  problem.window = 0, problem.dropout = 0.1f;
+  problem.window = 0, problem.softcap = 1.0f;
   EXPECT_FALSE(bf16_attention_supports(problem));
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -255,7 +256,8 @@ TEST_P(Bf16Test, RoundsAsTheProductsDo) {
 // Operands and results stored as bf16 give the bits of the product of f32 operands, rounded.
 TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
   each_path([](Bf16Path) {
-    for (const Bf16Case& shape : {Bf16Case{1, 1, 1}, Bf16Case{17, 49, 33}, Bf16Case{65, 100, 95}})
+    for (const Bf16Case& shape :
+         {Bf16Case{1, 1, 1}, Bf16Case{17, 49, 33}, Bf16Case{65, 100, 95}, Bf16Case{48, 60, 96}})
       for (int options = 0; options < 4; ++options) {
         Bf16Case c = shape;
         c.transpose_a = (options & 1) != 0, c.transpose_b = (options & 2) != 0, c.extra_stride = options;
@@ -283,6 +285,63 @@ TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
         EXPECT_EQ(pre_halves, pre_expected);
       }
   });
+}
+
+// Dropout in the epilogue has the bits of separate steps on the f32 product: activation, dropout(), rounding.
+// So has the backward pass of both.
+TEST_P(Bf16Test, DropsInTheEpilogueAndItsBackwardPass) {
+  each_path([](Bf16Path) {
+    const Bf16Case c{53, 150, 64};
+    const Bf16Operands o(c);
+    ThreadPool pool(2);
+    const auto size = static_cast<std::size_t>(c.m * c.n);
+    std::vector<std::uint64_t> sequence(53, (std::uint64_t{5} << 32) + 3);
+    std::vector<std::int32_t> position(53);
+    for (std::size_t row = 0; row < 53; ++row)
+      sequence[row] += row / 20, position[row] = static_cast<std::int32_t>(row % 20);
+    Dropout dropout;
+    dropout.key = {4, 2, place_of("inner")}, dropout.rate = 0.3f;
+    dropout.sequence_index = sequence.data(), dropout.position = position.data();
+    dropout.rows = c.m, dropout.columns = c.n;
+    const auto drop = [&](std::vector<float>& values) {
+      dropout.x = dropout.y = values.data();
+      kernels::dropout(pool, dropout);
+    };
+    // The values before the activation, stored, and what they give.
+    const std::vector<float> sums = product(c, o, 1);
+    const std::vector<std::uint16_t> pre = stored(pool, sums);
+    std::vector<float> wide(size), activated(size), gradient = sums;
+    widen_bf16(pool, pre.data(), wide.data(), std::ssize(wide));
+    activate(pool, Activation::gelu, wide.data(), activated.data(), std::ssize(wide));
+    drop(activated), drop(gradient);
+    activate_backward(pool, Activation::gelu, wide.data(), gradient.data(), gradient.data(),
+                      std::ssize(wide));
+
+    std::vector<float> unused;
+    Gemm problem = o.problem(c, unused);
+    problem.epilogue.activation = Activation::gelu;
+    std::vector<std::uint16_t> result(size), kept(size);
+    gemm_bf16(pool, problem, nullptr, {.c = result.data(), .pre = kept.data(), .dropout = &dropout});
+    EXPECT_EQ(kept, pre);
+    EXPECT_EQ(result, stored(pool, activated));
+    EXPECT_GT(std::count(result.begin(), result.end(), 0), std::ssize(result) / 5);
+    std::vector<std::uint16_t> in_place = pre, again(size);
+    gemm_bf16(pool, problem, nullptr,
+              {.c = in_place.data(), .pre = in_place.data(), .dropout = &dropout, .activated = again.data()});
+    EXPECT_EQ(again, result);
+    EXPECT_EQ(in_place, stored(pool, gradient));
+  });
+}
+
+TEST_P(Bf16Test, SumsStoredRows) {
+  ThreadPool pool(3);
+  const std::int64_t rows = 300, columns = 37;
+  const std::vector<std::uint16_t> halves = stored(pool, bf16_values(rows * columns, 9));
+  std::vector<float> wide(halves.size()), expected(37, 1.0f), sums(37, 1.0f);
+  widen_bf16(pool, halves.data(), wide.data(), std::ssize(wide));
+  sum_rows(pool, wide.data(), columns, rows, columns, expected.data());
+  sum_bf16_rows(pool, halves.data(), rows, columns, sums.data());
+  EXPECT_TRUE(equal_values(sums, expected));
 }
 
 TEST_P(Bf16Test, EmptySizesGiveZerosOrNothing) {

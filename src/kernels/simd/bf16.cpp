@@ -75,12 +75,23 @@ void multiply_emulated(const Bf16Block& block) {
   const std::int64_t width = block.width();
   for (std::int64_t row = 0; row < block.rows; row += kBf16Rows) {
     const std::int64_t rows = block.rows - row < kBf16Rows ? block.rows - row : kBf16Rows;
-    const std::uint16_t* a = block.a + row * block.blocks * kBf16Steps;
+    const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group;
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t column = 0; column < block.columns; ++column)
         sums[r * width + column] = emulated_sum(block, a + r * kBf16Steps, block.b + 2 * column);
     finish_rows(block, row, rows, sums);
   }
+}
+
+void sum_stored_rows(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+                     float* sum) {
+  const Floats d;
+  for_vectors(columns, [&](std::int64_t i, std::int64_t count, int) {
+    FloatVector total = load_first(d, sum + i, count);
+    for (std::int64_t row = 0; row < rows; ++row)
+      total = hn::Add(total, load_stored(dy + row * stride + i, count));
+    store_first(total, d, sum + i, count);
+  });
 }
 
 }  // namespace
@@ -91,9 +102,10 @@ constinit const Bf16Table bf16_table = [] {
   t.of[static_cast<int>(Bf16Path::emulated)] = {pack_a, pack_b, multiply_emulated};
 #if defined(REGARD_BF16_INTRINSICS)
   t.of[static_cast<int>(Bf16Path::avx512_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_vectors};
-  t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles};
+  t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles, true};
 #endif
-  t.round = round_numbers, t.widen = widen_numbers;
+  t.round = round_numbers, t.widen = widen_numbers, t.sum_rows = sum_stored_rows;
+  t.draw_row = draw_row;
   t.softmax_row = softmax_row, t.weights_row = weights_row;
   t.score_gradient_row = score_gradient_row;
   t.product_sum = product_sum, t.scale_row = scale_row;

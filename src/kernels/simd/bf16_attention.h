@@ -2,29 +2,41 @@
 #pragma once
 
 #include "kernels/bf16_table.h"
+#include "kernels/simd/bf16_dropout.h"
 #include "kernels/simd/bf16_round.h"
 #include "kernels/simd/reduce.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Store the first `count` values to y as bf16.
-HWY_INLINE void store_rounded(FloatVector x, std::uint16_t* y, std::int64_t count) {
-  const hn::Rebind<std::uint16_t, Floats> halves;
-  const auto rounded = hn::DemoteTo(halves, bf16_bits(x));
-  if (count >= kLanes) return hn::StoreU(rounded, halves, y);
-  std::uint16_t part[kLanes];
-  hn::StoreU(rounded, halves, part);
-  std::memcpy(y, part, static_cast<std::size_t>(count) * sizeof *y);
-}
-
 void clear_rest(const Bf16ScoreRow& row) {
   std::memset(row.rounded + row.count, 0,
               static_cast<std::size_t>(row.padded - row.count) * sizeof(std::uint16_t));
 }
 
-// rounded = exp(scale · s − m), m = max(scale · s); returns m and the sum of the exponentials.
-Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
+// One Philox block per lane serves eight consecutive keys.
+void draw_row(const Bf16DrawRow& row) {
+  const Words words;
+  constexpr std::int64_t kKeys = 8 * kLanes;  // per step
+  static_assert(kBf16DrawStep % kKeys == 0);
+  alignas(64) std::uint32_t draws[4 * kLanes];
+  const auto index = static_cast<std::uint32_t>(row.sequence_index);
+  const auto high = static_cast<std::uint32_t>(row.sequence_index >> 32);
+  for (std::int64_t key = 0; key < row.count; key += kKeys) {
+    const PhiloxBlocks counter{{hn::Set(words, index),
+                                hn::Set(words, static_cast<std::uint32_t>(row.position)),
+                                hn::Set(words, static_cast<std::uint32_t>(row.head) ^ high << 16),
+                                hn::Iota(words, static_cast<std::uint32_t>((row.first_key + key) / 8))}};
+    const PhiloxBlocks drawn = philox(counter, row.dropout.key0, row.dropout.key1);
+    hn::StoreInterleaved4(drawn.word[0], drawn.word[1], drawn.word[2], drawn.word[3], words, draws);
+    std::memcpy(row.draws + key, draws, sizeof draws);
+  }
+}
+
+// rounded = exp(scale · s − m), m = max(scale · s), or 0 for dropped keys; returns m and the sum of all
+// exponentials.
+template <bool kDrops>
+Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
   const Floats d;
   clear_rest(row);
   if (row.count <= 0) return {};
@@ -37,34 +49,53 @@ Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
   RowSum sum;
   for_vectors(row.count, [&](std::int64_t i, std::int64_t count, int which) {
     const FloatVector score = hn::Mul(load_first(d, row.scores + i, count), scale);
-    const FloatVector weight = or_zero(exp(d, hn::Sub(score, most)), count);
+    FloatVector weight = or_zero(exp(d, hn::Sub(score, most)), count);
     sum.add(which, weight);
+    if constexpr (kDrops) weight = hn::IfThenElseZero(kept_values(row.draws + i, row.threshold), weight);
     store_rounded(weight, row.rounded + i, count);
   });
   return {first_lane(most), first_lane(sum.total())};
 }
 
-// scores = rounded = exp(scale · s − lse)
-void weights_row(const Bf16ScoreRow& row, float lse) {
+Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
+  return row.draws != nullptr ? softmax_of<true>(row) : softmax_of<false>(row);
+}
+
+// With w = exp(scale · s − lse): rounded = kept · w, scores = w; for dropped keys 0 and −w, or −0.
+template <bool kDrops>
+void weights_of(const Bf16ScoreRow& row, float lse) {
   const Floats d;
   clear_rest(row);
-  const FloatVector scale = hn::Set(d, row.scale), sum = hn::Set(d, lse);
+  const FloatVector scale = hn::Set(d, row.scale), sum = hn::Set(d, lse), kept = hn::Set(d, row.kept);
   for_vectors(row.count, [&](std::int64_t i, std::int64_t count, int) {
     const FloatVector score = hn::Mul(load_first(d, row.scores + i, count), scale);
-    const FloatVector weight = exp(d, hn::Sub(score, sum));
+    FloatVector weight = exp(d, hn::Sub(score, sum));
+    FloatVector used = weight;
+    if constexpr (kDrops) {
+      const auto keeps = kept_values(row.draws + i, row.threshold);
+      used = hn::IfThenElseZero(keeps, hn::Mul(weight, kept));
+      weight = hn::IfThenElse(keeps, weight, hn::Neg(weight));
+    }
     store_first(weight, d, row.scores + i, count);
-    store_rounded(weight, row.rounded + i, count);
+    store_rounded(used, row.rounded + i, count);
   });
 }
 
-// rounded = scale · w (dw − delta), the gradient of the scores; w from weights_row().
+void weights_row(const Bf16ScoreRow& row, float lse) {
+  return row.draws != nullptr ? weights_of<true>(row, lse) : weights_of<false>(row, lse);
+}
+
+// rounded = scale · w (kept · dw − delta), or scale · w (−delta) for dropped keys, the gradient of the
+// scores; w from weights_row(), whose sign tells which keys are dropped.
 void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
   const Floats d;
   clear_rest(row);
-  const FloatVector scale = hn::Set(d, row.scale), mean = hn::Set(d, delta);
+  const FloatVector scale = hn::Set(d, row.scale), mean = hn::Set(d, delta), kept = hn::Set(d, row.kept);
   for_vectors(row.count, [&](std::int64_t i, std::int64_t count, int) {
-    const FloatVector difference = hn::Sub(load_first(d, weight_gradient + i, count), mean);
-    const FloatVector weight = hn::Mul(load_first(d, row.scores + i, count), scale);
+    const FloatVector signed_weight = load_first(d, row.scores + i, count);
+    const FloatVector given = hn::Mul(load_first(d, weight_gradient + i, count), kept);
+    const FloatVector difference = hn::Sub(hn::IfNegativeThenElse(signed_weight, hn::Zero(d), given), mean);
+    const FloatVector weight = hn::Mul(hn::Abs(signed_weight), scale);
     store_rounded(hn::Mul(weight, difference), row.rounded + i, count);
   });
 }
@@ -72,14 +103,9 @@ void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, f
 // Σ x y, y in bf16
 float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
   const Floats d;
-  const hn::Rebind<std::uint16_t, Floats> halves;
-  const hn::RebindToUnsigned<Floats> words;
   RowSum sum;
   for_vectors(size, [&](std::int64_t i, std::int64_t count, int which) {
-    std::uint16_t part[kLanes] = {};
-    std::memcpy(part, y + i, static_cast<std::size_t>(count < kLanes ? count : kLanes) * sizeof *y);
-    const auto wide = hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, part)));
-    sum.add_product(which, load_first(d, x + i, count), hn::BitCast(d, wide));
+    sum.add_product(which, load_first(d, x + i, count), load_stored(y + i, count));
   });
   return first_lane(sum.total());
 }

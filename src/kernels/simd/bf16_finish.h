@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/bf16_table.h"
+#include "kernels/simd/bf16_dropout.h"
 #include "kernels/simd/bf16_round.h"
 #include "kernels/simd/gemm_finish.h"
 
@@ -24,32 +25,78 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
-// Finish the rows from `first` on of a block that is stored as bf16. The activation is computed from its
-// stored (rounded) input, so that the backward pass can compute the same value again. rows ≤ 2 kBf16Rows.
-void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
-  alignas(64) float values[2 * kBf16Rows * kBf16PanelColumns];
-  const Epilogue epilogue = block.epilogue != nullptr ? *block.epilogue : Epilogue();
-  Bf16Block buffered = block;
-  buffered.ldc = kBf16PanelColumns, buffered.accumulate = false;
-  const float* bias = epilogue.bias != nullptr ? epilogue.bias + block.column : nullptr;
-  add_to_rows(buffered, rows, sums, sums, bias, values);
-  for (std::int64_t row = 0; block.stored_pre != nullptr && row < rows; ++row) {
-    std::uint16_t* pre = block.stored_pre + (first + row) * block.ldc;
-    round_numbers(values + row * kBf16PanelColumns, pre, block.columns);
-    widen_numbers(pre, values + row * kBf16PanelColumns, block.columns);
-  }
-  if (epilogue.activation != Activation::none) {
-    const Finish finish{values, values, kBf16PanelColumns, nullptr, 0, rows, block.columns};
-    with_activation(epilogue.activation,
-                    [&](auto constant) { finish_tile<decltype(constant)::value>(finish); });
-  }
+// The rows from `first` on of a block that is stored as bf16. The activation is computed from the value
+// before it as it is stored, so that the backward pass can compute it again.
+template <Activation kActivation, bool kDrops>
+void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
+                        const Bf16Draws* draws) {
+  const Floats d;
+  const float* bias = block.epilogue != nullptr ? block.epilogue->bias : nullptr;
+  const std::int64_t width = block.width();
   for (std::int64_t row = 0; row < rows; ++row)
-    round_numbers(values + row * kBf16PanelColumns, block.stored + (first + row) * block.ldc, block.columns);
+    for (std::int64_t column = 0; column < block.columns; column += kLanes) {
+      const std::int64_t left = block.columns - column, place = (first + row) * block.ldc + column;
+      FloatVector x = load_first(d, sums + row * width + column, left);
+      if (bias != nullptr) x = hn::Add(x, load_first(d, bias + block.column + column, left));
+      if (block.stored_pre != nullptr) {
+        store_rounded(x, block.stored_pre + place, left);
+        x = load_stored(block.stored_pre + place, left);
+      }
+      FloatVector y = activation<kActivation>(d, x);
+      if constexpr (kDrops)
+        y = hn::IfThenElseZero(kept_values(draws->row[row] + column, block.dropout->draw.threshold),
+                               hn::Mul(y, hn::Set(d, block.dropout->draw.kept)));
+      store_rounded(y, block.stored + place, left);
+    }
+}
+
+// The rows of the backward pass of activation and dropout: Bf16Storage::activated.
+template <Activation kActivation, bool kDrops>
+void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
+                          const Bf16Draws* draws) {
+  const Floats d;
+  const std::int64_t width = block.width();
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < block.columns; column += kLanes) {
+      const std::int64_t left = block.columns - column, place = (first + row) * block.ldc + column;
+      const FloatVector pre = load_stored(block.stored_pre + place, left);
+      FloatVector gradient = load_first(d, sums + row * width + column, left);
+      FloatVector activated = activation<kActivation>(d, pre);
+      if constexpr (kDrops) {
+        const auto keeps = kept_values(draws->row[row] + column, block.dropout->draw.threshold);
+        const FloatVector kept = hn::Set(d, block.dropout->draw.kept);
+        gradient = hn::IfThenElseZero(keeps, hn::Mul(gradient, kept));
+        activated = hn::IfThenElseZero(keeps, hn::Mul(activated, kept));
+      }
+      store_rounded(activated, block.activated + place, left);
+      store_rounded(hn::Mul(gradient, activation_derivative<kActivation>(d, pre)), block.stored + place,
+                    left);
+    }
+}
+
+// draws: null without dropout.
+template <bool kDrops>
+void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
+                   const Bf16Draws* draws) {
+  const Activation kind = block.epilogue != nullptr ? block.epilogue->activation : Activation::none;
+  with_activation(kind, [&](auto constant) {
+    if (block.activated != nullptr)
+      finish_gradient_rows<decltype(constant)::value, kDrops>(block, first, rows, sums, draws);
+    else
+      finish_stored_rows<decltype(constant)::value, kDrops>(block, first, rows, sums, draws);
+  });
+}
+
+void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
+  if (block.dropout == nullptr) return finish_stored<false>(block, first, rows, sums, nullptr);
+  Bf16Draws draws;
+  draw_block(block, first, rows, draws);
+  finish_stored<true>(block, first, rows, sums, &draws);
 }
 
 // Finish the rows from `first` on of a block that is stored as f32.
 void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
-  if (block.stored != nullptr) return finish_stored_rows(block, first, rows, sums);
+  if (block.stored != nullptr) return finish_stored(block, first, rows, sums);
   float* c = block.c + first * block.ldc;
   if (block.epilogue == nullptr) return add_to_rows(block, rows, sums, c, nullptr, c);
   const Epilogue& epilogue = *block.epilogue;

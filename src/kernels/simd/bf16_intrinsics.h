@@ -177,8 +177,7 @@ void vector_rows(const Bf16Block& block) {
   alignas(64) float sums[8 * kBf16PanelColumns];
   for (std::int64_t row = 0; row < block.rows; row += 8) {
     const std::int64_t rows = block.rows - row < 8 ? block.rows - row : 8;
-    const std::uint16_t* a =
-        block.a + row / kBf16Rows * kBf16Rows * block.blocks * kBf16Steps + row % kBf16Rows * kBf16Steps;
+    const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group + row % kBf16Rows * kBf16Steps;
     if (rows > 4)
       vector_tile<8, kVectors>(block, a, sums);
     else if (rows > 1)
@@ -204,8 +203,9 @@ void multiply_vectors(const Bf16Block& block) {
 template <int kTiles, int kVectors>
 void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
   constexpr std::int64_t kRowBytes = kVectors * 64;
+  const std::int64_t line = block.a.line * 2, step = block.a.step;
   const std::uint16_t* b = block.b;
-  const std::uint16_t* below = a + block.blocks * kBf16Rows * kBf16Steps;
+  const std::uint16_t* below = a + block.a.group;
   _tile_zero(0);
   if constexpr (kVectors > 1) _tile_zero(1);
   if constexpr (kVectors > 2) _tile_zero(2);
@@ -213,7 +213,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
   if constexpr (kTiles > 1 && kVectors > 1) _tile_zero(4);
   if constexpr (kTiles > 1 && kVectors > 2) _tile_zero(5);
   for (std::int64_t i = 0; i < block.blocks; ++i) {
-    _tile_loadd(6, a, 64);
+    _tile_loadd(6, a, line);
     _tile_loadd(7, b, kRowBytes);
     _tile_dpbf16ps(0, 6, 7);
     if constexpr (kVectors > 1) {
@@ -225,7 +225,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
       _tile_dpbf16ps(2, 6, 7);
     }
     if constexpr (kTiles > 1) {  // the columns in reverse order: the last tile of B is loaded
-      _tile_loadd(6, below, 64);
+      _tile_loadd(6, below, line);
       if constexpr (kVectors > 2) {
         _tile_dpbf16ps(5, 6, 7);
         _tile_loadd(7, b + 32, kRowBytes);
@@ -236,7 +236,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
       }
       _tile_dpbf16ps(3, 6, 7);
     }
-    a += kBf16Rows * kBf16Steps, below += kBf16Rows * kBf16Steps, b += kVectors * kBf16Columns * kBf16Steps;
+    a += step, below += step, b += kVectors * kBf16Columns * kBf16Steps;
   }
   _tile_stored(0, sums, kRowBytes);
   if constexpr (kVectors > 1) _tile_stored(1, sums + 16, kRowBytes);
@@ -252,7 +252,7 @@ void all_tile_rows(const Bf16Block& block) {
   alignas(64) float sums[2 * kBf16Rows * kBf16PanelColumns];
   for (std::int64_t row = 0; row < block.rows; row += 2 * kBf16Rows) {
     const std::int64_t left = block.rows - row, rows = left < 2 * kBf16Rows ? left : 2 * kBf16Rows;
-    const std::uint16_t* a = block.a + row * block.blocks * kBf16Steps;
+    const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group;
     if (rows > kBf16Rows)
       tile_rows<2, kVectors>(block, a, sums);
     else

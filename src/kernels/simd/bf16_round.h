@@ -23,37 +23,38 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<Floats>> bf16_bits(FloatVector x) {
   return hn::BitCast(hn::RebindToSigned<Floats>(), hn::ShiftRight<16>(result));
 }
 
+// Store the first `count` values to y as bf16.
+HWY_INLINE void store_rounded(FloatVector x, std::uint16_t* y, std::int64_t count) {
+  const hn::Rebind<std::uint16_t, Floats> halves;
+  const auto rounded = hn::DemoteTo(halves, bf16_bits(x));
+  if (count >= kLanes) return hn::StoreU(rounded, halves, y);
+  std::uint16_t part[kLanes];
+  hn::StoreU(rounded, halves, part);
+  std::memcpy(y, part, static_cast<std::size_t>(count) * sizeof *y);
+}
+
+// The first `count` values at x in f32, and zeros.
+HWY_INLINE FloatVector load_stored(const std::uint16_t* x, std::int64_t count) {
+  const hn::Rebind<std::uint16_t, Floats> halves;
+  const hn::RebindToUnsigned<Floats> words;
+  std::uint16_t part[kLanes] = {};
+  if (count < kLanes)
+    x = static_cast<std::uint16_t*>(std::memcpy(part, x, static_cast<std::size_t>(count) * sizeof *x));
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, x))));
+}
+
 // y = x in bf16
 void round_numbers(const float* x, std::uint16_t* y, std::int64_t count) {
   const Floats d;
-  const hn::Rebind<std::uint16_t, Floats> halves;
-  for (std::int64_t i = 0; i < count; i += kLanes) {
-    const std::int64_t left = count - i;
-    const auto rounded = hn::DemoteTo(halves, bf16_bits(load_first(d, x + i, left)));
-    if (left >= kLanes) {
-      hn::StoreU(rounded, halves, y + i);
-    } else {
-      std::uint16_t part[kLanes];
-      hn::StoreU(rounded, halves, part);
-      std::memcpy(y + i, part, static_cast<std::size_t>(left) * sizeof *y);
-    }
-  }
+  for (std::int64_t i = 0; i < count; i += kLanes)
+    store_rounded(load_first(d, x + i, count - i), y + i, count - i);
 }
 
 // y = x in f32, exactly
 void widen_numbers(const std::uint16_t* x, float* y, std::int64_t count) {
   const Floats d;
-  const hn::Rebind<std::uint16_t, Floats> halves;
-  const hn::RebindToUnsigned<Floats> words;
-  for (std::int64_t i = 0; i < count; i += kLanes) {
-    const std::int64_t left = count - i;
-    std::uint16_t part[kLanes] = {};
-    const std::uint16_t* from = x + i;
-    if (left < kLanes)
-      from = static_cast<std::uint16_t*>(std::memcpy(part, from, static_cast<std::size_t>(left) * sizeof *x));
-    const auto wide = hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, from)));
-    store_first(hn::BitCast(d, wide), d, y + i, left);
-  }
+  for (std::int64_t i = 0; i < count; i += kLanes)
+    store_first(load_stored(x + i, count - i), d, y + i, count - i);
 }
 
 }  // namespace

@@ -1,0 +1,111 @@
+// Products of bf16 attention: operands of bf16.h's products in a worker's memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/bf16_table.h"
+#include "kernels/gemm_tiling.h"
+
+namespace regard::kernels {
+
+inline std::int64_t padded_steps(std::int64_t k) {
+  return round_up(k, kBf16Steps);
+}
+
+constexpr std::int64_t kCacheLine = 64;  // bytes
+
+// Divides memory into aligned pieces; without memory, only counts.
+class Pieces {
+ public:
+  explicit Pieces(std::byte* memory) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t count) {
+    T* piece = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
+    used_ += round_up(count * static_cast<std::int64_t>(sizeof(T)), kCacheLine);
+    return piece;
+  }
+  std::size_t used() const { return static_cast<std::size_t>(used_); }
+
+ private:
+  std::byte* memory_;
+  std::int64_t used_ = 0;
+};
+
+// Operand B of products, n columns of k steps, as panels.
+struct Panels {
+  std::uint16_t* data = nullptr;
+  std::int64_t n = 0, k = 0;
+
+  static std::int64_t size(std::int64_t n, std::int64_t k) {
+    return ceil_divide(n, kBf16PanelColumns) * kBf16PanelColumns * padded_steps(k);
+  }
+  std::uint16_t* panel(std::int64_t index) const {
+    return data + index * kBf16PanelColumns * padded_steps(k);
+  }
+  // source: its lines are all n columns.
+  void pack(const Bf16Table::Path& path, const Bf16Source& source) {
+    n = source.lines, k = source.steps;
+    for (std::int64_t column = 0; column < n; column += kBf16PanelColumns) {
+      Bf16Source one = source;
+      one.lines = std::min(kBf16PanelColumns, n - column);
+      if (one.stored != nullptr)
+        one.stored += column * source.line_stride;
+      else
+        one.data += column * source.line_stride;
+      path.pack_b(one, panel(column / kBf16PanelColumns));
+    }
+  }
+};
+
+// C [rows, columns of b] = A B, or += : the panels of b with `columns`, and `steps` of its steps, from
+// `first_step`, a multiple of kBf16Steps. Writes whole panels.
+struct PanelProduct {
+  Bf16Tiles a;  // [rows, steps]
+  std::int64_t rows = 0;
+  Range columns;  // begin: a multiple of kBf16PanelColumns
+  std::int64_t first_step = 0, steps = 0;
+  float* c = nullptr;  // of the first column
+  std::int64_t ldc = 0;
+  bool accumulate = false;
+
+  void run(const Bf16Table::Path& path, const Panels& b) const {
+    Bf16Block block;
+    block.rows = rows, block.blocks = ceil_divide(steps, kBf16Steps);
+    block.a = a, block.ldc = ldc, block.accumulate = accumulate;
+    for (std::int64_t column = columns.begin; column < columns.end; column += kBf16PanelColumns) {
+      block.columns = std::min(kBf16PanelColumns, b.n - column);
+      block.c = c + (column - columns.begin);
+      block.b = b.panel(column / kBf16PanelColumns) + first_step * block.width();
+      path.multiply(block);
+    }
+  }
+};
+
+inline Bf16Source stored_source(const std::uint16_t* data, std::int64_t line_stride, std::int64_t step_stride,
+                                std::int64_t lines, std::int64_t steps) {
+  Bf16Source source;
+  source.stored = data, source.line_stride = line_stride, source.step_stride = step_stride;
+  source.lines = lines, source.steps = steps;
+  return source;
+}
+
+inline Bf16Source f32_source(const float* data, std::int64_t line_stride, std::int64_t step_stride,
+                             std::int64_t lines, std::int64_t steps) {
+  Bf16Source source;
+  source.data = data, source.line_stride = line_stride, source.step_stride = step_stride;
+  source.lines = lines, source.steps = steps;
+  return source;
+}
+
+// Operand A: `source` as it is in memory, if the path can read it so, else packed into `memory`.
+inline Bf16Tiles tiles_of(const Bf16Table::Path& path, const Bf16Source& source, std::uint16_t* memory) {
+  if (path.reads_rows && source.stored != nullptr && source.step_stride == 1 &&
+      source.lines % kBf16Rows == 0 && source.steps % kBf16Steps == 0)
+    return Bf16Tiles::matrix(source.stored, source.line_stride);
+  path.pack_a(source, memory);
+  return Bf16Tiles::packed(memory, ceil_divide(source.steps, kBf16Steps));
+}
+
+}  // namespace regard::kernels
