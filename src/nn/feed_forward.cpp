@@ -21,11 +21,9 @@ bool FeedForward::reads_bf16() const {
   return up_->reads_bf16() && (!gate_ || gate_->reads_bf16());
 }
 
-// In bf16, a layer without gate and inner dropout is computed as one operation, which keeps fewer values for
-// the backward pass.
+// In bf16, a layer without gate is computed as one operation, which keeps fewer values for the backward pass.
 bool FeedForward::is_one_operation(const Tape& tape) const {
-  const bool drops = tape.options().training && config_.dropout > 0.0f;
-  return ops::stores_bf16(tape) && !gate_ && !drops && up_->reads_bf16() && down_->reads_bf16() &&
+  return ops::stores_bf16(tape) && !gate_ && up_->reads_bf16() && down_->reads_bf16() &&
          config_.activation != kernels::Activation::none;
 }
 
@@ -36,8 +34,9 @@ Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
     const Linear::Variables up = up_->variables(tape), down = down_->variables(tape);
     const ops::FeedForwardWeights weights{up.weight, up.bias,       down.weight,
                                           down.bias, up.transposed, config_.activation};
-    return end_branch_of(tape, named,
-                         [&](Var residual) { return ops::feed_forward(tape, x, weights, residual); });
+    const ops::InnerDropout dropout{*end.shape, {config_.dropout, dropout_place_}};
+    return end_branch_of(
+        tape, named, [&](Var residual) { return ops::feed_forward(tape, x, weights, dropout, residual); });
   }
   Linear::Options plain, activated;
   activated.activation = config_.activation;

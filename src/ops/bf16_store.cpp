@@ -44,17 +44,6 @@ void store_rounded(Tape& tape, const float* values, const Tensor& value) {
   kernels::round_to_bf16(tape.pool(), values, bf16_data(value), value.elements());
 }
 
-void activate_stored(Tape& tape, kernels::Activation activation, const std::uint16_t* x, std::uint16_t* y,
-                     std::int64_t count) {
-  const TemporaryValues temporary(tape);
-  float* wide = buffer(tape, count);
-  in_chunks(count, [&](std::int64_t begin, std::int64_t part) {
-    kernels::widen_bf16(tape.pool(), x + begin, wide, part);
-    kernels::activate(tape.pool(), activation, wide, wide, part);
-    kernels::round_to_bf16(tape.pool(), wide, y + begin, part);
-  });
-}
-
 void activate_backward_stored(Tape& tape, kernels::Activation activation, const std::uint16_t* x, float* dy,
                               std::int64_t count) {
   const TemporaryValues temporary(tape);

@@ -46,9 +46,6 @@ class TemporaryValues {
   Arena::Mark mark_;
 };
 
-// y = activation(x), both stored as bf16, `count` values.
-void activate_stored(Tape& tape, kernels::Activation activation, const std::uint16_t* x, std::uint16_t* y,
-                     std::int64_t count);
 // kernels::activate_backward() with x stored as bf16.
 void activate_backward_stored(Tape& tape, kernels::Activation activation, const std::uint16_t* x, float* dy,
                               std::int64_t count);

@@ -4,29 +4,15 @@
 #include "ops/add.h"
 #include "ops/bf16_store.h"
 #include "ops/check.h"
+#include "ops/dropout_problem.h"
 
 namespace regard::ops {
 namespace {
 
-void check(const Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
+void check(const Tape& tape, Var x, const Ragged& shape) {
   if (!reads_bf16(tape, x)) require_contiguous("dropout", "x", x);
-  if (!(options.rate >= 0.0f && options.rate < 1.0f))
-    throw usage_error("dropout: the rate must be in [0, 1)").found(std::to_string(options.rate));
-  if (shape.tokens() != x->value.rows() ||
-      static_cast<std::int64_t>(shape.positions.size()) != x->value.rows() ||
-      static_cast<std::int64_t>(shape.sequence_index.size()) != x->value.rows())
+  if (shape.tokens() != x->value.rows())
     throw shape_error("dropout", "the batch has " + std::to_string(shape.tokens()) + " tokens", {{"x", x}});
-}
-
-// Set everything except the data pointers.
-kernels::Dropout make_problem(const Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
-  kernels::Dropout problem;
-  problem.key = tape.key(options.place);
-  problem.rate = options.rate;
-  problem.sequence_index = shape.sequence_index.data();
-  problem.position = shape.positions.data();
-  problem.rows = x->value.rows(), problem.columns = x->value.columns();
-  return problem;
 }
 
 void apply(Tape& tape, kernels::Dropout problem, const float* x, float* y, const float* residual = nullptr) {
@@ -56,17 +42,36 @@ struct DropoutAddNode : Tape::Node {
   }
 };
 
-bool acts(const Tape& tape, const DropoutOptions& options) {
+}  // namespace
+
+bool drops(const Tape& tape, const DropoutOptions& options) {
   return tape.options().training && options.rate != 0.0f;
 }
 
-}  // namespace
+kernels::Dropout dropout_problem(const Tape& tape, std::int64_t columns, const Ragged& shape,
+                                 const DropoutOptions& options) {
+  if (!(options.rate >= 0.0f && options.rate < 1.0f))
+    throw usage_error("dropout: the rate must be in [0, 1)").found(std::to_string(options.rate));
+  if (static_cast<std::int64_t>(shape.positions.size()) != shape.tokens() ||
+      static_cast<std::int64_t>(shape.sequence_index.size()) != shape.tokens())
+    throw usage_error("dropout: each token of the batch needs its position and its sequence's index")
+        .found(std::to_string(shape.positions.size()) + " positions and " +
+               std::to_string(shape.sequence_index.size()) + " indices for " +
+               std::to_string(shape.tokens()) + " tokens");
+  kernels::Dropout problem;
+  problem.key = tape.key(options.place);
+  problem.rate = options.rate;
+  problem.sequence_index = shape.sequence_index.data();
+  problem.position = shape.positions.data();
+  problem.rows = shape.tokens(), problem.columns = columns;
+  return problem;
+}
 
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
-  if (!acts(tape, options)) return x;
-  check(tape, x, shape, options);
+  if (!drops(tape, options)) return x;
+  check(tape, x, shape);
   DropoutNode node;
-  node.x = x, node.problem = make_problem(tape, x, shape, options);
+  node.x = x, node.problem = dropout_problem(tape, x->value.columns(), shape, options);
   if (is_bf16(x)) {
     const TemporaryValues temporary(tape);
     float* values = widened(tape, x->value);
@@ -80,8 +85,8 @@ Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& option
 }
 
 Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const DropoutOptions& options) {
-  if (!acts(tape, options)) return add(tape, x, residual);
-  check(tape, x, shape, options);
+  if (!drops(tape, options)) return add(tape, x, residual);
+  check(tape, x, shape);
   require_contiguous("dropout", "residual", residual);
   if (!(x->value.shape() == residual->value.shape()))
     throw shape_error("dropout", "x and the residual must have the same shape",
@@ -90,7 +95,7 @@ Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const Drop
   Var out = tape.alias(x, wanted);
   DropoutAddNode node;
   node.x = x, node.residual = residual, node.out = out;
-  node.problem = make_problem(tape, x, shape, options);
+  node.problem = dropout_problem(tape, x->value.columns(), shape, options);
   apply(tape, node.problem, x->value.f32(), out->value.f32(), residual->value.f32());
   if (wanted) tape.record(node);
   return out;

@@ -2,6 +2,7 @@
 
 #include "kernels/rows.h"
 #include "ops/check.h"
+#include "ops/dropout_problem.h"
 #include "ops/product.h"
 
 namespace regard::ops {
@@ -44,12 +45,15 @@ struct FeedForwardNode : Tape::Node {
   Var x, residual;
   FeedForwardWeights weights;
   Tensor pre;  // bf16 [tokens, inner]: up(x)
+  bool drops = false;
+  kernels::Dropout dropout;
   static void backward(FeedForwardNode& node, Tape& tape);
 };
 
 }  // namespace
 
-Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var residual) {
+Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const InnerDropout& dropout,
+                 Var residual) {
   check(tape, x, weights, residual);
   const bool wanted =
       tape.wanted({x, weights.up, weights.up_bias, weights.down, weights.down_bias, residual});
@@ -59,10 +63,17 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
   const std::int64_t out_features = weights.down->value.elements() / std::max<std::int64_t>(up.n, 1);
   Var out = tape.make({tokens, out_features}, wanted);
   const Tensor pre = tape.arena().tensor(inner, DType::bf16);
+  FeedForwardNode node;
+  node.drops = drops(tape, dropout.options);
+  if (node.drops) node.dropout = dropout_problem(tape, up.n, dropout.shape, dropout.options);
+  if (node.drops && dropout.shape.tokens() != tokens)
+    throw shape_error("feed_forward", "the batch has " + std::to_string(dropout.shape.tokens()) + " tokens",
+                      {{"x", x}});
   {
     const TemporaryValues temporary(tape);
     const Tensor activated = tape.arena().tensor(inner, DType::bf16);
-    kernels::Bf16Storage stored{.c = bf16_data(activated), .pre = bf16_data(pre)};
+    kernels::Bf16Storage stored{
+        .c = bf16_data(activated), .pre = bf16_data(pre), .dropout = node.drops ? &node.dropout : nullptr};
     set_a(up, stored, x->value);
     up.epilogue.activation = weights.activation;
     product(tape, up, stored);
@@ -77,7 +88,6 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
     product(tape, down, read);
   }
   if (wanted) {
-    FeedForwardNode node;
     node.x = x, node.residual = residual, node.weights = weights, node.pre = pre, node.out = out;
     tape.record(node);
   }
@@ -86,8 +96,8 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
 
 namespace {
 
-// With h = activation(pre):  dh = dy W_down;  dW_down += dyᵀ h;  dpre = dh ∘ activation'(pre);
-// dx = dpre W_up;  dW_up += dpreᵀ x.
+// With D the factors of dropout and h = D ∘ activation(pre):  dpre = dy W_down ∘ D ∘ activation'(pre), in
+// place of pre;  dW_down += dyᵀ h;  dx = dpre W_up;  dW_up += dpreᵀ x.
 void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();
@@ -95,24 +105,28 @@ void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
   const std::int64_t tokens = node.pre.rows(), inner = node.pre.columns(), out = node.out->value.columns();
   const Var consumed = tape.consume(node.out);
   const Tensor dy = Tensor::view(consumed->gradient.f32(), {tokens, out});
-  const Tensor dh = Tensor::view(tape.take(tokens * inner), {tokens, inner});
-  input_gradient(tape, dy, weights.down->value, weights.transposed, {dh.f32(), false});
-  if (const Tape::Gradient dw = tape.gradient(weights.down); dw.data != nullptr) {
-    const TemporaryValues temporary(tape);
-    const Tensor activated = tape.arena().tensor(node.pre.shape(), DType::bf16);
-    activate_stored(tape, weights.activation, bf16_data(node.pre), bf16_data(activated), tokens * inner);
+  const Tensor& dpre = node.pre;
+  float* memory = tape.take((tokens * inner + 1) / 2);
+  const Tensor activated = Tensor::view(memory, dpre.shape(), DType::bf16);
+  Gemm back = input_product(dy, weights.down->value, weights.transposed);
+  back.epilogue.activation = weights.activation;
+  back.ldc = inner;
+  product(tape, back,
+          {.c = bf16_data(dpre),
+           .pre = bf16_data(dpre),
+           .dropout = node.drops ? &node.dropout : nullptr,
+           .activated = bf16_data(activated)});
+  if (const Tape::Gradient dw = tape.gradient(weights.down); dw.data != nullptr)
     weight_gradient(tape, dy, activated, weights.transposed, dw);
-  }
   if (float* db = tape.accumulated(weights.down_bias))
     kernels::sum_rows(pool, dy.f32(), out, tokens, out, db);
-  activate_backward_stored(tape, weights.activation, bf16_data(node.pre), dh.f32(), tokens * inner);
+  tape.recycle(memory, (tokens * inner + 1) / 2);
   if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr)
-    input_gradient(tape, dh, weights.up->value, weights.transposed, dx);
+    input_gradient(tape, dpre, weights.up->value, weights.transposed, dx);
   if (const Tape::Gradient dw = tape.gradient(weights.up); dw.data != nullptr)
-    weight_gradient(tape, dh, node.x->value, weights.transposed, dw);
+    weight_gradient(tape, dpre, node.x->value, weights.transposed, dw);
   if (float* db = tape.accumulated(weights.up_bias))
-    kernels::sum_rows(pool, dh.f32(), inner, tokens, inner, db);
-  tape.recycle(dh.f32(), tokens * inner);
+    kernels::sum_bf16_rows(pool, bf16_data(dpre), tokens, inner, db);
   tape.recycle(static_cast<float*>(node.pre.data()), tokens * inner / 2);
   tape.pass_gradient(consumed, node.residual);
 }

@@ -1,10 +1,10 @@
-// A feed-forward layer in bf16 (bf16_store.h) as one operation: y = down(activation(up(x))) + residual. Of
-// its inner values only up(x) is kept, as bf16; the backward pass computes the activation again, with the
-// same bits.
+// A feed-forward layer in bf16 (bf16_store.h) as one operation: y = down(dropout(activation(up(x)))) +
+// residual. Of its inner values only up(x) is kept, as bf16; the backward pass computes the activation again,
+// with the same bits. The gradient of up(x) is bf16.
 #pragma once
 
 #include "kernels/gemm.h"
-#include "ops/tape.h"
+#include "ops/dropout.h"
 
 namespace regard::ops {
 
@@ -15,8 +15,15 @@ struct FeedForwardWeights {
   kernels::Activation activation = kernels::Activation::relu;
 };
 
+// Dropout after the activation, on the batch `shape` (dropout.h).
+struct InnerDropout {
+  const Ragged& shape;
+  DropoutOptions options;
+};
+
 // x [tokens, in], f32 or stored as bf16; residual [tokens, out] or null → [tokens, out]. Requires
 // stores_bf16(tape).
-Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, Var residual);
+Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const InnerDropout& dropout,
+                 Var residual);
 
 }  // namespace regard::ops

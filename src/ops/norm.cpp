@@ -1,5 +1,8 @@
 #include "ops/norm.h"
 
+#include <algorithm>
+
+#include "kernels/bf16.h"
 #include "kernels/rows.h"
 #include "ops/bf16_store.h"
 #include "ops/check.h"
@@ -14,6 +17,23 @@ struct NormNode : Tape::Node {
   float gain_offset;
   static void backward(NormNode& node, Tape& tape);
 };
+
+// y = norm(x), stored as bf16: some rows at a time, which stay in cache until they are rounded.
+void norm_stored(Tape& tape, const kernels::Norm& problem, std::uint16_t* y) {
+  constexpr std::int64_t kValues = 1 << 17;
+  const std::int64_t columns = problem.columns, step = std::max<std::int64_t>(1, kValues / columns);
+  const TemporaryValues temporary(tape);
+  kernels::Norm part = problem;
+  part.y = tape.arena().tensor({std::min(step, problem.rows), columns}).f32();
+  for (std::int64_t row = 0; row < problem.rows; row += step) {
+    part.rows = std::min(step, problem.rows - row);
+    part.x = problem.x + row * columns;
+    if (problem.mean != nullptr) part.mean = problem.mean + row;
+    if (problem.inverse_deviation != nullptr) part.inverse_deviation = problem.inverse_deviation + row;
+    kernels::norm(tape.pool(), part);
+    kernels::round_to_bf16(tape.pool(), part.y, y + row * columns, part.rows * columns);
+  }
+}
 
 }  // namespace
 
@@ -38,10 +58,7 @@ Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options) {
     problem.inverse_deviation = tape.arena().tensor({rows}).f32();
   }
   if (stores) {
-    const TemporaryValues temporary(tape);
-    problem.y = tape.arena().tensor(x->value.shape()).f32();
-    kernels::norm(tape.pool(), problem);
-    store_rounded(tape, problem.y, out->value);
+    norm_stored(tape, problem, bf16_data(out->value));
   } else {
     problem.y = out->value.f32();
     kernels::norm(tape.pool(), problem);

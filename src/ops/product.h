@@ -42,17 +42,24 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
 }
 
 // The products of the backward pass of y = x Wᵀ (transposed: x W), for dy [tokens, out]:
-// dx = dy W [tokens, in], assigned or added;
-inline void input_gradient(Tape& tape, const Tensor& dy, const Tensor& weight, bool transposed,
-                           const Tape::Gradient& dx) {
+// dx = dy W [tokens, in], assigned or added; the first is without dy, if that is bf16, and without dx.
+inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();
   problem.n = weight.elements() / std::max<std::int64_t>(problem.k, 1);
-  problem.a = dy.f32(), problem.lda = problem.k;
+  if (dy.dtype() == DType::f32) problem.a = dy.f32();
+  problem.lda = dy.row_stride();
   problem.b = weight.f32(), problem.ldb = weight.columns();
   problem.transpose_b = transposed;
+  return problem;
+}
+inline void input_gradient(Tape& tape, const Tensor& dy, const Tensor& weight, bool transposed,
+                           const Tape::Gradient& dx) {
+  kernels::Gemm problem = input_product(dy, weight, transposed);
+  kernels::Bf16Storage stored;
+  set_a(problem, stored, dy);
   problem.c = dx.data, problem.ldc = problem.n, problem.accumulate = dx.accumulate;
-  product(tape, problem);
+  product(tape, problem, stored);
 }
 // dW = dyᵀ x [out, in], or xᵀ dy [in, out].
 inline void weight_gradient(Tape& tape, const Tensor& dy, const Tensor& x, bool transposed,
