@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures regard beside PyTorch in one run and writes the tables to --results.
 
-    python3 bench/compare.py [--rounds 5] [--only attention,gemm,train_small,train_large,translator,decode,start,recipe,busy]
+    python3 bench/compare.py [--rounds 5] [--only attention,gemm,train_small,train_large,translator,decode,start,recipe,busy] (also train_bf16)
 
 Makes a virtual environment in build/peers with the pinned versions below (from PyPI), unless --python or REGARD_PEERS names a
 Python that has them. Peer and regard take turns within each round, so that a machine whose speed drifts slows both; what is
@@ -146,9 +146,14 @@ class Bench:
     def train_large(self):
         self.language_model("train_large", "6 × 384, context 256, batch 16, dropout 0.2", "larger.toml", LARGE)
 
-    def language_model(self, part, name, file, o):
+    def train_bf16(self):
+        """PyTorch's autocast to bf16; without dropout inside the feed-forward layers, which the peer's model does not have."""
+        self.language_model("train_bf16", "6 × 384, context 256, batch 16, dropout 0.2, bf16", "larger.toml", dict(LARGE, bf16=True),
+                            ["--set", "training.precision=bf16", "--set", "model.activation_dropout=0"])
+
+    def language_model(self, part, name, file, o, flags=()):
         """Eager and compiled take turns with ours; the faster of the two is what counts."""
-        ours = ["train", ROOT / "bench/runs" / file, "--steps", o["steps"]]
+        ours = ["train", ROOT / "bench/runs" / file, "--steps", o["steps"], *flags]
         peers = [dict(o, compile=compiled) for compiled in ((False, True) if not self.options.eager else (False,))]
         rounds = [(self.regard(*ours), *(self.torch("train-lm", peer) for peer in peers)) for _ in range(self.options.rounds)]
         for which, kind in list(enumerate(("eager", "compiled"), 1))[: len(peers)]:

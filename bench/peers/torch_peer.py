@@ -119,9 +119,10 @@ class LanguageModel(nn.Module):
         return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), targets.flatten())
 
 
-def train_step(model, optimiser, *inputs):
+def train_step(model, optimiser, *inputs, bf16=False):
     optimiser.zero_grad(set_to_none=True)
-    loss = model(*inputs)
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        loss = model(*inputs)
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimiser.step()
@@ -132,7 +133,8 @@ def train_lm(o):
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, foreach=True)
     run = torch.compile(model) if o.get("compile") else model
     ids = torch.randint(o["vocabulary"], (o["batch"], o["context"] + 1))
-    ms = median_ms(lambda: train_step(run, optimiser, ids[:, :-1], ids[:, 1:]), repetitions=o["steps"], budget_s=20)
+    step = lambda: train_step(run, optimiser, ids[:, :-1], ids[:, 1:], bf16=o.get("bf16", False))
+    ms = median_ms(step, repetitions=o["steps"], budget_s=20)
     return {"step_ms": ms, "tokens_per_s": o["batch"] * o["context"] / ms * 1e3}
 
 
