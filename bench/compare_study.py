@@ -2,9 +2,11 @@
 """A sweep of all heads beside TransformerLens: random weights of GPT-2 small's shape, random tokens.
 
     bench/compare_study.py REGARD [--folder PLACE] [--rounds 3] [--threads 2] [--sentences 50] [--length 20] [--heads 12]
+        [--predictions 0]
 
 Each round times `regard bench study` and TransformerLens in turn. A sweep is the loss of the whole model and the loss without
 each of the 144 heads; --heads of them are measured on both sides, evenly spread, and the rest is counted in proportion.
+--predictions 1 counts the loss of each sentence's last prediction only. A pass computes the states and logits of every token.
 TransformerLens runs all sentences as one batch with a hook that sets the head's output (hook_z) to zero. Times are of the
 processor, all threads together: a shared machine disturbs them less. Needs transformer_lens, torch, numpy and safetensors.
 """
@@ -29,8 +31,13 @@ def their_model():
     return HookedTransformer(config).eval()
 
 
-def sweep(model, ids, heads):
+def sweep(model, ids, heads, predictions):
     """Processor seconds of one pass, and of the passes without `heads`."""
+
+    def loss(logits):
+        if not predictions:
+            return model.loss_fn(logits, ids)
+        return torch.nn.functional.cross_entropy(logits[:, -1 - predictions:-1].flatten(0, 1), ids[:, -predictions:].flatten())
 
     def without(head):
         def hook(z, hook):
@@ -40,16 +47,17 @@ def sweep(model, ids, heads):
 
     with torch.inference_mode():
         begin = time.process_time()
-        model(ids, return_type="loss")
+        loss(model(ids))
         middle = time.process_time()
         for layer, head in heads:
-            model.run_with_hooks(ids, return_type="loss", fwd_hooks=[(f"blocks.{layer}.attn.hook_z", without(head))])
+            loss(model.run_with_hooks(ids, fwd_hooks=[(f"blocks.{layer}.attn.hook_z", without(head))]))
         return middle - begin, time.process_time() - middle
 
 
 def ours(options, folder):
     command = [options.regard, "bench", "study", folder, "--rounds", 1, "--threads", options.threads, "--sentences",
-               options.sentences, "--length", options.length, "--heads", options.heads, "--tokens", options.length]
+               options.sentences, "--length", options.length, "--heads", options.heads, "--tokens", options.length,
+               "--predictions", options.predictions]
     lines = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout.splitlines()
     return json.loads(lines[1])
 
@@ -58,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("regard")
     parser.add_argument("--folder", type=pathlib.Path)
-    for name, value in (("rounds", 3), ("threads", 2), ("sentences", 50), ("length", 20), ("heads", 12)):
+    for name, value in (("rounds", 3), ("threads", 2), ("sentences", 50), ("length", 20), ("heads", 12), ("predictions", 0)):
         parser.add_argument("--" + name, type=int, default=value)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -71,11 +79,11 @@ def main():
         ids = torch.randint(50257, (options.sentences, options.length))
         every = 144 // options.heads
         heads = [divmod(i, 12) for i in range(every // 2, 144, every)]
-        sweep(model, ids, heads[:1])  # warm-up
+        sweep(model, ids, heads[:1], options.predictions)  # warm-up
         ratios = []
         for _ in range(options.rounds):
             mine = ours(options, folder)
-            one, rest = sweep(model, ids, heads)
+            one, rest = sweep(model, ids, heads, options.predictions)
             theirs = one + rest * 144 / len(heads)
             ratios.append(theirs / (mine["sweep_processor_ms"] / 1e3))
             print(f"pass: {mine['processor_ms'] / 1e3:.2f} s, TransformerLens {one:.2f} s; sweep: {mine['passes']:.1f} passes, "

@@ -7,6 +7,7 @@
 #include "cli/bench.h"
 #include "cli/number_checks.h"
 #include "cli/timing.h"
+#include "cli/weight_mode.h"
 #include "formats/model_folder.h"
 #include "inspect/attention_view.h"
 #include "inspect/capture.h"
@@ -20,7 +21,7 @@ namespace {
 
 struct StudyBenchRequest {
   std::string model;
-  std::int64_t tokens = 512, sentences = 50, length = 20, heads = 0, rounds = 3;
+  std::int64_t tokens = 512, sentences = 50, length = 20, predictions = 0, heads = 0, rounds = 3;
 };
 
 std::vector<std::int32_t> random_ids(Network& model, std::int64_t count, RandomStream& random) {
@@ -31,6 +32,8 @@ std::vector<std::int32_t> random_ids(Network& model, std::int64_t count, RandomS
   return ids;
 }
 
+// Sentences of random tokens. A sentence has a prediction at every token except the last, or only the
+// request.predictions last ones of these.
 std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBenchRequest& request,
                                                    RandomStream& random) {
   std::vector<inspect::StudyExample> examples;
@@ -39,8 +42,18 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
     one.text = std::to_string(i);
     one.input.target = random_ids(model, request.length, random);
     one.labels.assign(one.input.target.begin() + 1, one.input.target.end());
+    const std::int64_t ignored =
+        request.predictions == 0 ? 0
+                                 : std::max<std::int64_t>(0, std::ssize(one.labels) - request.predictions);
+    std::fill_n(one.labels.begin(), ignored, kIgnoredLabel);
     one.labels.push_back(kIgnoredLabel);
   }
+  return examples;
+}
+
+// The same sentences with a prediction at every token: a pass over them computes all states and logits.
+std::vector<inspect::StudyExample> whole_examples(std::vector<inspect::StudyExample> examples) {
+  for (inspect::StudyExample& one : examples) one.labels = one.input.target;
   return examples;
 }
 
@@ -88,31 +101,34 @@ void time_captures(Network& model, const StudyBenchRequest& request, Globals& gl
 void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globals) {
   RandomStream random({2, 0, place_of("bench study")});
   const std::vector<inspect::StudyExample> examples = random_examples(model, request, random);
-  const std::vector<inspect::StudyBatch> batches = inspect::study_batches(model, examples);
+  const auto whole = inspect::study_batches(model, whole_examples(examples));
+  const auto batches = inspect::study_batches(model, examples);
   inspect::HeadSweepOptions options;
   const std::vector<inspect::Head> all = inspect::ModelPoints::of(model, globals.pool()).all_heads();
   const std::size_t every =
       request.heads == 0 ? 1 : std::max<std::size_t>(1, all.size() / static_cast<std::size_t>(request.heads));
   for (std::size_t i = every / 2; i < all.size(); i += every) options.heads.push_back(all[i]);
   const std::vector<Timing> timings =
-      time_in_turn({[&] { inspect::loss_of(batches, globals.pool(), nullptr); },
+      time_in_turn({[&] { inspect::loss_of(whole, globals.pool(), nullptr); },
+                    [&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
   // Extrapolate to all heads: the sweep's pass over the whole model counts once, the passes of the heads in
   // proportion to their number.
-  const double pass = timings[0].processor_ms, sweep = timings[1].processor_ms;
+  const double pass = timings[0].processor_ms, own = timings[1].processor_ms;
   const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
+  const double sweep = own + (timings[2].processor_ms - own) * heads / measured;
   Json line = bench_line("sweep", globals);
   line["sentences"] = request.sentences, line["length"] = request.length;
+  line["predictions"] = request.predictions;
   line["heads"] = all.size(), line["measured_heads"] = options.heads.size();
   line["pass_ms"] = timings[0].median_ms, line["processor_ms"] = pass;
-  line["sweep_processor_ms"] = pass + (sweep - pass) * heads / measured;
-  line["passes"] = (pass + (sweep - pass) * heads / measured) / pass;
+  line["sweep_processor_ms"] = sweep, line["passes"] = sweep / pass;
   print_line(line);
 }
 
 void run(const StudyBenchRequest& request, Globals& globals) {
-  const auto model = load_model(formats::ModelFolder::open(request.model));
+  const auto model = load_model(formats::ModelFolder::open(request.model), weight_mode(globals));
   if (model->kind() != ModelKind::decoder)
     throw usage_error("the benchmark needs a decoder").found(request.model);
   for (const std::int64_t longest : {request.tokens, request.length})
@@ -138,6 +154,11 @@ void add_bench_study(CLI::App& bench, Globals& globals) {
   number("--tokens", request->tokens, "captures: tokens of the input");
   number("--sentences", request->sentences, "sweep: number of sentences");
   number("--length", request->length, "sweep: tokens of a sentence");
+  study
+      ->add_option("--predictions", request->predictions,
+                   "sweep: count only the last predictions of a sentence; 0 counts all")
+      ->check(not_negative())
+      ->capture_default_str();
   number("--rounds", request->rounds, "Repetitions, after a warm-up");
   study
       ->add_option("--heads", request->heads,

@@ -36,7 +36,41 @@ class Flipping {
 
   std::size_t heads() const { return points_.all_heads().size(); }
 
+  // Remove heads that are not needed. After each one restart from the first: others may have become
+  // unnecessary.
+  void remove_heads(HeadFlip& flip) const {
+    for (std::size_t i = 0; i < flip.needed.size();) {
+      std::vector<Head> fewer = flip.needed;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      i = keep_if_flipped(flip, fewer) ? 0 : i + 1;
+    }
+  }
+
+  // Replace two of the heads by another one. Return false if no such exchange keeps the answer flipped.
+  bool exchange(HeadFlip& flip, const std::function<void()>& between) const {
+    const std::vector<Head> all = points_.all_heads();
+    for (std::size_t second = 1; second < flip.needed.size(); ++second)
+      for (std::size_t first = 0; first < second; ++first) {
+        between();
+        for (const Head& head : all) {
+          if (std::ranges::find(flip.needed, head) != flip.needed.end()) continue;
+          std::vector<Head> fewer = flip.needed;
+          fewer[first] = head;
+          fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(second));
+          if (keep_if_flipped(flip, fewer)) return true;
+        }
+      }
+    return false;
+  }
+
  private:
+  bool keep_if_flipped(HeadFlip& flip, const std::vector<Head>& heads) const {
+    const double difference = without(heads);
+    if (difference > 0) return false;
+    flip.needed = heads, flip.difference = difference;
+    return true;
+  }
+
   Network& model_;
   ThreadPool& pool_;
   const PassInput& input_;
@@ -52,26 +86,21 @@ HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, c
   HeadFlip flip;
   flip.whole = flip.difference = flipping.without({});
   std::vector<Head> off;
+  const auto report = [&] {
+    if (progress && !progress(static_cast<double>(off.size()) / static_cast<double>(most)))
+      throw cancelled_error("the study was stopped");
+  };
   while (flip.difference > 0 && std::ssize(off) < most && off.size() < flipping.heads()) {
     flip.steps.push_back(flipping.best_step(off));
     off.push_back(flip.steps.back().head);
     flip.difference = flip.steps.back().difference;
-    if (progress && !progress(static_cast<double>(off.size()) / static_cast<double>(most)))
-      throw cancelled_error("the study was stopped");
+    report();
   }
   flip.flipped = flip.difference <= 0;
   if (!flip.flipped) return flip;
   flip.needed = off;
-  // After each removed head, restart from the first: other heads may have become unnecessary.
-  for (std::size_t i = 0; i < flip.needed.size();) {
-    std::vector<Head> fewer = flip.needed;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    const double difference = flipping.without(fewer);
-    if (difference <= 0)
-      flip.needed = fewer, flip.difference = difference, i = 0;
-    else
-      ++i;
-  }
+  do flipping.remove_heads(flip);
+  while (flipping.exchange(flip, report));
   return flip;
 }
 

@@ -18,15 +18,16 @@ struct HeadFlip {
   double whole = 0;  // difference of the unmodified model
   std::vector<FlipStep> steps;
   bool flipped = false;  // true if the last difference is not above 0
-  // If flipped: a subset of the heads in `steps` that still flips the answer if ablated. It is minimal: if
-  // any one of its heads is restored, the answer does not flip.
+  // If flipped: heads that flip the answer if ablated, found from those in `steps`. The answer does not flip
+  // if one of them is restored, nor if any two of them are replaced by one other head.
   std::vector<Head> needed;
   double difference = 0;  // difference with these heads ablated
 };
 
 // In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
-// not above 0 or `most` heads are ablated. progress(share) may return false to stop; flip_answer() then
-// throws cancelled. Throws as answer_difference() does.
+// not above 0 or `most` heads are ablated. Then remove heads that are not needed and replace two by one as
+// long as the answer stays flipped (a local search: a smaller set may exist). progress(share) may return
+// false to stop; flip_answer() then throws cancelled. Throws as answer_difference() does.
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      std::int64_t most, const std::function<bool(double share)>& progress = {});
 

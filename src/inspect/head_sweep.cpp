@@ -20,10 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Values of one batch with the unmodified model: the encoder's output and the output of every layer.
+// Values of one batch with the unmodified model: the encoder's output, the output of every layer, and the
+// heads' outputs of every attention.
 struct KnownPass {
   Tensor memory;
-  PointCapture layers;
+  PointCapture values;
   bool kept = false;
 };
 
@@ -58,12 +59,13 @@ class Sweep {
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       const bool keeps = bytes < kMostKept;
       for (const auto& [point, features] : points_.features)
-        if (keeps && point.ends_with(".residual")) known_[b].layers.want(point);
-      off_.set_observer(&known_[b].layers);
+        if (keeps && (point.ends_with(".residual") || point.ends_with(".context")))
+          known_[b].values.want(point);
+      off_.set_observer(&known_[b].values);
       whole.add(batches_[b].loss(pool_, &off_, {}, keeps ? &known_[b].memory : nullptr));
       known_[b].kept = keeps;
       bytes += known_[b].memory.defined() ? known_[b].memory.bytes() : 0;
-      for (const auto& [point, value] : known_[b].layers.values())
+      for (const auto& [point, value] : known_[b].values.values())
         bytes += value.defined() ? value.bytes() : 0;
     }
     off_.set_observer(static_cast<Probe*>(nullptr));
@@ -78,11 +80,9 @@ class Sweep {
 
   StudyLoss without(const Head& head) const {
     StudyLoss loss;
-    const std::string stack = stack_of(head.kind);
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       InjectedPass known;
-      if (head.layer > 0 && known_[b].kept)
-        known.skip(stack, head.layer, known_[b].layers.at(residual_of(stack, head.layer - 1)));
+      if (known_[b].kept) reuse(known_[b].values, head, known);
       EditedPass edits(&known);
       edits.add(off_);
       edits.add(points_.of_head(head));
@@ -93,6 +93,21 @@ class Sweep {
   }
 
  private:
+  // Skip what does not depend on the head: the layers below it, the attentions of its layer up to their
+  // output projections, and for the encoder's heads the decoder's first self-attention.
+  static void reuse(const PointCapture& values, const Head& head, InjectedPass& known) {
+    const std::string stack = stack_of(head.kind);
+    if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));
+    const auto skip_attention = [&](Kind kind, std::int64_t layer) {
+      const auto found = values.values().find(attention_name(kind, layer) + ".context");
+      if (found != values.values().end() && found->second.defined())
+        known.skip_attention(kind, layer, found->second);
+    };
+    skip_attention(head.kind, head.layer);
+    if (head.kind == Kind::cross) skip_attention(Kind::decoder, head.layer);
+    if (head.kind == Kind::encoder) skip_attention(Kind::decoder, 0);
+  }
+
   ThreadPool& pool_;
   ModelPoints points_;
   std::vector<StudyBatch> batches_;

@@ -1,5 +1,6 @@
-// Importance of each head: the loss on examples with the head's output set to zero, one head at a time. The
-// layers below a head are not computed again.
+// Importance of each head: the loss on examples with the head's output set to zero, one head at a time. What
+// a head does not change is not computed again: the layers below it, and the attentions of its layer up to
+// their output projections.
 #pragma once
 
 #include <filesystem>

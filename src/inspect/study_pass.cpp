@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/embedding.h"
 #include "ops/tape.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
@@ -31,6 +32,10 @@ void InjectedPass::skip(const std::string& stack, std::int64_t layers, const Ten
     put(stack + "." + std::to_string(layer) + ".skip", output);
 }
 
+void InjectedPass::skip_attention(Kind kind, std::int64_t layer, const Tensor& context) {
+  put(attention_name(kind, layer) + ".context.skip", context);
+}
+
 Var InjectedPass::replace(Tape& tape, std::string_view point, Var value) {
   const auto found = values_.find(point);
   return found == values_.end() ? value : tape.constant(found->second);
@@ -41,10 +46,25 @@ StudyBatch::StudyBatch(Network& model, std::span<const StudyExample> examples) :
     const PassInput& input = examples[i].input;
     if (model.kind() != ModelKind::decoder)
       sources_.add(input.source, model.input_spec().length_of(input.source), i);
-    shape_.add(std::ssize(input.target), i);
-    ids_.insert(ids_.end(), input.target.begin(), input.target.end());
-    labels_.insert(labels_.end(), examples[i].labels.begin(), examples[i].labels.end());
+    if (model.kind() == ModelKind::encoder)
+      labels_.insert(labels_.end(), examples[i].labels.begin(), examples[i].labels.end());
+    else
+      add_target(examples[i], i);
   }
+}
+
+// Add the positions of the example up to its last prediction, at least one.
+void StudyBatch::add_target(const StudyExample& example, std::uint64_t index) {
+  const std::vector<std::int32_t>& target = example.input.target;
+  std::size_t used = std::min<std::size_t>(1, target.size());
+  for (std::size_t at = 0; at < std::min(target.size(), example.labels.size()); ++at) {
+    if (example.labels[at] == kIgnoredLabel) continue;
+    used = at + 1;
+    rows_.push_back(static_cast<std::int32_t>(ids_.size() + at));
+    labels_.push_back(example.labels[at]);
+  }
+  ids_.insert(ids_.end(), target.begin(), target.begin() + static_cast<std::ptrdiff_t>(used));
+  shape_.add(static_cast<std::int64_t>(used), index);
 }
 
 StudyLoss StudyBatch::loss(ThreadPool& pool, Probe* probe, const Tensor& memory, Tensor* hidden) const {
@@ -72,10 +92,9 @@ StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const
     loss.count = logits.rows();
     return loss;
   }
-  loss.count =
-      std::count_if(labels_.begin(), labels_.end(), [](auto label) { return label != kIgnoredLabel; });
-  if (loss.count > 0)
-    loss.sum = static_cast<double>(model_.loss(tape, hidden, labels_, 0.0f, 1.0f)->value.f32()[0]);
+  loss.count = std::ssize(labels_);
+  if (rows_.size() < ids_.size()) hidden = ops::select_rows(tape, hidden, rows_);
+  loss.sum = static_cast<double>(model_.loss(tape, hidden, labels_, 0.0f, 1.0f)->value.f32()[0]);
   return loss;
 }
 

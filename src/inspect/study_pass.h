@@ -15,8 +15,8 @@
 
 namespace regard::inspect {
 
-// Replaces whole values: at a probe point, or at STACK.N.skip (ops/replacing_probe.h), where the layer is
-// then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
+// Replaces whole values: at a probe point, or in place of a layer or an attention (ops/replacing_probe.h),
+// which is then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ReplacingProbe {
  public:
   // `observer`, if not null, sees the values after the replacement. Not owned.
@@ -26,6 +26,8 @@ class InjectedPass : public ReplacingProbe {
   // Do not compute the first `layers` layers of the stack ("encoder", "decoder"). Use `output` as their
   // output.
   void skip(const std::string& stack, std::int64_t layers, const Tensor& output);
+  // Do not compute the attention of a layer. Use `context` as its heads' output.
+  void skip_attention(Kind kind, std::int64_t layer, const Tensor& context);
 
   bool wants(std::string_view point) override { return observer_ != nullptr && observer_->wants(point); }
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override {
@@ -47,10 +49,10 @@ struct StudyLoss {
   void add(const StudyLoss& other) { sum += other.sum, count += other.count; }
 };
 
-// Several examples in one ragged batch.
+// Several examples in one ragged batch. What the loss does not depend on is not computed: the positions of a
+// decoder after the last prediction of an example, and the logits at positions without a prediction.
 class StudyBatch {
  public:
-  // The examples must outlive the batch.
   StudyBatch(Network& model, std::span<const StudyExample> examples);
 
   // Run one pass. `memory` is the encoder's output if it is already computed; if undefined, the pass
@@ -58,12 +60,14 @@ class StudyBatch {
   StudyLoss loss(ThreadPool& pool, Probe* probe, const Tensor& memory = {}, Tensor* hidden = nullptr) const;
 
  private:
+  void add_target(const StudyExample& example, std::uint64_t index);
   StudyLoss loss_of(Tape& tape, Var hidden, const Ragged& shape) const;
 
   Network& model_;
   InputBuffer sources_;
   RaggedBuffer shape_;
   std::vector<std::int32_t> ids_, labels_;
+  std::vector<std::int32_t> rows_;  // decoders: the rows of ids_ with a prediction, to which labels_ belong
 };
 
 // Divide the examples into batches of consecutive examples. A batch has at most 1024 positions, or one

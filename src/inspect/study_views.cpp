@@ -186,11 +186,10 @@ StudyTable Study::flip() {
   for (const Head& head : found.needed) needed.push_back(head.text());
   table.notes = {"Each row adds the head that lowers the difference most."};
   table.notes.push_back(
-      !found.flipped
-          ? "The answer stands without these heads; --most sets their number."
-          : fmt::format("Without these heads the other answer is likelier ({:.3f}), and no head can be "
-                        "left out: {}.",
-                        found.difference, fmt::join(needed, ",")));
+      found.flipped ? fmt::format("Without these heads the other answer is likelier ({:.3f}), no head can be "
+                                  "left out, and no two can be replaced by one: {}.",
+                                  found.difference, fmt::join(needed, ","))
+                    : "The answer stands without these heads; --most sets their number.");
   return table;
 }
 

@@ -1,6 +1,7 @@
 #include "nn/multi_head_attention.h"
 
 #include "ops/bf16_store.h"
+#include "ops/replacing_probe.h"
 #include "ops/rotary.h"
 #include "ops/scale.h"
 #include "ops/view.h"
@@ -59,11 +60,23 @@ void MultiHeadAttention::prepare_for_inference(const Preparation& how) {
   output_->prepare_for_inference(how);
 }
 
+namespace {
+
+// Return the heads' output if the probe already has it, else null.
+Var known_context(Tape& tape, const std::string& point) {
+  ReplacingProbe* replacing = replacing_probe(tape);
+  return replacing == nullptr ? nullptr : replacing->replace(tape, point + ".context.skip", nullptr);
+}
+
+}  // namespace
+
 Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const {
   if (input.cache != nullptr && tape.recording())
     throw usage_error("a pass over a cache cannot record gradients: train without a cache");
   x = show(tape, point_, "input", x);
-  Var context = config_.cross ? attend_cross(tape, x, input) : attend_self(tape, x, input);
+  Var context = input.cache == nullptr ? known_context(tape, point_) : nullptr;
+  if (context == nullptr)
+    context = config_.cross ? attend_cross(tape, x, input) : attend_self(tape, x, input);
   context = scaled_by_probe(tape, context);
   context = show(tape, point_, "context", context);
   BranchEnd named = end;

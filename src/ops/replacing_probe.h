@@ -32,7 +32,9 @@ class ReplacingProbe : public Probe {
   // keep it. Called before wants(), at every point of the whole batch except query, key and value.
   //
   // Before layer N it is called for STACK.N.skip with a null value: a returned variable [tokens, hidden] is
-  // the layer's output, and the layer is not computed. This call is made only in passes without a key/value
+  // the layer's output, and the layer is not computed. Before the attention at POINT it is called for
+  // POINT.context.skip: a returned variable [tokens, features of POINT.context] is the heads' output, and
+  // query, key, value and weights are not computed. Both calls are made only in passes without a key/value
   // cache, because the cache would lack the layer's keys and values.
   virtual Var replace(Tape& tape, std::string_view point, Var value) {
     (void)tape, (void)point;

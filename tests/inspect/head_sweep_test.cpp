@@ -1,0 +1,168 @@
+// Sweeps and searches over heads: what they do not compute again changes no bit.
+#include "inspect/head_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "inspect/answer_pass.h"
+#include "inspect/attention_view.h"
+#include "inspect/head_flip.h"
+#include "models/weights.h"
+#include "ops/tape.h"
+#include "support/hf_folder.h"
+#include "tensor/arena.h"
+
+namespace regard {
+namespace {
+
+using inspect::Head;
+using inspect::StudyExample;
+
+std::vector<std::int32_t> draw(RandomStream& stream, std::int64_t length, std::int64_t bound) {
+  std::vector<std::int32_t> ids;
+  for (std::int64_t i = 0; i < length; ++i)
+    ids.push_back(static_cast<std::int32_t>(stream.next_below(static_cast<std::uint64_t>(bound))));
+  return ids;
+}
+
+// A decoder or an encoder–decoder with random examples. Some positions have no prediction.
+class HeadSweepOf : public ::testing::TestWithParam<std::string> {
+ protected:
+  HeadSweepOf()
+      : model_(load_model(formats::ModelFolder::open(testing::HfFolder(GetParam()).path))), pool_(2) {
+    model_->prepare_for_inference(pool_);
+    RandomStream stream({3, 0, place_of("head sweep")});
+    for (const std::int64_t length : {5, 3, 8}) {
+      StudyExample& one = examples_.emplace_back();
+      one.text = std::to_string(length);
+      if (model_->kind() == ModelKind::encoder_decoder)
+        one.input.source.ids = draw(stream, length + 1, model_->source_vocabulary());
+      one.input.target = draw(stream, length, model_->vocabulary());
+      one.labels = draw(stream, length, model_->vocabulary());
+      one.labels[0] = one.labels.back() = kIgnoredLabel;
+    }
+  }
+
+  // The loss of each example's predictions in one pass over everything, in the order of a batch.
+  double loss_without(const Head& head) {
+    inspect::EditedPass edits;
+    edits.add(inspect::ModelPoints::of(*model_, pool_).of_head(head));
+    Arena arena;
+    Tape tape(pool_, arena);
+    tape.begin({});
+    tape.probe = &edits;
+    InputBuffer sources;
+    RaggedBuffer shape;
+    std::vector<std::int32_t> ids, labels;
+    for (std::size_t i = 0; i < examples_.size(); ++i) {
+      const StudyExample& one = examples_[i];
+      sources.add(one.input.source, std::ssize(one.input.source.ids), i);
+      shape.add(std::ssize(one.input.target), i);
+      ids.insert(ids.end(), one.input.target.begin(), one.input.target.end());
+      labels.insert(labels.end(), one.labels.begin(), one.labels.end());
+    }
+    Memory memory;
+    if (model_->kind() == ModelKind::encoder_decoder) {
+      memory.shape = sources.batch().shape;
+      memory.hidden = model_->encode(tape, sources.batch());
+    }
+    const Var hidden =
+        model_->decode(tape, {ids, shape.view()}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
+    const auto count =
+        std::count_if(labels.begin(), labels.end(), [](auto label) { return label != kIgnoredLabel; });
+    const float sum = model_->loss(tape, hidden, labels, 0.0f, 1.0f)->value.f32()[0];
+    return static_cast<double>(sum) / static_cast<double>(count);
+  }
+
+  std::unique_ptr<Network> model_;
+  ThreadPool pool_;
+  std::vector<StudyExample> examples_;
+};
+
+// The reference computes every layer, position and logit.
+TEST_P(HeadSweepOf, EveryLossHasTheBitsOfAWholePass) {
+  const inspect::HeadSweep sweep = inspect::sweep_heads(*model_, pool_, examples_);
+  EXPECT_EQ(sweep.count, 3 + 1 + 6);
+  ASSERT_GT(sweep.heads.size(), 3u);
+  std::size_t changed = 0;
+  for (const inspect::HeadLoss& one : sweep.heads) {
+    EXPECT_EQ(one.loss, loss_without(one.head)) << one.head.text();
+    changed += one.loss != sweep.loss ? 1 : 0;
+  }
+  EXPECT_GT(changed, sweep.heads.size() / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(HfTiny, HeadSweepOf,
+                         ::testing::Values("gpt2", "llama", "gemma", "qwen3", "bart", "marian", "t5"),
+                         [](const auto& one) { return one.param; });
+
+// Sees which heads' inputs an attention computes.
+class QueryList : public inspect::InjectedPass {
+ public:
+  bool wants(std::string_view point) override {
+    if (point.ends_with(".query")) points.emplace_back(point);
+    return false;
+  }
+  std::vector<std::string> points;
+};
+
+TEST(KnownContext, TakesThePlaceOfTheAttention) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  const std::vector<std::int32_t> ids{5, 9, 7};
+  inspect::PointCapture capture;
+  capture.want("decoder.1.self.context");
+  const Tensor whole = inspect::run_with_probe(*model, pool, {}, ids, &capture);
+  QueryList known;
+  known.skip_attention(inspect::Kind::decoder, 1, capture.at("decoder.1.self.context"));
+  const Tensor logits = inspect::run_with_probe(*model, pool, {}, ids, &known);
+  EXPECT_EQ(known.points, (std::vector<std::string>{"decoder.0.self.query", "decoder.2.self.query"}));
+  EXPECT_TRUE(std::equal(whole.f32(), whole.f32() + whole.elements(), logits.f32()));
+}
+
+// The set that flip_answer() finds flips the answer, and none that it excludes does.
+TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  const inspect::ModelPoints points = inspect::ModelPoints::of(*model, pool);
+  inspect::PassInput input;
+  RandomStream stream({5, 0, place_of("head flip")});
+  input.target = draw(stream, 8, model->vocabulary());
+  const Tensor logits = inspect::run_with_probe(*model, pool, {}, input.target, nullptr);
+  const float* last = logits.row(7);
+  std::vector<std::int32_t> order(static_cast<std::size_t>(logits.columns()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
+  std::ranges::sort(order, [&](auto a, auto b) { return last[a] > last[b]; });
+  const auto difference = [&](const inspect::AnswerDifference& answer, const std::vector<Head>& off) {
+    inspect::EditedPass edits;
+    for (const Head& head : off) edits.add(points.of_head(head));
+    return inspect::answer_difference(*model, pool, input, answer, &edits);
+  };
+  std::size_t sets = 0;
+  for (std::size_t other = 1; other < 12; ++other) {
+    const inspect::AnswerDifference answer{7, order[0], order[other]};
+    const inspect::HeadFlip found = inspect::flip_answer(*model, pool, input, answer, 12);
+    if (!found.flipped) continue;
+    sets += found.needed.size() > 1 ? 1 : 0;
+    EXPECT_EQ(found.difference, difference(answer, found.needed));
+    EXPECT_LE(found.difference, 0);
+    for (std::size_t i = 0; i < found.needed.size(); ++i) {
+      std::vector<Head> fewer = found.needed;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_GT(difference(answer, fewer), 0) << other << " " << i;
+      for (std::size_t j = 0; j < fewer.size(); ++j)
+        for (const Head& head : points.all_heads()) {
+          if (std::ranges::find(found.needed, head) != found.needed.end()) continue;
+          std::vector<Head> exchanged = fewer;
+          exchanged[j] = head;
+          EXPECT_GT(difference(answer, exchanged), 0) << other << " " << i << " " << head.text();
+        }
+    }
+  }
+  EXPECT_GT(sets, 0u) << "no answer needs two heads, so nothing is shown";
+}
+
+}  // namespace
+}  // namespace regard
