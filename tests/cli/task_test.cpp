@@ -129,7 +129,19 @@ TEST(TaskVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
     ASSERT_EQ(views.size(), 2u);
     EXPECT_EQ(lines_of(plain).size(), 2u);
     EXPECT_FALSE(parse_json(views[1], "seen")["text"].get<std::string>().empty());
-    EXPECT_NE(run({"--ablate", "0.1,1.2"}), plain);
+    const std::string ablated = run({"--ablate", "0.1,1.2"});
+    EXPECT_NE(ablated, plain);
+    EXPECT_EQ(run({"--intervene", "zero encoder.0.1", "--intervene", "zero encoder.1.2"}), ablated);
+    const std::vector<std::string> changed{"--intervene", "uniform encoder.0.1", "--intervene",
+                                           "zero encoder.1"};
+    const std::string unseen = run(changed);
+    EXPECT_NE(unseen, plain);
+    std::vector<std::string> looking = changed;
+    looking.insert(looking.end(), {"--attend", "changed.jsonl"});
+    EXPECT_EQ(run(looking), unseen) << "looking changed the result of a changed pass";
+    const std::vector<std::string> lines = lines_of(file_content(folder / "changed.jsonl"));
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(parse_json(lines[0], "changed")["interventions"].size(), 2u);
   }
 }
 
