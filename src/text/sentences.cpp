@@ -60,12 +60,13 @@ bool belongs_to_word(std::u32string_view before) {
 
 class Splitter {
  public:
-  explicit Splitter(std::string_view text) : text_(text), letters_(utf8::code_points(text)) {}
+  Splitter(std::string_view text, std::size_t most)
+      : text_(text), letters_(utf8::code_points(text)), most_(most) {}
 
   std::vector<Sentence> run() {
     skip_space();
     begin_ = at_;
-    while (at_ < letters_.size()) {
+    while (at_ < letters_.size() && sentences_.size() < most_) {
       const char32_t letter = letters_[at_];
       if (letter == U'\n')
         finish();
@@ -74,7 +75,7 @@ class Splitter {
       else
         ++at_;
     }
-    finish();
+    if (sentences_.size() < most_) finish();
     return std::move(sentences_);
   }
 
@@ -88,13 +89,17 @@ class Splitter {
     while (at_ < letters_.size() && closes(letters_[at_])) ++at_;
     if (always) return finish();
     if (at_ < letters_.size() && !utf8::is_space(letters_[at_])) return;
-    std::size_t next = at_;
-    while (next < letters_.size() && (utf8::is_space(letters_[next]) || !is_letter_or_digit(letters_[next])))
-      ++next;
-    if (next < letters_.size() && is_small(letters_[next])) return;
+    if (const std::size_t next = next_letter(); next < letters_.size() && is_small(letters_[next])) return;
     const std::u32string_view before = std::u32string_view(letters_).substr(begin_, place - begin_);
     if (first == U'.' && alone && at_ < letters_.size() && belongs_to_word(before)) return;
     finish();
+  }
+
+  // Return the place of the first letter or digit at or after at_. Takes linear time for all calls together.
+  std::size_t next_letter() {
+    next_letter_ = std::max(next_letter_, at_);
+    while (next_letter_ < letters_.size() && !is_letter_or_digit(letters_[next_letter_])) ++next_letter_;
+    return next_letter_;
   }
 
   static bool is_letter_or_digit(char32_t letter) {
@@ -123,14 +128,16 @@ class Splitter {
   std::string_view text_;
   std::u32string letters_;
   std::vector<Sentence> sentences_;
+  std::size_t most_;
   std::size_t at_ = 0, begin_ = 0;  // in code points
+  std::size_t next_letter_ = 0;     // there is no letter or digit between at_ and this place
   std::size_t byte_ = 0;            // byte offset of begin_, except inside finish()
 };
 
 }  // namespace
 
-std::vector<Sentence> split_sentences(std::string_view text) {
-  return Splitter(text).run();
+std::vector<Sentence> split_sentences(std::string_view text, std::size_t most) {
+  return Splitter(text, most).run();
 }
 
 }  // namespace regard::text

@@ -1,6 +1,8 @@
 // Splits a text into sentences, so that each can be translated separately.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +19,9 @@ struct Sentence {
 //     abbreviation (Mr., Dr., e.g., No. …), or of a number at the start of the sentence;
 //   · after 。！？｡ and the Indic । ॥ with closing quotes and brackets, regardless of what follows;
 //   · at a line end.
-// The concatenated parts and spaces are the text without leading white space.
-std::vector<Sentence> split_sentences(std::string_view text);
+// The concatenated parts and spaces are the text without leading white space. At most `most` sentences are
+// returned; the rest of the text is then left out. Takes time in proportion to the text.
+std::vector<Sentence> split_sentences(std::string_view text,
+                                      std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace regard::text

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace regard::text {
@@ -69,6 +70,15 @@ TEST(Sentences, EndAlwaysAtWidePunctuationAndDandas) {
   EXPECT_EQ(split("文。abc"), (Texts{"文。", "abc"}));
   EXPECT_EQ(split("文.。abc"), (Texts{"文.。", "abc"}));
   EXPECT_EQ(split("半角｡次"), (Texts{"半角｡", "次"}));
+}
+
+TEST(Sentences, ManyStopsTakeLinearTime) {
+  std::string text;
+  while (text.size() < (std::size_t{1} << 20)) text += ". ";  // quadratic time would be minutes
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(split_sentences(text).size(), text.size() / 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(split_sentences(text, 10).size(), 10u);
 }
 
 TEST(Sentences, EndAtLineEnds) {
