@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
-"""Compare the speed of `regard serve` with that of other servers, on the same machine, one after the other.
+"""Compare the speed of `regard serve` with that of other servers on the same machine.
 
-usage: bench/compare_serve.py [--clients 1,8,32] [--seconds 30] PROGRAM completions FOLDER --llama-server PROGRAM --gguf FILE
-       bench/compare_serve.py …                                   PROGRAM embeddings FOLDER
-       bench/compare_serve.py …                                   PROGRAM translation FOLDER --ctranslate2 FOLDER
+    bench/compare_serve.py PROGRAM MODELS [--llama-server PROGRAM] [--cells NAME,…] [--rounds 3] [--threads 2]
 
-completions   llama.cpp's own server (from the source inside llama-cpp-python's package: cmake -B build vendor/llama.cpp;
-              cmake --build build --target llama-server) with --parallel as many as clients; the same weights as GGUF
-embeddings    sentence-transformers behind FastAPI
-translation   CTranslate2 behind FastAPI, with the folder that ct2-transformers-converter makes
+MODELS is the folder of models with random weights that bench/peers/serve_models.py makes. Cells:
 
-Each client sends one request after the other. Prints, for each number of clients, requests and tokens per second of both
-servers, their ratio, and the 50th and 99th percentile of a request's time. Needs fastapi and uvicorn for the peers in Python.
+llama-f32, llama-int8   the size of GPT-2 small as a Llama, 1, 8 and 32 clients, prompts of 32 tokens, 64 new ones, greedy; beside
+                        llama.cpp's own server with --parallel as many as clients, f32 and Q8_0. It is built from the source inside
+                        llama-cpp-python's package: cmake -B build vendor/llama.cpp; cmake --build build --target llama-server
+minilm                  embeddings of 12 to 31 words, 32 clients; beside sentence-transformers behind FastAPI
+marian                  translations of 15 words, beam 4, 32 new tokens, 32 clients; beside CTranslate2 behind FastAPI
+
+Both servers run; each round measures one after the other, so that the idle one takes no processor time. A client sends one
+request after the other, in all a fixed number. Prints one line of JSON for each cell and number of clients, with medians over the
+rounds, then a table. Needs the packages of bench/peers/serve_models.py, fastapi and uvicorn. All cells take about ten minutes.
 """
 import argparse
 import http.client
 import json
+import os
 import pathlib
+import random
 import re
+import selectors
+import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,6 +33,10 @@ import time
 
 WORDS = "the river runs through an old town where people build boats and sell fish in the morning".split()
 PEER_PORT = 18081
+NEW_TOKENS = {"llama": 64, "marian": 32, "minilm": 0}
+REQUESTS = {("llama", 1): 3, ("llama", 8): 2, ("llama", 32): 2, ("minilm", 32): 20, ("marian", 32): 2}  # of each client
+REQUIRED = {("llama-f32", 1): 1.0, ("llama-f32", 8): 1.5, ("llama-f32", 32): 1.5, ("llama-int8", 1): 1.0,
+            ("llama-int8", 8): 1.5, ("llama-int8", 32): 1.5, ("minilm", 32): 1.5, ("marian", 32): 1.3}
 
 EMBEDDINGS_PEER = """
 import sys, fastapi, uvicorn, torch
@@ -34,102 +45,115 @@ torch.set_num_threads(int(sys.argv[2]))
 model, app = SentenceTransformer(sys.argv[1], device="cpu"), fastapi.FastAPI()
 @app.post("/v1/embeddings")
 def embed(body: dict):
-    vectors = model.encode(body["input"], normalize_embeddings=True).tolist()
+    vectors = model.encode(body["input"], normalize_embeddings=True, show_progress_bar=False).tolist()
     return {"data": [{"index": i, "embedding": one} for i, one in enumerate(vectors)]}
 uvicorn.run(app, port=int(sys.argv[3]), log_level="error")
 """
 
+# One translation on each core, which is faster for many clients than all cores for one translation.
 TRANSLATION_PEER = """
 import sys, fastapi, uvicorn, ctranslate2, transformers
-translator = ctranslate2.Translator(sys.argv[1], intra_threads=int(sys.argv[2]), inter_threads=1)
-tokenizer, app = transformers.AutoTokenizer.from_pretrained(sys.argv[4]), fastapi.FastAPI()
+translator = ctranslate2.Translator(sys.argv[1] + "-ct2", intra_threads=1, inter_threads=int(sys.argv[2]))
+tokenizer, app = transformers.AutoTokenizer.from_pretrained(sys.argv[1]), fastapi.FastAPI()
 @app.post("/translate")
 def translate(body: dict):
     tokens = tokenizer.convert_ids_to_tokens(tokenizer.encode(body["q"]))
-    best = translator.translate_batch([tokens])[0].hypotheses[0]
+    best = translator.translate_batch([tokens], beam_size=4, max_decoding_length=32, min_decoding_length=32)[0].hypotheses[0]
     return {"translatedText": tokenizer.decode(tokenizer.convert_tokens_to_ids(best), skip_special_tokens=True), "tokens": len(best)}
 uvicorn.run(app, port=int(sys.argv[3]), log_level="error")
 """
 
 
-def text_of(number, words):
-    return " ".join(WORDS[(number * 7 + i * 3) % len(WORDS)] for i in range(words))
+def words_of(number, count):
+    return " ".join(WORDS[(number * 7 + i * 3) % len(WORDS)] for i in range(count))
 
 
 def request_of(task, number):
-    """Path and body of one request; the texts differ."""
-    if task == "completions":
-        return "/v1/completions", {"prompt": text_of(number, 32), "max_tokens": 64, "temperature": 0, "seed": 1}
-    if task == "embeddings":
-        return "/v1/embeddings", {"input": [text_of(number, 12 + number % 20)], "model": "served"}
-    return "/translate", {"q": text_of(number, 15), "source": "en", "target": "xx"}
+    """The bytes of one request; the inputs differ."""
+    if task == "llama":
+        draw = random.Random(number)
+        ids = [draw.randrange(300, 32000) for _ in range(32)]
+        path, body = "/v1/completions", {"prompt": ids, "max_tokens": NEW_TOKENS[task], "temperature": 0, "ignore_eos": True}
+    elif task == "minilm":
+        path, body = "/v1/embeddings", {"input": [words_of(number, 12 + number % 20)], "model": "served"}
+    else:
+        path, body = "/translate", {"q": words_of(number, 15), "source": "en", "target": "xx"}
+    text = json.dumps(body).encode()
+    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
 
 
-def tokens_of(task, answer):
-    return answer.get("usage", {}).get("completion_tokens", 0) if task == "completions" else 0
+class Client:
+    """A connection that sends its requests one after the other."""
+
+    def __init__(self, port, requests):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.requests, self.received, self.times, self.last = requests, b"", [], b""
+
+    def send(self):
+        self.begun = time.perf_counter()
+        self.socket.sendall(self.requests.pop())
+
+    def receive(self):
+        """Returns whether a response is complete."""
+        self.received += (part := self.socket.recv(1 << 16))
+        if not part:
+            raise SystemExit(f"the server closed the connection: {self.received!r}")
+        head = self.received.find(b"\r\n\r\n")
+        if head < 0:
+            return False
+        length = int(re.search(rb"content-length: *(\d+)", self.received[:head], re.I)[1])
+        if len(self.received) < head + 4 + length:
+            return False
+        if not self.received.startswith(b"HTTP/1.1 200"):
+            raise SystemExit(f"a request failed: {self.received!r}")
+        self.last, self.received = self.received[head + 4:], b""
+        self.times.append(time.perf_counter() - self.begun)
+        return True
 
 
-class Load:
-    """Clients that send requests until a time; counts what comes back."""
-
-    def __init__(self, port, task, clients, seconds):
-        self.port, self.task, self.end = port, task, time.time() + seconds
-        self.lock, self.times, self.tokens, self.failures = threading.Lock(), [], 0, 0
-        threads = [threading.Thread(target=self.client, args=(index,)) for index in range(clients)]
-        begin = time.time()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.seconds = time.time() - begin
-
-    def client(self, index):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
-        number = index * 100003
-        while time.time() < self.end:
-            path, body = request_of(self.task, number)
-            number += 1
-            begin = time.time()
-            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            answer = json.loads(response.read())
-            with self.lock:
-                self.failures += response.status != 200
-                self.times.append(time.time() - begin)
-                self.tokens += tokens_of(self.task, answer)
-
-    def percentile(self, share):
-        return sorted(self.times)[min(len(self.times) - 1, int(share * len(self.times)))]
-
-    def row(self):
-        return {"requests_per_second": len(self.times) / self.seconds, "tokens_per_second": self.tokens / self.seconds,
-                "p50": self.percentile(0.5), "p99": self.percentile(0.99), "failures": self.failures}
+def load(port, task, clients, each, seed):
+    """Requests per second, tokens of the last response, times of the requests."""
+    selector, waiting = selectors.DefaultSelector(), clients
+    all_ = [Client(port, [request_of(task, seed + c * 1009 + i) for i in range(each)]) for c in range(clients)]
+    begin = time.perf_counter()
+    for one in all_:
+        selector.register(one.socket, selectors.EVENT_READ, one)
+        one.send()
+    while waiting > 0:
+        for key, _ in selector.select():
+            if not key.data.receive():
+                continue
+            if key.data.requests:
+                key.data.send()
+            else:
+                selector.unregister(key.data.socket)
+                key.data.socket.close()
+                waiting -= 1
+    return clients * each / (time.perf_counter() - begin), json.loads(all_[0].last), [t for one in all_ for t in one.times]
 
 
-def wait_until_ready(process, port, path):
-    """Wait for at most ten minutes; ends the process if it does not answer."""
+def wait_until_ready(process, path):
+    """Wait for at most ten minutes; ends the program if the process does not answer."""
     for _ in range(1200):
         if process.poll() is not None:
-            raise SystemExit("the server ended before it was ready")
+            raise SystemExit(f"the server ended before it was ready: {process.args}")
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", PEER_PORT, timeout=5)
             connection.request("GET", path)
             if connection.getresponse().status in (200, 404, 405):
                 return
         except OSError:
             pass
         time.sleep(0.5)
-    process.kill()
     raise SystemExit("the server did not start")
 
 
-def ours(options):
-    command = [options.program, "serve", "--name", f"served={options.folder}", "--port", "0", "--access-log", "",
-               "-t", str(options.threads), "--max-concurrent", "64", "--cache-tokens", "32768"]
-    if options.task == "translation":
-        command += ["--languages", "served=en:xx"]
-    if options.int8:
-        command += ["--quantize", "int8"]
+def start_ours(options, cell, task):
+    command = [options.program, "serve", "--name", f"served={options.models / task}", "--port", "0", "--access-log", "",
+               "-t", str(options.threads), "--max-concurrent", "64", "--cache-tokens", "16384"]
+    command += ["--languages", "served=en:xx"] if task == "marian" else []
+    command += ["--quantize", "int8"] if cell == "llama-int8" else []
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if found := re.search(r"on http://[^ ]*:(\d+)", line):
@@ -138,48 +162,89 @@ def ours(options):
     raise SystemExit("regard serve did not start")
 
 
-def peer(options, clients, folder):
-    if options.task == "completions":
-        command = [options.llama_server, "-m", options.gguf, "--port", str(PEER_PORT), "--parallel", str(clients),
-                   "-t", str(options.threads), "-c", str(256 * clients), "--no-webui"]
+def start_peer(options, cell, task, clients, folder):
+    if task == "llama":
+        file = options.models / f"llama-{'q8_0' if cell == 'llama-int8' else 'f32'}.gguf"
+        command = [options.llama_server, "-m", str(file), "--port", str(PEER_PORT), "--parallel", str(clients), "-t",
+                   str(options.threads), "-c", str(256 * clients)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until_ready(process, PEER_PORT, "/health")
-        return process, PEER_PORT
+        wait_until_ready(process, "/v1/models")
+        while True:  # 503 until the weights are loaded
+            connection = http.client.HTTPConnection("127.0.0.1", PEER_PORT, timeout=5)
+            connection.request("GET", "/health")
+            if connection.getresponse().status == 200:
+                return process
+            time.sleep(0.5)
     script = pathlib.Path(folder) / "peer.py"
-    script.write_text(EMBEDDINGS_PEER if options.task == "embeddings" else TRANSLATION_PEER)
-    model = options.folder if options.task == "embeddings" else options.ctranslate2
-    process = subprocess.Popen([sys.executable, script, model, str(options.threads), str(PEER_PORT), options.folder])
-    wait_until_ready(process, PEER_PORT, "/docs")
-    return process, PEER_PORT
+    script.write_text(EMBEDDINGS_PEER if task == "minilm" else TRANSLATION_PEER)
+    process = subprocess.Popen([sys.executable, script, str(options.models / task), str(options.threads), str(PEER_PORT)])
+    wait_until_ready(process, "/docs")
+    return process
 
 
-def measure(start, options, clients):
-    process, port = start()
-    try:
-        Load(port, options.task, clients, min(5, options.seconds))  # warm-up
-        return Load(port, options.task, clients, options.seconds).row()
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
+def check_lengths(task, answers):
+    """Both results must have the same number of tokens, or the same size."""
+    if task == "minilm":
+        found = [len(one["data"][0]["embedding"]) for one in answers]
+    elif task == "llama":
+        found = [one["usage"]["completion_tokens"] for one in answers]
+    else:
+        found = [len(one["translatedText"].split()) for one in answers]
+    if found[0] != found[1]:
+        raise SystemExit(f"the results differ in length: {found}")
+    return found[0]
+
+
+def measure(options, cell, task, clients, port):
+    each, ours, theirs, times = REQUESTS[task, clients], [], [], ([], [])
+    for turn in range(options.rounds):
+        rate, own, durations = load(port, task, clients, each, 100_000 * turn)
+        ours.append(rate), times[0].extend(durations)
+        rate, other, durations = load(PEER_PORT, task, clients, each, 100_000 * turn)
+        theirs.append(rate), times[1].extend(durations)
+        length = check_lengths(task, (own, other))
+    tokens = NEW_TOKENS[task] or 1
+    row = {"cell": cell, "clients": clients, "unit": "tokens/s" if NEW_TOKENS[task] else "requests/s", "length": length,
+           "regard": statistics.median(ours) * tokens, "peer": statistics.median(theirs) * tokens,
+           "ratio": statistics.median(a / b for a, b in zip(ours, theirs)), "required": REQUIRED[cell, clients],
+           "p50": [round(statistics.median(one), 4) for one in times]}
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def run(options):
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for cell in options.cells.split(","):
+            task = cell.split("-")[0]
+            own, port = start_ours(options, cell, task)
+            try:
+                for clients in sorted(c for name, c in REQUIRED if name == cell):
+                    peer = start_peer(options, cell, task, clients, folder)
+                    try:
+                        for which in (port, PEER_PORT):
+                            load(which, task, clients, 1, 7)  # warm-up
+                        rows.append(measure(options, cell, task, clients, port))
+                    finally:
+                        peer.kill()
+                        peer.wait()
+            finally:
+                own.kill()
+                own.wait()
+    print("\n| cell | clients | regard | peer | unit | ratio | required |\n|---|---|---|---|---|---|---|")
+    for row in rows:
+        print("| {cell} | {clients} | {regard:.1f} | {peer:.1f} | {unit} | {ratio:.2f} | {required} |".format(**row))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("task", choices=["completions", "embeddings", "translation"])
-    parser.add_argument("folder")
-    parser.add_argument("--clients", default="1,8,32")
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--int8", action="store_true", help="quantise our weights; give a Q8_0 GGUF for the same of llama.cpp")
-    parser.add_argument("--llama-server"), parser.add_argument("--gguf"), parser.add_argument("--ctranslate2")
-    options = parser.parse_args()
-    unit = "tokens_per_second" if options.task == "completions" else "requests_per_second"
-    with tempfile.TemporaryDirectory() as folder:
-        for clients in map(int, options.clients.split(",")):
-            own = measure(lambda: ours(options), options, clients)
-            other = measure(lambda: peer(options, clients, folder), options, clients)
-            print(json.dumps({"clients": clients, "regard": own, "peer": other, "ratio": own[unit] / max(other[unit], 1e-9)}))
+    parser.add_argument("models", type=pathlib.Path)
+    parser.add_argument("--llama-server", default="llama-server")
+    parser.add_argument("--cells", default="llama-f32,llama-int8,minilm,marian")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    run(parser.parse_args())
 
 
 main()
