@@ -3,6 +3,7 @@
 // http_connection.cpp includes Boost.Beast.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -22,7 +23,8 @@ struct HttpRequest {
   std::string query;   // the query, not decoded
   HttpFields fields;
   std::string body;
-  std::string client;  // the peer's address, without the port
+  std::string client;                         // the peer's address, without the port
+  std::shared_ptr<const void> reserved = {};  // the server's memory for a large body
 
   std::string_view field(std::string_view name) const;  // the first value; "" if there is none
 };
@@ -50,6 +52,10 @@ class HttpExchange {
   // disconnected.
   virtual bool write(std::string_view part) = 0;
   virtual void end() = 0;
+  // Wait until the client has received almost all of the response, or has disconnected. The connection is
+  // closed at `deadline`. A handler that calls it holds its place while a large response is in memory. Must
+  // not be called on the server's thread.
+  virtual void wait_until_received(std::chrono::steady_clock::time_point deadline) = 0;
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
   // Call `callback` once, on the server's thread, when the client disconnects; immediately if it already

@@ -145,6 +145,9 @@ class Connection : public OpenConnection {
     const auto length = parser_->content_length();
     if (length && *length > limit) return refuse(413, fmt::format("the body exceeds {} bytes", limit));
     parser_->body_limit(limit);
+    auto reserved = core_->large_bodies->reserve(length ? static_cast<std::size_t>(*length) : limit);
+    if (!reserved) return refuse(429, "the server is reading too many large bodies");
+    request_->reserved = std::move(*reserved);
     const std::string_view expected = request_->field("expect");
     if (!expected.empty()) {
       if (lower_case(expected) != "100-continue") return refuse(417, "unknown expectation");
@@ -301,6 +304,7 @@ class Connection::Exchange final : public HttpExchange {
     delivery_->status = response.status;
     delivery_->bytes = response.body.size();
     complete_ = true;
+    if (!head_only_) delivery_->add(response.body.size());
     post([response = std::move(response), head_only = head_only_](Connection& connection) {
       std::string bytes = head_of(response, {.keep_alive = connection.keep_alive()});
       if (!head_only) bytes += response.body;
@@ -322,13 +326,7 @@ class Connection::Exchange final : public HttpExchange {
   bool write(std::string_view part) override {
     if (part.empty()) return !gone();
     std::string bytes = http10_ ? std::string(part) : chunk_of(part);
-    {
-      std::unique_lock lock(delivery_->guard);
-      delivery_->changed.wait(
-          lock, [&] { return delivery_->gone || delivery_->unsent < core_->limits.unsent_bytes; });
-      if (delivery_->gone) return false;
-      delivery_->unsent += bytes.size();
-    }
+    if (!delivery_->add_when_room(bytes.size(), core_->limits.unsent_bytes)) return false;
     delivery_->bytes += part.size();
     post([bytes = std::move(bytes)](Connection& connection) mutable {
       connection.enqueue(std::move(bytes), false);
@@ -341,6 +339,11 @@ class Connection::Exchange final : public HttpExchange {
     post([http10 = http10_](Connection& connection) {
       connection.enqueue(http10 ? std::string() : std::string(kLastChunk), true);
     });
+  }
+
+  void wait_until_received(std::chrono::steady_clock::time_point deadline) override {
+    if (delivery_->wait_until_sent(core_->limits.unsent_bytes, deadline)) return;
+    post([](Connection& connection) { connection.close(); });
   }
 
   bool gone() const override {

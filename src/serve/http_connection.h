@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "serve/http_server.h"
+#include "serve/large_bodies.h"
 
 namespace regard::serve {
 
@@ -46,6 +47,7 @@ struct ServerCore {
   std::unordered_set<OpenConnection*> connections;  // handlers may destroy one while the server stops
   bool stopped = false;                             // all connections are being closed
   std::atomic<std::size_t> open{0};
+  std::shared_ptr<LargeBodies> large_bodies = std::make_shared<LargeBodies>(limits.large_bodies);
   std::atomic<bool> draining{false};  // close each connection after its response
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -15,11 +16,28 @@ namespace regard::serve {
 struct Delivery {
   std::mutex guard;
   std::condition_variable changed;
-  std::size_t unsent = 0;  // bytes passed to write() that the system has not accepted yet
+  std::size_t unsent = 0;  // bytes passed to send() or write() that the system has not accepted yet
   bool gone = false;
   std::vector<std::function<void()>> when_gone;
   std::atomic<int> status{0};
   std::atomic<std::uint64_t> bytes{0};
+
+  void add(std::size_t count) {
+    const std::lock_guard lock(guard);
+    unsent += count;
+  }
+  // Wait until fewer than `most` bytes are unsent, then add `count`. False if the client is gone.
+  bool add_when_room(std::size_t count, std::size_t most) {
+    std::unique_lock lock(guard);
+    changed.wait(lock, [&] { return gone || unsent < most; });
+    if (!gone) unsent += count;
+    return !gone;
+  }
+  // Wait until at most `most` bytes are unsent or the client is gone. False if `deadline` is reached before.
+  bool wait_until_sent(std::size_t most, std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(guard);
+    return changed.wait_until(lock, deadline, [&] { return gone || unsent <= most; });
+  }
 
   void sent(std::size_t count) {
     const std::lock_guard lock(guard);

@@ -22,6 +22,9 @@ struct HttpLimits {
   std::chrono::seconds idle{75};    // maximum time between two requests
   std::chrono::seconds send{30};    // maximum time to send each part of a response
   std::size_t unsent_bytes = 64 * 1024;  // maximum unsent bytes of a stream; write() blocks above it
+  // Maximum bytes of all bodies above 1 MiB that are read or used at once; one is always accepted. Further
+  // ones get status 429.
+  std::size_t large_bodies = std::size_t{512} << 20;
 };
 
 // False if the program was built without Boost; HttpServer then throws usage.

@@ -1,0 +1,39 @@
+// Memory for large bodies of requests, bounded for the whole server: connections read their bodies before the
+// client's key is known.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+namespace regard::serve {
+
+// Threads: any. Must be owned by a std::shared_ptr.
+class LargeBodies : public std::enable_shared_from_this<LargeBodies> {
+ public:
+  static constexpr std::size_t kLarge = std::size_t{1}
+                                        << 20;  // bytes; bodies up to this size are not counted
+
+  // `most`: maximum bytes of all large bodies.
+  explicit LargeBodies(std::size_t most) : most_(most) {}
+
+  // Reserve memory until the result is destroyed; null for a body that is not large. std::nullopt if there is
+  // not enough. One body is always accepted.
+  std::optional<std::shared_ptr<const void>> reserve(std::size_t bytes) {
+    if (bytes <= kLarge) return nullptr;
+    if (bytes_.fetch_add(bytes) + bytes > std::max(most_, bytes)) {
+      bytes_ -= bytes;
+      return std::nullopt;
+    }
+    return std::shared_ptr<const void>(
+        this, [self = shared_from_this(), bytes](const void*) { self->bytes_ -= bytes; });
+  }
+
+ private:
+  std::size_t most_;
+  std::atomic<std::size_t> bytes_{0};
+};
+
+}  // namespace regard::serve
