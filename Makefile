@@ -172,7 +172,7 @@ check-kills: build
 	@REGARD_KILLS=$(KILLS_EACH) $(BUILD)/bin/test_faults --gtest_filter='Each/Kills.*'
 	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $(KILLS_EACH); fi
 
-# 32 clients with streams, cancels, slow readers and bad requests; each answer is compared with that of the request alone.
+# 64 clients with streams, cancels, slow readers and bad requests; each answer is compared with that of the request alone.
 soak-serve: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*:Hostile.KilledClients*:RandomRequests.*'
 

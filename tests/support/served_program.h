@@ -1,0 +1,31 @@
+// `regard serve` in a process of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regard::testing {
+
+class ServedProgram {
+ public:
+  // Start `regard serve` with the arguments on any free port, and wait until it is ready. Throws
+  // std::runtime_error, with its output, if it ends before.
+  explicit ServedProgram(const std::vector<std::string>& arguments);
+  ~ServedProgram();  // kills it if it runs
+  ServedProgram(const ServedProgram&) = delete;
+  ServedProgram& operator=(const ServedProgram&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  double resident_mib() const;
+  int stop();  // send SIGTERM and return the exit code
+
+ private:
+  pid_t process_ = -1;
+  int output_ = -1;  // its standard error
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace regard::testing
