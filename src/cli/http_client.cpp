@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;  // bytes
 constexpr std::size_t kMostKey = 4096;
+constexpr std::size_t kMostError = std::size_t{1} << 20;  // bytes of an error that are read as JSON
 constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
 constexpr int kPatience = 900'000;      // maximum milliseconds without receiving a byte
 constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
@@ -54,9 +55,15 @@ bool wait_for(int socket, short events) {
   return false;
 }
 
+// The body of an error as JSON; discarded if it is none.
+Json error_json(const std::string& body) {
+  if (body.size() > kMostError) return Json(Json::value_t::discarded);
+  return Json::parse(body, nullptr, false);
+}
+
 // Return the message in the body of an error, which may have any of the server's forms.
 std::string message_of(const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
+  const Json json = error_json(body);
   if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);
   const Json& error = json["error"];
   const Json& message = error.is_object() && error.contains("message") ? error["message"] : error;
@@ -66,7 +73,7 @@ std::string message_of(const std::string& body) {
 // Return the kind of an error with a status of 4xx, which the body names. The body of a proxy's error names
 // none.
 ErrorKind kind_of(int status, const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
+  const Json json = error_json(body);
   if (!json.is_object() || !json.contains("kind"))
     return status == 413 ? ErrorKind::invalid_input : ErrorKind::usage;
   for (const ErrorKind kind : {ErrorKind::invalid_input, ErrorKind::resource_exhausted})

@@ -123,8 +123,10 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
-  verb.add_option("--max-concurrent", request.concurrent,
-                  "Maximum number of requests in progress, and of sequences decoded together by a model")
+  verb.add_option(
+          "--max-concurrent", request.concurrent,
+          "Maximum number of requests of one client in progress, and of its sequences decoded together\n"
+          "by a model; a third more for several clients")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")

@@ -31,19 +31,20 @@ class FairQueue {
 
   Item pop() { return take(lines_.begin()); }  // requires !empty()
 
-  // Pop the next item of the clients for which may(client) is true. Returns false if these clients have no
-  // item.
+  // Return front() of the clients for which may(client, front item) is true, or null if they have no item.
+  template <class May>
+  const Item* front_of(const May& may) const {
+    const auto found = find(lines_, may);
+    return found == lines_.end() ? nullptr : &found->items.front();
+  }
+  // Pop the next item of the same clients. Returns false if these clients have no item.
   template <class May>
   bool pop_of(const May& may, Item& item, std::string& client) {
-    const auto found = std::ranges::find_if(lines_, [&](const Line& line) { return may(line.client); });
+    const auto found = find(lines_, may);
     if (found == lines_.end()) return false;
     client = found->client;
     item = take(found);
     return true;
-  }
-  template <class May>
-  bool has_of(const May& may) const {
-    return std::ranges::any_of(lines_, [&](const Line& line) { return may(line.client); });
   }
 
   // Remove the items for which test(item) holds.
@@ -58,6 +59,12 @@ class FairQueue {
     std::string client;
     std::deque<Item> items;
   };
+
+  template <class Lines, class May>
+  static auto find(Lines& lines, const May& may) {
+    return std::ranges::find_if(lines,
+                                [&](const Line& line) { return may(line.client, line.items.front()); });
+  }
 
   Item take(typename std::deque<Line>::iterator at) {
     Line line = std::move(*at);

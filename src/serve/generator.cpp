@@ -4,10 +4,26 @@
 #include <utility>
 
 #include "infer/choice.h"
+#include "infer/new_tokens.h"
 #include "regard/error.h"
 #include "serve/http_error.h"
 
 namespace regard::serve {
+namespace {
+
+infer::SessionLimits with_rows(infer::SessionLimits limits, std::int64_t rows) {
+  limits.rows = rows;
+  return limits;
+}
+
+// Maximum number of cache pages of a request that shares none.
+std::int64_t pages_of(const Network& model, const infer::Request& request,
+                      const infer::SearchOptions& options) {
+  const std::int64_t tokens = std::ssize(request.prompt) + infer::new_tokens_of(model, request, options);
+  return infer::width_of(options) * pages_for(tokens) + pages_for(std::ssize(request.source.ids));
+}
+
+}  // namespace
 
 // --- Generation ---
 
@@ -48,10 +64,12 @@ void Generation::end(State state, std::vector<infer::Hypothesis> hypotheses, std
 
 Generator::Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
                      const infer::SessionLimits& limits, ModelMetrics& metrics)
-    : options_(options),
-      limits_(limits),
+    : model_(model),
+      options_(options),
+      limits_(with_rows(limits, Share::places_for(limits.rows))),
       metrics_(metrics),
-      sessions_(model, pool, options, *this, limits),
+      sessions_(model, pool, options, *this, limits_),
+      rows_(limits.rows),
       thread_([this] { run(); }) {}
 
 Generator::~Generator() {
@@ -67,7 +85,10 @@ Generator::~Generator() {
 
 std::shared_ptr<Generation> Generator::submit(infer::Request request, const std::string& client) {
   auto generation = std::make_shared<Generation>();
-  generation->rows_ = infer::width_of(request.options ? *request.options : options_);
+  generation->client_ = client;
+  const infer::SearchOptions& options = request.options ? *request.options : options_;
+  generation->rows_ = infer::width_of(options);
+  generation->pages_ = pages_of(model_, request, options);
   generation->request_ = std::move(request);
   const std::lock_guard lock(guard_);
   waiting_.push(client, generation);
@@ -90,6 +111,37 @@ std::int64_t Generator::waiting() const {
   return static_cast<std::int64_t>(waiting_.size()) + sessions_.waiting();
 }
 
+void Generator::count(const Generation& joined) {
+  rows_.take(joined.client_, joined.rows_);
+  pages_ += joined.pages_;
+}
+
+void Generator::uncount(const Generation& left) {
+  rows_.give_back(left.client_, left.rows_);
+  pages_ -= left.pages_;
+}
+
+// The generations that join the sessions before the next step. Requires the lock.
+std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
+  std::vector<std::shared_ptr<Generation>> joining;
+  if (sessions_.waiting() > 0) return joining;  // one of them waits for pages of the cache
+  const auto may = [this](const std::string& client, const auto& next) {
+    return rows_.allows(client, next->rows_);
+  };
+  const std::shared_ptr<Generation>* next = nullptr;
+  // No other client overtakes one that waits for rows.
+  while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
+    // One that may not fit into the cache joins alone. The sessions know what it shares with others.
+    const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
+    if (!fits && !joining.empty()) break;
+    std::string client;
+    waiting_.pop_of(may, joining.emplace_back(), client);
+    count(*joining.back());
+    if (!fits) break;
+  }
+  return joining;
+}
+
 // Cancel and admit generations. Waits while there is nothing to do.
 bool Generator::take_work() {
   std::vector<std::shared_ptr<Generation>> cancelled, joining;
@@ -103,11 +155,7 @@ bool Generator::take_work() {
       const std::unordered_set<std::shared_ptr<Generation>> all(cancelled.begin(), cancelled.end());
       waiting_.remove_if([&](const std::shared_ptr<Generation>& one) { return all.contains(one); });
     }
-    std::int64_t rows = rows_;
-    while (!waiting_.empty() && (rows == 0 || rows + waiting_.front()->rows_ <= limits_.rows)) {
-      joining.push_back(waiting_.pop());
-      rows += joining.back()->rows_;
-    }
+    joining = next_to_join();
   }
   for (const auto& one : cancelled)
     if (one->id_ == 0 || !sessions_.cancel(one->id_))
@@ -121,9 +169,9 @@ void Generator::join(const std::shared_ptr<Generation>& generation) {
     const auto prompt = std::ssize(generation->request_.prompt) + std::ssize(generation->request_.source.ids);
     generation->id_ = sessions_.join(std::move(generation->request_));
     live_.emplace(generation->id_, generation);
-    rows_ += generation->rows_;
     metrics_.prompt_tokens += static_cast<std::uint64_t>(prompt);
   } catch (...) {
+    uncount(*generation);
     generation->end(Generation::State::failed, {}, caught_error());
   }
 }
@@ -161,7 +209,7 @@ std::shared_ptr<Generation> Generator::leave(std::uint64_t id) {
   if (found == live_.end()) return nullptr;
   std::shared_ptr<Generation> generation = std::move(found->second);
   live_.erase(found);
-  rows_ -= generation->rows_;
+  uncount(*generation);
   return generation;
 }
 

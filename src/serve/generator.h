@@ -1,6 +1,7 @@
 // Text generation for many clients: one thread that runs the steps of infer::Sessions (continuous batching).
-// Requests wait in a queue that is fair to clients until their rows are free. Results are bit-identical
-// regardless of what else is in the batch.
+// Requests wait in a queue that is fair to clients. They join the sessions when their rows are free, and only
+// if they fit into the cache or none of them waits there, because the sessions' own queue is in order of
+// arrival. Results are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "infer/sessions.h"
 #include "serve/fair_queue.h"
 #include "serve/metrics.h"
+#include "serve/share.h"
 
 namespace regard::serve {
 
@@ -46,7 +48,9 @@ class Generation {
   void end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error);
 
   infer::Request request_;  // valid until the generation starts
+  std::string client_;
   std::int64_t rows_ = 1;
+  std::int64_t pages_ = 0;  // maximum pages of the cache, if it shares none
   Clock::time_point begun_ = Clock::now(), first_token_{};
   std::uint64_t id_ = 0;  // id in the session
 
@@ -61,6 +65,8 @@ class Generation {
 class Generator : private infer::SessionListener {
  public:
   // Keeps references to all arguments except the limits; they must outlive this object. Starts the thread.
+  // limits.rows: maximum rows of one client. A third more are decoded together if there are several clients
+  // (share.h), so that one with many generations does not delay the first of another.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations
@@ -76,7 +82,10 @@ class Generator : private infer::SessionListener {
  private:
   void run();
   bool take_work();  // returns false if the thread must end
+  std::vector<std::shared_ptr<Generation>> next_to_join();
   void join(const std::shared_ptr<Generation>& generation);
+  void count(const Generation& joined);
+  void uncount(const Generation& left);
   void chosen(std::uint64_t id, std::int64_t sequence, const infer::TokenChoice& choice) override;
   void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override;
   void cancelled(std::uint64_t id) override;
@@ -84,6 +93,7 @@ class Generator : private infer::SessionListener {
   std::shared_ptr<Generation> leave(std::uint64_t id);
   void measure(const Generation& generation, const std::vector<infer::Hypothesis>& hypotheses);
 
+  const Network& model_;
   const infer::SearchOptions& options_;
   infer::SessionLimits limits_;
   ModelMetrics& metrics_;
@@ -97,7 +107,8 @@ class Generator : private infer::SessionListener {
 
   // The following members are used by the thread only.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
-  std::int64_t rows_ = 0;  // number of rows of the generations in live_
+  Share rows_;              // rows of the generations in live_
+  std::int64_t pages_ = 0;  // their pages of the cache
   std::thread thread_;
 };
 

@@ -10,18 +10,19 @@ HandlerThreads::~HandlerThreads() {
     const std::lock_guard lock(guard_);
     stopping_ = true;
     tasks_.remove_if([](const auto&) { return true; });
+    begun_.clear();
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Returns false if there is no thread at all. If there is one, the task waits for it.
+// Returns false if the system has no more threads. The tasks then wait for those that there are.
 bool HandlerThreads::start_thread() {
   try {
     threads_.emplace_back([this] { run(); });
     ++idle_;
   } catch (const std::system_error&) {
-    return !threads_.empty();
+    return false;
   }
   return true;
 }
@@ -29,15 +30,25 @@ bool HandlerThreads::start_thread() {
 bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
-  const std::size_t waiting = tasks_.size(client);
-  if (waiting > share_.waiting || (waiting == share_.waiting && !may_run(client))) return false;
-  if (tasks_.size() >= idle_) {  // no thread is free
-    if (threads_.size() >= most_ && tasks_.size() >= idle_ + queue_) return false;
-    if (threads_.size() < most_ && !start_thread()) return false;
-  }
+  // begin_tasks() leaves only tasks that may not run, so an earlier task of the client waits too.
+  if (!may_run(client) && (tasks_.size() >= limits_.queue || tasks_.size(client) >= limits_.queue_of_each))
+    return false;
+  if (threads_.empty() && !start_thread()) return false;
   tasks_.push(client, std::move(task));
-  changed_.notify_one();
+  begin_tasks();
   return true;
+}
+
+// Give the waiting tasks that may run their place, in the order of the clients' turns.
+void HandlerThreads::begin_tasks() {
+  const auto may = [this](const std::string& client, const auto&) { return may_run(client); };
+  Begun next;
+  while (tasks_.pop_of(may, next.task, next.client)) {
+    running_.take(next.client);
+    begun_.push_back(std::move(next));
+    if (begun_.size() > idle_ && threads_.size() < limits_.threads) start_thread();
+    changed_.notify_one();
+  }
 }
 
 std::size_t HandlerThreads::waiting() const {
@@ -45,29 +56,21 @@ std::size_t HandlerThreads::waiting() const {
   return tasks_.size();
 }
 
-bool HandlerThreads::may_run(const std::string& client) const {
-  const auto found = running_.find(client);
-  return found == running_.end() || found->second < share_.running;
-}
-
 void HandlerThreads::run() {
-  const auto may = [this](const std::string& client) { return may_run(client); };
   std::unique_lock lock(guard_);
   while (true) {
-    changed_.wait(lock, [&] { return stopping_ || tasks_.has_of(may); });
+    changed_.wait(lock, [&] { return stopping_ || !begun_.empty(); });
+    if (begun_.empty()) return;  // stopping
+    Begun one = std::move(begun_.front());
+    begun_.pop_front();
     --idle_;
-    std::function<void()> task;
-    std::string client;
-    if (!tasks_.pop_of(may, task, client)) return;  // stopping
-    ++running_[client];
     lock.unlock();
-    task();
-    task = nullptr;
+    one.task();
+    one.task = nullptr;
     lock.lock();
     ++idle_;
-    if (--running_[client] == 0) running_.erase(client);
-    // The end of a task may allow another task of the same client. This thread then runs it, because threads
-    // that found no allowed task do not look again.
+    running_.give_back(one.client);
+    if (!stopping_) begin_tasks();
   }
 }
 

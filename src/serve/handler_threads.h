@@ -1,33 +1,34 @@
-// Threads for handlers, which may block. A thread is started when a request needs one, up to `most` threads;
-// further requests wait.
+// Threads for handlers, which may block. A thread is started when a task needs one. Clients share the threads
+// (share.h); tasks beyond a client's share, or without a free thread, wait.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "serve/fair_queue.h"
+#include "serve/share.h"
 
 namespace regard::serve {
 
 class HandlerThreads {
  public:
-  // Limits of each client.
-  struct Share {
-    std::size_t running = std::numeric_limits<std::size_t>::max();  // tasks at once
-    std::size_t waiting = std::numeric_limits<std::size_t>::max();
+  struct Limits {
+    std::size_t threads = 1;                                              // in total
+    std::size_t each = 1;                                                 // tasks of one client at once
+    std::size_t queue = 0;                                                // waiting tasks
+    std::size_t queue_of_each = std::numeric_limits<std::size_t>::max();  // waiting tasks of one client
   };
 
-  // `queue`: maximum number of waiting tasks.
-  HandlerThreads(std::size_t most, std::size_t queue) : HandlerThreads(most, queue, Share()) {}
-  HandlerThreads(std::size_t most, std::size_t queue, Share share)
-      : most_(most), queue_(queue), share_(share) {}
+  explicit HandlerThreads(const Limits& limits)
+      : limits_(limits),
+        running_(static_cast<std::int64_t>(limits.each), static_cast<std::int64_t>(limits.threads)) {}
   ~HandlerThreads();  // drops the waiting tasks and waits for the others
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
@@ -38,17 +39,22 @@ class HandlerThreads {
   std::size_t waiting() const;
 
  private:
-  bool may_run(const std::string& client) const;
+  struct Begun {
+    std::string client;
+    std::function<void()> task;
+  };
+  bool may_run(const std::string& client) const { return running_.allows(client) && running_.has_free(); }
+  void begin_tasks();
   bool start_thread();
   void run();
 
-  std::size_t most_, queue_;
-  Share share_;
+  Limits limits_;
   mutable std::mutex guard_;
   std::condition_variable changed_;
   FairQueue<std::function<void()>> tasks_;
-  std::map<std::string, std::size_t, std::less<>> running_;  // tasks by client; none is 0
-  std::size_t idle_ = 0;  // threads without a task, including threads that are starting
+  std::deque<Begun> begun_;  // tasks with a place among the running ones, but no thread yet
+  Share running_;            // running tasks, including those of begun_
+  std::size_t idle_ = 0;     // threads without a task, including threads that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -68,6 +68,7 @@ class ChatCompletion {
     search_.max_new = bounded_new_tokens(call, *host_, input,
                                          call.integer("max_completion_tokens", call.integer("max_tokens", 0)),
                                          search_.sample ? results : 1);
+    if (scores_) require_few_scores(most_scores(call, search_, results));
     generation_ = std::make_unique<TextGeneration>(
         call, GenerationPlan{host_, search_, std::move(input), results, scores_});
     before_.resize(static_cast<std::size_t>(results),

@@ -43,12 +43,14 @@ class Completion {
                       "logprobs");
     results_ = call.integer("n", 1);
     const bool decoder = host_->loaded().model->kind() == ModelKind::decoder;
+    std::int64_t scores = 0;
     for (const Json& prompt : prompts_of(call.body["prompt"])) {
       ModelInput input = input_of(*host_, prompt);
       infer::SearchOptions search = search_;
       const std::int64_t rows = search.sample ? results_ : search.beam;
       search.max_new = bounded_new_tokens(call, *host_, input,
                                           call.integer("max_tokens", decoder ? kDefaultTokens : 0), rows);
+      if (scores_) require_few_scores(scores += most_scores(call, search, results_));
       echoed_.push_back(!echo_               ? ""
                         : prompt.is_string() ? prompt.get<std::string>()
                                              : host_->tokenizer().decode(input.ids));

@@ -1,5 +1,8 @@
 #include "serve/openai_parameters.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <random>
 
@@ -12,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kMostResults = 64;   // maximum of "n", the number of results of one request
 constexpr std::int64_t kMostNew = 1 << 20;  // maximum number of new tokens; larger values are an error
+// Log-probabilities of a response, whose JSON takes many times their memory.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 22;
 // lower temperatures use greedy search, because scores could overflow
 constexpr double kGreedyTemperature = 1e-5;
 
@@ -119,6 +124,22 @@ infer::SearchOptions search_options_of(const Call& call, const ModelHost& host) 
       search.stop_strings = std::make_shared<infer::StopStrings>(host.loaded().target, std::move(stops));
   }
   return search;
+}
+
+std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, std::int64_t results) {
+  const std::int64_t most = call.services.options.most_new_tokens;
+  const std::int64_t tokens = search.max_new > 0 ? std::min(search.max_new, most) : most;
+  return results * tokens * (1 + search.report_top);
+}
+
+void require_few_scores(std::int64_t scores) {
+  if (scores > kMostScores)
+    throw HttpError(
+        400,
+        fmt::format("a response with log-probabilities may have {} scores, at most {} are allowed; "
+                    "ask for fewer prompts, results, tokens or alternatives",
+                    scores, kMostScores),
+        "request_too_large", "logprobs");
 }
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens) {

@@ -19,6 +19,12 @@ Json generation_schema(std::initializer_list<std::pair<const char*, Json>> field
 // search. Throws HttpError 400.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
+// Return the most scores of tokens that a response with log-probabilities holds: those of the chosen tokens
+// and of search.report_top alternatives, in `results` results.
+std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, std::int64_t results);
+// Throws HttpError 400 if a response would hold too many scores for its memory.
+void require_few_scores(std::int64_t scores);
+
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);
 const char* finish_reason(const infer::Hypothesis& hypothesis);  // returns "stop" or "length"
 std::string response_id(const char* prefix);  // returns "chatcmpl-" (for example) and random digits

@@ -1,12 +1,37 @@
 #include "serve/regard_tasks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
+#include "serve/http_error.h"
 #include "serve/request_edits.h"
 
 namespace regard::serve {
 namespace {
+
+// Limits of what a request of 1 MiB can make in memory.
+constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;  // of all windows of a text
+constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;    // of the sequences of /fill
+
+// Ends a pass at its next point when the client is gone or the deadline has passed. Throws as
+// Waiting::require().
+class DeadlineProbe final : public Probe {
+ public:
+  explicit DeadlineProbe(const Waiting& waiting) : waiting_(waiting) {}
+  bool wants(std::string_view) override { return waiting_.require(), false; }
+  void see(std::string_view, std::int64_t, const Tensor&) override {}
+
+ private:
+  const Waiting& waiting_;
+};
+
+// The probe of the request's interventions, or else `deadline`.
+Probe* probe_or(Call& call, ModelHost& host, DeadlineProbe& deadline) {
+  Probe* edits = probe_of(call, host);
+  return edits != nullptr ? edits : &deadline;
+}
 
 void count_tokens(Call& call, ModelHost& host, std::int64_t tokens) {
   call.prompt_tokens += static_cast<std::uint64_t>(tokens);
@@ -17,8 +42,16 @@ void count_tokens(Call& call, ModelHost& host, std::int64_t tokens) {
 
 std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
                                       const std::string& context, tasks::AnswerOptions options) {
-  options.probe = probe_of(call, host);
+  DeadlineProbe deadline(call.waiting);
+  options.probe = probe_or(call, host, deadline);
   tasks::Answerer answerer(host.loaded(), host.pool(), options);
+  const std::int64_t most = answerer.most_tokens(question, context);
+  if (most > kMostWindowTokens)
+    throw HttpError(400,
+                    fmt::format("the windows of the text may have {} tokens, at most {} are allowed; shorten "
+                                "the question or the text",
+                                most, kMostWindowTokens),
+                    "request_too_large", "context");
   const tasks::Answerer::Reading reading = answerer.read(question, context);
   count_tokens(call, host, reading.tokens());
   return answerer.answer(reading);
@@ -26,8 +59,16 @@ std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::st
 
 std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host, const std::string& text,
                                                      std::size_t count, std::vector<std::string> targets) {
-  tasks::Filler filler(host.loaded(), host.pool(), {{.probe = probe_of(call, host)}, std::move(targets)});
+  DeadlineProbe deadline(call.waiting);
+  tasks::Filler filler(host.loaded(), host.pool(),
+                       {{.probe = probe_or(call, host, deadline)}, std::move(targets)});
   const tasks::Input inputs[] = {filler.read(text)};
+  const std::size_t masks = filler.masks_of(inputs[0]);
+  if (masks * count > kMostFilledBytes / std::max<std::size_t>(1, text.size()))
+    throw HttpError(400,
+                    fmt::format("{} masks with {} candidates each, in a text of {} bytes, exceed {} bytes",
+                                masks, count, text.size(), kMostFilledBytes),
+                    "request_too_large", "text");
   count_tokens(call, host, inputs[0].tokens());
   return filler.fill(inputs, count)[0];
 }
@@ -37,7 +78,8 @@ std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
                                              const std::string& aggregation) {
   tasks::TagOptions options;
   options.aggregation = tasks::aggregation_named(aggregation);
-  options.probe = probe_of(call, host);
+  DeadlineProbe deadline(call.waiting);
+  options.probe = probe_or(call, host, deadline);
   tasks::Tagger tagger(host.loaded(), host.pool(), options);
   std::vector<tasks::Tagger::Reading> readings;
   for (const std::string& text : texts) {

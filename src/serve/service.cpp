@@ -15,6 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 // Heavy requests in progress, each of another client. A model computes one at a time.
 constexpr std::size_t kHeavyThreads = 4;
+constexpr std::chrono::seconds kReceived{60};  // time to take a response, also after the request's deadline
 constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored translated files together
 
 void check(const ServeOptions& options) {
@@ -69,10 +70,17 @@ Service::Service(ServeOptions options, ThreadPool& pool)
   add_generate_route(routes_);
   add_line_routes(routes_);
   add_model_routes(routes_);
-  threads_ = std::make_unique<HandlerThreads>(options_.in_progress, options_.queue);
+  const auto each = static_cast<std::int64_t>(options_.in_progress);
+  threads_ = std::make_unique<HandlerThreads>(
+      HandlerThreads::Limits{.threads = static_cast<std::size_t>(Share::places_for(each)),
+                             .each = options_.in_progress,
+                             .queue = options_.queue,
+                             .queue_of_each = options_.queue - options_.queue / 4});
   heavy_ = std::make_unique<HandlerThreads>(
-      std::min(kHeavyThreads, options_.in_progress), options_.queue,
-      HandlerThreads::Share{.running = 1, .waiting = std::max<std::size_t>(1, options_.queue / 2)});
+      HandlerThreads::Limits{.threads = std::min(kHeavyThreads, options_.in_progress),
+                             .each = 1,
+                             .queue = options_.queue,
+                             .queue_of_each = std::max<std::size_t>(1, options_.queue / 2)});
   server_ = std::make_unique<HttpServer>(options_.host, options_.port, static_cast<HttpHandler&>(*this),
                                          options_.http);
   server_->start();
@@ -296,6 +304,9 @@ void Service::finish(Task& task) {
   }
   call.edits.reset();  // ends the model's turn
   count(task);
+  // Bounds the memory of responses that clients read slowly: there are no more than threads.
+  if (!call.route.any_time)
+    call.exchange->wait_until_received(std::max(call.waiting.deadline, Clock::now() + kReceived));
 }
 
 void Service::count(const Task& task) {

@@ -1,11 +1,14 @@
 #include "serve/translation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <deque>
 
 #include "base/plain_text.h"
 #include "base/utf8.h"
+#include "serve/http_error.h"
 #include "serve/text_generation.h"
 #include "text/sentences.h"
 
@@ -13,6 +16,8 @@ namespace regard::serve {
 namespace {
 
 constexpr std::size_t kLongestEntity = 13;  // characters, with & and ;
+// Maximum sentences of a request. A text of 1 MiB has no more.
+constexpr std::size_t kMostSentences = std::size_t{1} << 19;
 
 // Translates sentences in order. A limited number of sentences is decoded ahead, because a text may have
 // 100,000.
@@ -21,6 +26,7 @@ class Sentences {
   Sentences(Call& call, const TranslationRequest& request);
 
   void add(std::string_view sentence) { sentences_.push_back(sentence); }
+  std::size_t size() const { return sentences_.size(); }
   // Return the results of the next sentence; empty if it has no content.
   std::vector<GeneratedText> next();
 
@@ -98,8 +104,11 @@ std::vector<Translations> translate_texts(Call& call, const TranslationRequest& 
   std::vector<std::vector<text::Sentence>> parts;
   Sentences sentences(call, request);
   for (const std::string& text : texts) {
-    parts.push_back(text::split_sentences(text));
+    parts.push_back(text::split_sentences(text, kMostSentences + 1 - sentences.size()));
     for (const text::Sentence& one : parts.back()) sentences.add(one.text);
+    if (sentences.size() > kMostSentences)
+      throw HttpError(400, fmt::format("expected at most {} sentences in a request", kMostSentences),
+                      "request_too_large", "q");
   }
   std::vector<Translations> all;
   for (std::size_t t = 0; t < texts.size(); ++t) {

@@ -13,6 +13,7 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::int64_t kUsualWindow = 384, kUsualStride = 128;
+constexpr std::int64_t kMostSpecial = 4;  // special tokens of a pair: <s> question </s></s> text </s>
 
 }  // namespace
 
@@ -44,6 +45,14 @@ std::int64_t Answerer::Reading::tokens() const {
   std::int64_t sum = 0;
   for (const Window& window : windows) sum += window.input.tokens();
   return sum;
+}
+
+std::int64_t Answerer::most_tokens(std::string_view question, std::string_view text) const {
+  const text::EncodeOptions plain{.add_special = false, .match_special = false, .as_file = false};
+  const auto asked = std::ssize(loaded_.source->encode_ids(question, plain));
+  const auto tokens = std::ssize(loaded_.source->encode_ids(text, plain));
+  const std::int64_t step = std::max<std::int64_t>(1, window_ - asked - kMostSpecial - stride_);
+  return (tokens / step + 1) * window_;
 }
 
 Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {

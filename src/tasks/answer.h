@@ -58,6 +58,9 @@ class Answerer {
 
     std::int64_t tokens() const;
   };
+  // Return an upper bound of the tokens of read(question, text), without making the windows. A question that
+  // leaves little room in a window makes many windows of a long text.
+  std::int64_t most_tokens(std::string_view question, std::string_view text) const;
   // Throws invalid_input if the question is too long for a window, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;
 

@@ -42,6 +42,10 @@ Input Filler::read(std::string_view text) const {
   return input;
 }
 
+std::size_t Filler::masks_of(const Input& input) const {
+  return static_cast<std::size_t>(std::ranges::count(input.ids, mask_id_));
+}
+
 std::vector<std::vector<std::vector<Filling>>> Filler::fill(std::span<const Input> inputs,
                                                             std::size_t count) {
   std::vector<std::vector<std::vector<Filling>>> all(inputs.size());
@@ -62,7 +66,7 @@ std::vector<std::vector<std::vector<Filling>>> Filler::fill(std::span<const Inpu
     std::int64_t row = 0;
     for (std::size_t i = 0; i < size; ++i) {
       const Input& input = inputs[first + i];
-      const bool alone = std::count(input.ids.begin(), input.ids.end(), mask_id_) == 1;
+      const bool alone = masks_of(input) == 1;
       for (std::size_t t = 0; t < input.ids.size(); ++t)
         if (input.ids[t] == mask_id_)
           all[first + i].push_back(best_at(

@@ -37,6 +37,7 @@ class Filler {
   // Tokenise a text; special tokens in it are recognised. Throws invalid_input if it has no mask or is too
   // long.
   Input read(std::string_view text) const;
+  std::size_t masks_of(const Input& input) const;  // number of its masks
 
   // For each input and each of its masks, in order, return the `count` best tokens, best first. Throws
   // numeric if logits are not finite.

@@ -9,25 +9,10 @@
 namespace regard::testing {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 std::uint64_t counted(TestServer& server, const std::string& metric) {
   const std::string text = server.get("/metrics").body;
   const std::size_t at = text.find(metric + " ");
   return at == text.npos ? 0 : std::stoull(text.substr(at + metric.size() + 1));
-}
-
-template <class Test>
-bool becomes(const Test& test, int seconds = 20) {
-  const auto deadline = Clock::now() + std::chrono::seconds(seconds);
-  while (!test() && Clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return test();
-}
-
-std::string words(const std::string& word, int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) text += word;
-  return text;
 }
 
 TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
@@ -36,8 +21,8 @@ TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
   TestServer server(options, {"gpt"});
   const Json study{{"model", "gpt"},
                    {"view", "patch"},
-                   {"text", words("the dog ", 25)},
-                   {"other", words("the fox ", 25)},
+                   {"text", repeated("the dog ", 25)},
+                   {"other", repeated("the fox ", 25)},
                    {"answer", "d"}};
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 16; ++i) {
@@ -63,8 +48,8 @@ TEST(HeavyRequests, OfOneClientAreBounded) {
   TestServer server(options, {"gpt"});
   const Json study{{"model", "gpt"},
                    {"view", "patch"},
-                   {"text", words("the dog ", 25)},
-                   {"other", words("the fox ", 25)},
+                   {"text", repeated("the dog ", 25)},
+                   {"other", repeated("the fox ", 25)},
                    {"answer", "d"}};
   std::vector<std::unique_ptr<RawClient>> clients;
   int refused = 0;
@@ -92,7 +77,7 @@ TEST(NewTokens, AreBoundedOnEveryRoute) {
   const Json requests[] = {{{"model", "gpt"}, {"inputs", "the"}},
                            {{"model", "gpt"}, {"inputs", "the"}, {"max_new", 0}},
                            {{"model", "gpt"}, {"inputs", "the"}, {"sample", true}},
-                           {{"model", "translator"}, {"inputs", words("the quick brown fox ", 4)}}};
+                           {{"model", "translator"}, {"inputs", repeated("the quick brown fox ", 4)}}};
   std::uint64_t before = 0;
   for (const Json& request : requests) {
     const Reply reply = server.post("/generate", request);
@@ -102,7 +87,7 @@ TEST(NewTokens, AreBoundedOnEveryRoute) {
     EXPECT_LE(after - before, 7u) << request;
     before = after;
   }
-  const Json long_text{{"q", words("the quick brown fox ", 4)}, {"source", "en"}, {"target", "hi"}};
+  const Json long_text{{"q", repeated("the quick brown fox ", 4)}, {"source", "en"}, {"target", "hi"}};
   ASSERT_EQ(server.post("/translate", long_text).status, 200);
   EXPECT_LE(counted(server, "regard_completion_tokens_total{model=\"translator\"}"), 14u);
   const Reply attended = server.post("/attend", {{"model", "gpt"}, {"text", "the"}, {"generate", 100}});
@@ -117,7 +102,7 @@ TEST(Errors, HaveAKind) {
     return reply.value("kind", "none");
   };
   EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", "the"}, {"beam", 2}, {"sample", true}}), "usage");
-  EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", words("the ", 400)}}), "invalid_input");
+  EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", repeated("the ", 400)}}), "invalid_input");
   EXPECT_EQ(kind("/generate", {{"model", "gpt"}, {"inputs", "the"}, {"beam", 64}}), "resource_exhausted");
   EXPECT_EQ(kind("/generate", {{"model", "none"}, {"inputs", "the"}}), "usage");
   EXPECT_EQ(kind("/classify", {{"model", "nli"}, {"inputs", {"the"}}, {"scores", "all"}}), "usage");
@@ -128,7 +113,7 @@ TEST(Errors, HaveAKind) {
 TEST(Sentences, OfOneTextDoNotFillTheQueue) {
   TestServer server(serve_options(), {"translator"});
   RawClient client(server.port());
-  const Json request{{"q", words("A dog. ", 20000)}, {"source", "en"}, {"target", "hi"}};
+  const Json request{{"q", repeated("A dog. ", 20000)}, {"source", "en"}, {"target", "hi"}};
   client.send(request_text("POST", "/translate", request.dump()));
   const auto queued = [&] { return counted(server, "regard_queue_length{model=\"translator\"}"); };
   ASSERT_TRUE(becomes([&] { return queued() > 0; }));
@@ -156,6 +141,83 @@ TEST(Responses, AreBoundedInMemory) {
   TestServer server(serve_options(), {"gpt"});
   const Reply tokens = server.post("/tokenize", {{"model", "gpt"}, {"inputs", std::string(140000, 'a')}});
   EXPECT_EQ(tokens.status, 400) << tokens.body.substr(0, 200);
+}
+
+TEST(Responses, WithManyScoresAreRefused) {
+  serve::ServeOptions options = serve_options();
+  options.sessions.cache_tokens = 1 << 20;
+  TestServer server(options, {"gpt"});
+  const Json many{
+      {"prompt", std::vector<std::string>(256, "the")}, {"max_tokens", 200}, {"n", 16}, {"logprobs", 20}};
+  const Reply reply = server.post("/v1/completions", many);
+  EXPECT_EQ(reply.status, 400) << reply.body.substr(0, 200);
+  EXPECT_EQ(reply.json()["error"]["param"], "logprobs");
+}
+
+// A client that does not read its response keeps its place among the requests in progress, so that the memory
+// of unread responses is bounded.
+TEST(Responses, ThatAreNotReadKeepTheirPlace) {
+  serve::ServeOptions options = serve_options();
+  options.in_progress = 2, options.queue = 1;
+  TestServer server(options, {"embed"});
+  const Json large{{"inputs", std::vector<std::string>(1500, repeated("the dog ", 10))}};
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 3; ++i) {  // two responses, and a request that waits
+    clients.push_back(std::make_unique<RawClient>(server.port()));
+    clients.back()->send(request_text("POST", "/embed_all", large.dump()));
+  }
+  ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress == 3; }));
+  ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress == 1; }));
+  EXPECT_EQ(server.post("/embed", {{"inputs", "the"}}).status, 429);
+  EXPECT_EQ(server.get("/health").status, 200);
+  const Reply first = clients[0]->read();
+  EXPECT_EQ(first.status, 200);
+  EXPECT_GT(first.body.size(), std::size_t{8} << 20) << "more than the system's buffers";
+  EXPECT_EQ(clients[1]->read().status, 200);
+  EXPECT_EQ(clients[2]->read().status, 200);
+  EXPECT_EQ(server.post("/embed", {{"inputs", "the"}}).status, 200);
+}
+
+TEST(Bodies, ThatAreLargeAreBoundedTogether) {
+  serve::ServeOptions options = serve_options();
+  options.http.large_bodies = std::size_t{40} << 20;
+  TestServer server(options, {"translator"});
+  const std::string head =
+      "POST /translate_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+      "Content-Length: 20000000\r\n\r\n";
+  {
+    RawClient first(server.port()), second(server.port());
+    ASSERT_TRUE(first.send(head));
+    ASSERT_TRUE(second.send(head));
+    const auto third = [&] {
+      RawClient client(server.port());
+      client.send(head);
+      return client.read(1).status;
+    };
+    EXPECT_TRUE(becomes([&] { return third() == 429; }));
+  }
+  const std::string form =
+      "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nA dog.\r\n"
+      "--x\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
+      "--x\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nhi\r\n--x--\r\n";
+  EXPECT_TRUE(becomes([&] {
+    return server
+               .post_form("/translate_file", form + std::string(19 << 20, ' '),
+                          "multipart/form-data; boundary=x")
+               .status == 200;
+  })) << "the memory is free again";
+}
+
+TEST(Sentences, OfOneRequestAreBounded) {
+  TestServer server(serve_options(), {"translator"});
+  const std::string form =
+      "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n" +
+      repeated("A\n", 600000) +
+      "\r\n--x\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
+      "--x\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nhi\r\n--x--\r\n";
+  const Reply reply = server.post_form("/translate_file", form, "multipart/form-data; boundary=x");
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_NE(reply.body.find("sentences"), std::string::npos) << reply.body.substr(0, 200);
 }
 
 TEST(Service, StopsWhileItStreams) {

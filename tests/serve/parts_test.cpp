@@ -37,7 +37,7 @@ TEST(HandlerThreads, GiveClientsTurns) {
   std::string order;
   std::promise<void> go;
   {
-    serve::HandlerThreads threads(1, 10);
+    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 10});
     const auto task = [&](const char* name) {
       return [&, name] {
         const std::lock_guard lock(guard);
@@ -121,7 +121,7 @@ TEST(HandlerThreads, GiveEachClientItsShare) {
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
   std::atomic<int> of_a{0}, of_b{0};
-  serve::HandlerThreads threads(4, 10, {.running = 1, .waiting = 2});
+  serve::HandlerThreads threads({.threads = 4, .each = 1, .queue = 10, .queue_of_each = 2});
   const auto wait_for = [](const std::atomic<int>& count, int wanted) {
     for (int i = 0; i < 2000 && count < wanted; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -30,7 +30,7 @@ Json answer_of(const std::string& path, const Json& reply) {
   return reply;
 }
 
-Reply exchange(std::uint16_t port, const std::string& text) {
+Reply ask(std::uint16_t port, const std::string& text) {
   RawClient client(port);
   client.send(text);
   return client.read();
@@ -57,7 +57,7 @@ std::vector<Case> soak_cases(std::uint16_t port) {
              {{"model", "gpt"}, {"prompt", text}, {"max_tokens", 4 + i}, {"seed", i}, {"n", 1 + i % 3}},
              {}});
     }
-    const Reply reply = exchange(port, request_text("POST", cases.back().path, cases.back().body.dump()));
+    const Reply reply = ask(port, request_text("POST", cases.back().path, cases.back().body.dump()));
     EXPECT_EQ(reply.status, 200) << reply.body;
     cases.back().alone = answer_of(cases.back().path, reply.json());
   }
@@ -163,7 +163,7 @@ class SoakServer {
 std::string metrics_at_rest(std::uint16_t port) {
   std::string text;
   for (int i = 0; i < 500; ++i) {
-    text = exchange(port, request_text("GET", "/metrics")).body;
+    text = ask(port, request_text("GET", "/metrics")).body;
     if (text.find("regard_sequences_running{model=\"gpt\"} 0\n") != text.npos &&
         text.find("regard_requests_in_progress 1\n") != text.npos)
       break;
@@ -177,7 +177,7 @@ double watch_health(std::uint16_t port, Clock::time_point end) {
   double slowest = 0.0;
   while (Clock::now() < end) {
     const auto begin = Clock::now();
-    EXPECT_EQ(exchange(port, request_text("GET", "/health")).status, 200);
+    EXPECT_EQ(ask(port, request_text("GET", "/health")).status, 200);
     slowest = std::max(slowest, std::chrono::duration<double>(Clock::now() - begin).count());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -216,7 +216,9 @@ TEST(ServeSoak, MixedClientsGetTheAnswersOfTheRequestAlone) {
   EXPECT_GT(tally.cancelled, 0);
   EXPECT_EQ(tally.different, 0);
   EXPECT_EQ(tally.failed, 0);
-  if (length >= std::chrono::minutes(10)) EXPECT_LE(late / early, 1.05);
+  if (length >= std::chrono::minutes(10)) {
+    EXPECT_LE(late / early, 1.05);
+  }
   const std::string text = metrics_at_rest(port);
   EXPECT_NE(text.find("regard_sequences_running{model=\"gpt\"} 0\n"), std::string::npos) << "a slot is lost";
   EXPECT_NE(text.find("regard_requests_in_progress 1\n"), std::string::npos) << "a handler is lost";

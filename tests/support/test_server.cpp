@@ -111,6 +111,12 @@ Reply RawClient::read(int seconds) {
   }
 }
 
+std::string repeated(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 std::string request_text(const std::string& method, const std::string& path, const std::string& body,
                          const std::string& type, const std::string& fields) {
   std::string text = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields;

@@ -52,6 +52,17 @@ class RawClient {
 std::string request_text(const std::string& method, const std::string& path, const std::string& body = "",
                          const std::string& type = "application/json", const std::string& fields = "");
 
+// Wait for at most `seconds` until test() holds. Returns whether it does.
+template <class Test>
+bool becomes(const Test& test, int seconds = 20) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (!test() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return test();
+}
+
+std::string repeated(const std::string& text, int count);
+
 // Options for tests: any port, no log, small limits.
 serve::ServeOptions serve_options();
 

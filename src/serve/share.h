@@ -1,0 +1,51 @@
+// Division of places (threads, rows of a batch) among clients: dynamic thresholds (Choudhury and Hahne,
+// IEEE/ACM Transactions on Networking 6(2), 1998). A client may take places up to its own limit while it has
+// fewer than three times as many as are free. One client alone gets its limit; there are a third more places
+// in all, so that another client finds some free, however long the first one keeps its own. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace regard::serve {
+
+class Share {
+ public:
+  // `each`: maximum places of one client, at least 1. `all`: places in total.
+  Share(std::int64_t each, std::int64_t all) : each_(each), all_(all) {}
+  explicit Share(std::int64_t each) : Share(each, places_for(each)) {}
+
+  // Return the number of places with which one client alone gets `each`.
+  static std::int64_t places_for(std::int64_t each) { return each + std::max<std::int64_t>(1, each / 3); }
+
+  // Whether the client may take `count` more places, free or not. Its first request may take any number.
+  bool allows(const std::string& client, std::int64_t count = 1) const {
+    const std::int64_t own = taken_by(client);
+    return own == 0 || (own + count <= each_ && own < 3 * (all_ - taken_));
+  }
+  bool has_free(std::int64_t count = 1) const { return taken_ == 0 || taken_ + count <= all_; }
+
+  void take(const std::string& client, std::int64_t count = 1) {
+    by_client_[client] += count, taken_ += count;
+  }
+  void give_back(const std::string& client, std::int64_t count = 1) {
+    taken_ -= count;
+    const auto found = by_client_.find(client);
+    if ((found->second -= count) == 0) by_client_.erase(found);
+  }
+
+  std::int64_t all() const { return all_; }
+  std::int64_t taken() const { return taken_; }
+  std::int64_t taken_by(const std::string& client) const {
+    const auto found = by_client_.find(client);
+    return found == by_client_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::int64_t each_, all_, taken_ = 0;
+  std::map<std::string, std::int64_t, std::less<>> by_client_;  // no value is 0
+};
+
+}  // namespace regard::serve
