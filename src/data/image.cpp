@@ -10,7 +10,6 @@
 namespace regard::data {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // maximum file size in bytes
 constexpr std::string_view kPng("\x89PNG\r\n\x1a\n", 8), kJpeg("\xff\xd8\xff", 3);
 constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // magic number: unsigned bytes, three dimensions
 
@@ -85,19 +84,20 @@ std::uint8_t scaled(std::int64_t value, std::int64_t most) {
 
 }  // namespace
 
-Image blank_image(std::int64_t height, std::int64_t width, const std::string& file) {
+Image blank_image(std::int64_t height, std::int64_t width, const std::string& file,
+                  std::int64_t most_pixels) {
   if (height < 1 || width < 1 || height > kLongestSide || width > kLongestSide ||
-      height * width > kMostPixels)
+      height * width > most_pixels)
     throw file_error(file, "the image is empty or too large")
         .found(std::to_string(width) + " × " + std::to_string(height) + " pixels")
         .expected("sides of 1 to " + std::to_string(kLongestSide) + ", at most " +
-                  std::to_string(kMostPixels) + " pixels");
+                  std::to_string(most_pixels) + " pixels");
   Image image{height, width, {}};
   image.pixels.resize(static_cast<std::size_t>(3 * height * width));
   return image;
 }
 
-Image decode_pnm(std::string_view bytes, const std::string& file) {
+Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t most_pixels) {
   PnmReader reader(bytes, file);
   const char kind = bytes[1];
   const bool colour = kind == '3' || kind == '6', binary = kind == '5' || kind == '6';
@@ -109,12 +109,12 @@ Image decode_pnm(std::string_view bytes, const std::string& file) {
   // `wide` bytes in a binary file.
   const std::string_view body = reader.rest_after_one();
   const auto samples = static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * channels;
-  if (height > kLongestSide || width > kLongestSide) blank_image(height, width, file);
+  if (height > kLongestSide || width > kLongestSide) blank_image(height, width, file, most_pixels);
   if (body.size() / (binary ? wide : 1) < samples)
     throw file_error(file, "the image ends before its last pixel")
         .found(std::to_string(body.size()) + " bytes of pixels")
         .expected(std::to_string(samples) + " samples");
-  Image image = blank_image(height, width, file);
+  Image image = blank_image(height, width, file, most_pixels);
   for (std::size_t i = 0; i < samples; ++i) {
     std::int64_t value = 0;
     if (!binary)
@@ -174,13 +174,13 @@ bool looks_like_image(const std::filesystem::path& path) {
          is_pnm(bytes);
 }
 
-std::vector<Image> read_images(const std::filesystem::path& path) {
-  const std::string bytes = read_decompressed(path, kMostBytes), file = path.string();
-  if (bytes.starts_with(kPng)) return {decode_png(bytes, file)};
-  if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file)};
-  if (is_webp(bytes)) return {decode_webp(bytes, file)};
+std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits) {
+  const std::string bytes = read_decompressed(path, limits.bytes), file = path.string();
+  if (bytes.starts_with(kPng)) return {decode_png(bytes, file, limits.pixels)};
+  if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file, limits.pixels)};
+  if (is_webp(bytes)) return {decode_webp(bytes, file, limits.pixels)};
   if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
-  if (is_pnm(bytes)) return {decode_pnm(bytes, file)};
+  if (is_pnm(bytes)) return {decode_pnm(bytes, file, limits.pixels)};
   Error error = file_error(file, "unknown image format");
   if (const char* name = known_format(bytes)) error.found(name);
   throw error.expected("PNG, JPEG, WebP, PPM, PGM or IDX");

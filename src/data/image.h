@@ -19,27 +19,33 @@ struct Image {
 constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
+struct ImageLimits {
+  std::uint64_t bytes = std::uint64_t{1} << 30;  // of the decompressed file
+  std::int64_t pixels = kMostPixels;             // of each image; at most kMostPixels
+};
+
 // Read the images of a file; "-" is standard input. The format is detected from the first bytes: PNG, JPEG
 // and WebP (if the build has libpng, libjpeg and libwebp), PPM and PGM (plain or binary), IDX (unsigned
 // bytes [count, rows, columns]; all images are returned). Files compressed with gzip or zstd are
 // decompressed. Grey is expanded to three equal colours, 16-bit samples keep their upper byte, and
 // transparency is dropped, as in Pillow's convert("RGB"). The EXIF orientation is applied, as transformers'
 // load_image does. Of an animated PNG, the default image is read. Throws bad_file if the file is not an
-// image, is damaged or too large, or has a format that this build cannot read.
-std::vector<Image> read_images(const std::filesystem::path& path);
+// image, is damaged or larger than `limits`, or has a format that this build cannot read.
+std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits = {});
 
 // Return true if the file starts with the magic bytes of one of these formats. Other files may be lists of
 // images.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Decode one format. `bytes` is the content of the whole file, `file` its name for messages.
-Image decode_png(std::string_view bytes, const std::string& file);
-Image decode_jpeg(std::string_view bytes, const std::string& file);
-Image decode_webp(std::string_view bytes, const std::string& file);
-Image decode_pnm(std::string_view bytes, const std::string& file);
+Image decode_png(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
+Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
+Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
+Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 std::vector<Image> decode_idx(std::string_view bytes, const std::string& file);
 
 // Return a black image of this size. Throws bad_file if the size is empty or too large.
-Image blank_image(std::int64_t height, std::int64_t width, const std::string& file);
+Image blank_image(std::int64_t height, std::int64_t width, const std::string& file,
+                  std::int64_t most_pixels = kMostPixels);
 
 }  // namespace regard::data

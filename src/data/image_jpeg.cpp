@@ -97,13 +97,13 @@ bool read_rows(Reader& reader, Image& image, std::vector<JSAMPLE>& inks) {
 
 }  // namespace
 
-Image decode_jpeg(std::string_view bytes, const std::string& file) {
+Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t most_pixels) {
   Reader reader;
   const auto damaged = [&] {
     return file_error(file, "the JPEG image is damaged").found(std::string(reader.failure.text));
   };
   if (!read_header(reader, bytes)) throw damaged();
-  Image image = blank_image(reader.codec.image_height, reader.codec.image_width, file);
+  Image image = blank_image(reader.codec.image_height, reader.codec.image_width, file, most_pixels);
   std::vector<JSAMPLE> inks;
   if (reader.codec.num_components == 4) inks.resize(static_cast<std::size_t>(4 * image.width));
   const int orientation = orientation_of(reader);
@@ -114,7 +114,7 @@ Image decode_jpeg(std::string_view bytes, const std::string& file) {
 }  // namespace regard::data
 #else
 namespace regard::data {
-Image decode_jpeg(std::string_view, const std::string& file) {
+Image decode_jpeg(std::string_view, const std::string& file, std::int64_t) {
   throw file_error(file, "this build cannot read JPEG")
       .remedy("Build with libjpeg-turbo installed, or convert the image to PPM");
 }

@@ -81,7 +81,7 @@ bool read_rows(Reader& reader, png_bytepp rows) {
 
 }  // namespace
 
-Image decode_png(std::string_view bytes, const std::string& file) {
+Image decode_png(std::string_view bytes, const std::string& file, std::int64_t most_pixels) {
   Failure failure;
   Source source{bytes.data(), bytes.size()};
   Reader reader;
@@ -93,7 +93,7 @@ Image decode_png(std::string_view bytes, const std::string& file) {
   };
   if (!read_header(reader, source)) throw damaged();
   Image image = blank_image(png_get_image_height(reader.png, reader.info),
-                            png_get_image_width(reader.png, reader.info), file);
+                            png_get_image_width(reader.png, reader.info), file, most_pixels);
   if (png_get_rowbytes(reader.png, reader.info) != static_cast<std::size_t>(3 * image.width))
     throw file_error(file, "unknown PNG colour type");
   std::vector<png_bytep> rows(static_cast<std::size_t>(image.height));
@@ -106,7 +106,7 @@ Image decode_png(std::string_view bytes, const std::string& file) {
 }  // namespace regard::data
 #else
 namespace regard::data {
-Image decode_png(std::string_view, const std::string& file) {
+Image decode_png(std::string_view, const std::string& file, std::int64_t) {
   throw file_error(file, "this build cannot read PNG")
       .remedy("Build with libpng installed, or convert the image to PPM");
 }

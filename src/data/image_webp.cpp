@@ -24,7 +24,7 @@ std::string_view exif_of(std::string_view bytes) {
 
 }  // namespace
 
-Image decode_webp(std::string_view bytes, const std::string& file) {
+Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t most_pixels) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   WebPBitstreamFeatures features;
   if (WebPGetFeatures(data, bytes.size(), &features) != VP8_STATUS_OK)
@@ -32,7 +32,7 @@ Image decode_webp(std::string_view bytes, const std::string& file) {
   if (features.has_animation != 0)
     throw file_error(file, "animated WebP images are not supported")
         .remedy("Save one of its frames as an image");
-  Image image = blank_image(features.height, features.width, file);
+  Image image = blank_image(features.height, features.width, file, most_pixels);
   if (WebPDecodeRGBInto(data, bytes.size(), image.pixels.data(), image.pixels.size(),
                         static_cast<int>(3 * image.width)) == nullptr)
     throw file_error(file, "the WebP image is damaged").found("incomplete or invalid pixels");
@@ -42,7 +42,7 @@ Image decode_webp(std::string_view bytes, const std::string& file) {
 }  // namespace regard::data
 #else
 namespace regard::data {
-Image decode_webp(std::string_view, const std::string& file) {
+Image decode_webp(std::string_view, const std::string& file, std::int64_t) {
   throw file_error(file, "this build cannot read WebP")
       .remedy("Build with libwebp installed, or convert the image to PNG");
 }

@@ -67,6 +67,12 @@ TEST(PictureFiles, SizesOutsideOfTheLimitsAreRefusedBeforeMemoryIsTaken) {
   EXPECT_REGARD_ERROR(data::read_images(temporary / "none.png"), ErrorKind::bad_file, "none.png");
   testing::write_file(temporary.path(), "none.ppm", "P6 0 0 255\n");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "none.ppm"), ErrorKind::bad_file, "empty or too large");
+  testing::write_file(temporary.path(), "limited.png", png_of(6000, 6000));
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "limited.png", {.pixels = std::int64_t{1} << 25}),
+                      ErrorKind::bad_file, "6000 × 6000");
+  testing::write_file(temporary.path(), "bytes.pgm", "P5 300 1 255\n" + std::string(300, 'x'));
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "bytes.pgm", {.bytes = 200}), ErrorKind::bad_file,
+                      "bytes.pgm");
   // 30,000 pixels wide is allowed.
   testing::write_file(temporary.path(), "wide.pgm", "P5 30000 1 255\n" + std::string(30000, 'x'));
   EXPECT_EQ(data::read_images(temporary / "wide.pgm")[0].width, 30000);
