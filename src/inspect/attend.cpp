@@ -209,6 +209,7 @@ std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRe
 // last position, the most likely one.
 void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vector<std::int32_t> read,
                     std::span<const std::int32_t> continuation, Probe& probe, View& view) {
+  if (!continuation.empty()) view.prompt_tokens = std::ssize(read);
   read.insert(read.end(), continuation.begin(), continuation.end());
   const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &probe);
   view.tokens.target = shown_tokens(*loaded.source, read);

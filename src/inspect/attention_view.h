@@ -128,12 +128,13 @@ struct SoundView {
 };
 
 struct View {
-  std::string model;        // the caller's name for the model
-  std::string text;         // the input text, or the name of the image or sound
-  std::string pair;         // the second text of a pair; empty: none
-  std::string translation;  // the target or the continuation as text; empty if there is none
-  std::string unablated;    // with ablated heads or interventions: the text that the model generates without
-                            // them; empty if not known
+  std::string model;               // the caller's name for the model
+  std::string text;                // the input text, or the name of the image or sound
+  std::string pair;                // the second text of a pair; empty: none
+  std::string translation;         // the target or the continuation as text; empty if there is none
+  std::int64_t prompt_tokens = 0;  // decoders with a continuation: tokens of the text before it; else 0
+  // With ablated heads or interventions: the text that the model generates without them; empty if not known.
+  std::string unablated;
   // With given target ids and ablated heads or interventions: the text that the model generates itself.
   std::optional<std::string> generated = {};
   Tokens tokens;

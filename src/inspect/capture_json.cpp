@@ -118,6 +118,7 @@ class Writer {
     out["text"] = view_.text;
     if (!view_.pair.empty()) out["pair"] = view_.pair;
     if (!view_.tokens.target.empty()) out["translation"] = view_.translation;
+    if (view_.prompt_tokens > 0) out["prompt_tokens"] = view_.prompt_tokens;
     if (!view_.unablated.empty()) out["translation_without_ablation"] = view_.unablated;
     if (view_.generated) out["translation_generated"] = *view_.generated;
   }

@@ -1,4 +1,5 @@
-// POST /attend and POST /attend/sound: attention of one text or sound, in the capture format.
+// POST /attend, /attend/sound and /attend/picture: attention of one text, sound or picture, in the capture
+// format.
 #include <fmt/format.h>
 
 #include <limits>
@@ -6,6 +7,7 @@
 
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
+#include "inspect/picture_attention.h"
 #include "inspect/sound_view.h"
 #include "inspect/usual_kind.h"
 #include "regard/error.h"
@@ -13,15 +15,17 @@
 #include "serve/json_schema.h"
 #include "serve/memory_file.h"
 #include "serve/request_edits.h"
-#include "serve/sound_file.h"
+#include "serve/request_file.h"
+#include "tasks/image_reader.h"
 #include "tasks/shown_sound.h"
 
 namespace regard::serve {
 namespace {
 
 constexpr std::size_t kMostValues = std::size_t{1} << 22;  // numbers of query, key and value vectors
-// Limits of the weights of a pass over a sound: in memory, and if all are written as text.
+// Limits of the weights of a pass over a sound or picture: in memory, and if all are written as text.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
+constexpr data::ImageLimits kMostOfImage{.bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25};
 
 inspect::Selection selection_of(const Call& call) {
   inspect::Selection selection;
@@ -32,6 +36,14 @@ inspect::Selection selection_of(const Call& call) {
   if (const auto kind = inspect::kind_of(call.value<std::string>("kind", ""))) selection.kinds.insert(*kind);
   selection.values = call.value("values", false);
   return selection;
+}
+
+// Maximum number of tokens that the request may generate; 0: it asks for none.
+std::int64_t most_generated(const Call& call, ModelKind kind) {
+  const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
+  const std::int64_t generate = call.integer("generate", 0);
+  if (generate > 0) return std::min(generate, most);
+  return kind == ModelKind::encoder_decoder ? most : 0;
 }
 
 // Set request.written to the given target, or to a text generated under the interventions.
@@ -61,8 +73,7 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
     require_short(host, target, "target");
     request.written = inspect::written_ids(loaded, target);
   } else if (kind == ModelKind::encoder_decoder || generate > 0) {
-    const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
-    inspect::generate_target(loaded, host.pool(), request, generate > 0 ? std::min(generate, most) : most,
+    inspect::generate_target(loaded, host.pool(), request, most_generated(call, kind),
                              [&] { call.waiting.require(); });
   }
 }
@@ -84,12 +95,13 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
-  if (host.loaded().model->kind() != ModelKind::encoder_decoder)
-    throw HttpError(400, "free needs an encoder-decoder model", "invalid_value", "free");
-  const std::int64_t generate = call.integer("generate", 0);
-  view.generated =
-      inspect::changed_translation(host.loaded(), host.pool(), request,
-                                   generate > 0 ? generate : kMostAttended, [&] { call.waiting.require(); });
+  const std::int64_t most = most_generated(call, host.loaded().model->kind());
+  if (host.loaded().model->kind() == ModelKind::encoder)
+    throw HttpError(400, "free needs a model with a decoder", "invalid_value", "free");
+  if (most == 0)
+    throw HttpError(400, "free needs \"generate\", the number of tokens", "invalid_value", "free");
+  view.generated = inspect::changed_translation(host.loaded(), host.pool(), request, most,
+                                                [&] { call.waiting.require(); });
 }
 
 void reply_with(Call& call, inspect::View& view) {
@@ -120,10 +132,10 @@ void answer_attend(Call& call) {
   reply_with(call, view);
 }
 
-// Return the schema of the members of POST /attend that apply to a sound.
-Json sound_schema() {
+// Return the schema of the members of POST /attend that apply to a sound or a picture.
+Json file_schema() {
   using namespace schema;
-  return object({{"language", described(text(32), "A code; default: found from the sound")},
+  return object({{"language", described(text(32), "Of a sound: a code; default: found from the sound")},
                  {"written", array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, kMostAttended)},
                  {"kind", one_of({"encoder", "decoder", "cross"})},
                  {"layers", array(integer(0, 100000), 0, 1000)},
@@ -149,7 +161,7 @@ void read_request(Call& call) {
     }
   }
   static const Json kSchema = [] {
-    Json schema = sound_schema();
+    Json schema = file_schema();
     schema["additionalProperties"] = false;
     return schema;
   }();
@@ -159,6 +171,18 @@ void read_request(Call& call) {
   for (auto member = body.begin(); member != body.end();)
     member = member->is_null() ? body.erase(member) : std::next(member);
   call.body = std::move(body);
+}
+
+// Reduce request.selection so that the weights fit in memory. Returns a sentence that says what is left out,
+// or "".
+std::string limit_weights(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
+  return inspect::limit_weights(
+      *host.loaded().model, host.pool(), *request.input, std::ssize(request.written),
+      call.value("full", false) ? kMostFullWeights : kMostWeights, request.selection);
+}
+
+void add_sentence(std::string& text, const std::string& sentence) {
+  if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
 }
 
 void answer_sound(Call& call) {
@@ -173,7 +197,7 @@ void answer_sound(Call& call) {
     sound = tasks::read_shown_sound(host->model_folder(), loaded, host->pool(), file.path(),
                                     call.value<std::string>("language", ""));
   } catch (const Error& error) {
-    refuse_sound(error);
+    refuse_file(error);
   }
   inspect::AttendRequest request = request_of(call, *host);
   request.text = call.files[0].file_name;
@@ -182,16 +206,72 @@ void answer_sound(Call& call) {
   set_target(call, *host, request);
   std::string left_out;
   if (sound.cut)
-    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown. ", sound.seconds);
-  left_out +=
-      inspect::limit_weights(*loaded.model, host->pool(), sound.input, std::ssize(request.written),
-                             call.value("full", false) ? kMostFullWeights : kMostWeights, request.selection);
+    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown.", sound.seconds);
+  add_sentence(left_out, limit_weights(call, *host, request));
   inspect::View view = inspect::attend(loaded, host->pool(), request);
-  view.left_out = left_out + (left_out.empty() || view.left_out.empty() ? "" : " ") + view.left_out;
+  add_sentence(left_out, view.left_out);
+  view.left_out = left_out;
   view.sound = {sound.seconds, sound.first_time, sound.time_step,
                 inspect::display_spectrogram(sound.spectrogram, sound.frame_seconds, sound.seconds)};
   add_generated(call, *host, request, view);
   reply_with(call, view);
+}
+
+// Read the image of the request. Throws HttpError 400 if it is not one.
+data::Image read_picture(const Call& call) {
+  const MemoryFile file(call.files[0].value);
+  try {
+    std::vector<data::Image> images = data::read_images(file.path(), kMostOfImage);
+    if (images.size() != 1)
+      throw HttpError(400, fmt::format("expected one image in the file, found {}", images.size()),
+                      "invalid_file", "file");
+    return std::move(images[0]);
+  } catch (const Error& error) {
+    refuse_file(error);
+  }
+}
+
+void answer_picture(Call& call) {
+  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  read_request(call);
+  const auto host = call.find_model(Ability::attend_picture);
+  if (call.has("language"))
+    throw HttpError(400, "expected no language for a picture", "invalid_value", "language");
+  const infer::LoadedModel& loaded = host->loaded();
+  const TurnHolder turn(*host, call);
+  const data::Image image = read_picture(call);
+  const InputSpec& spec = loaded.model->input_spec();
+  const std::filesystem::path& folder = host->model_folder().path;
+  inspect::AttendRequest request = request_of(call, *host);
+  request.text = call.files[0].file_name;
+  request.input = tasks::ImageReader(folder, spec).read({&image, 1})[0];
+  set_target(call, *host, request);
+  std::string left_out = limit_weights(call, *host, request);
+  call.waiting.require();
+  inspect::View view = inspect::attend(loaded, host->pool(), request);
+  add_sentence(left_out, view.left_out);
+  view.left_out = left_out;
+  view.picture =
+      inspect::display_picture(data::ImageProcessor::open(folder, spec.shape[2], spec.shape[3]).shape(image));
+  add_generated(call, *host, request, view);
+  reply_with(call, view);
+}
+
+Route file_route(const char* path, const char* summary, const char* file, void (*handle)(Call&)) {
+  using namespace schema;
+  return {
+      .method = "POST",
+      .path = path,
+      .protocol = Protocol::regard,
+      .summary = summary,
+      .handle = handle,
+      .request = object({{"file", described(text(1000), file)},
+                         {"request", described(text(100000), "The other members of POST /attend as JSON")}},
+                        {"file"}),
+      .response = Json{{"type", "object"}},
+      .forms = true,
+      .files = true,
+      .heavy = true};
 }
 
 }  // namespace
@@ -220,25 +300,17 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"values", boolean()},
                    {"page", described(boolean(), "Add the activations that the page shows")},
                    {"full", boolean()},
-                   {"free", described(boolean(), "Also generate freely; encoder-decoders with written ids")},
+                   {"free", described(boolean(), "Also generate freely; with written ids")},
                    {"generate", integer(0, kMostAttended)},
                    {"model", text(1000)}},
                   {"text"}),
        .response = Json{{"type", "object"}},
        .heavy = true});
-  routes.push_back(
-      {.method = "POST",
-       .path = "/attend/sound",
-       .protocol = Protocol::regard,
-       .summary = "Attention weights over the first 30 seconds of a sound file, in the capture format",
-       .handle = answer_sound,
-       .request = object({{"file", described(text(1000), "A sound file")},
-                          {"request", described(text(100000), "The other members of POST /attend as JSON")}},
-                         {"file"}),
-       .response = Json{{"type", "object"}},
-       .forms = true,
-       .files = true,
-       .heavy = true});
+  routes.push_back(file_route(
+      "/attend/sound", "Attention weights over the first 30 seconds of a sound file, in the capture format",
+      "A sound file", answer_sound));
+  routes.push_back(file_route("/attend/picture", "Attention weights over a picture, in the capture format",
+                              "An image file", answer_picture));
 }
 
 }  // namespace regard::serve

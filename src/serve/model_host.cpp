@@ -36,16 +36,21 @@ bool reads_sound(const Network& model) {
   return model.input_spec().kind == InputKind::features;
 }
 
+bool reads_pictures(const Network& model) {
+  return model.input_spec().kind == InputKind::pixels;
+}
+
 bool transcribes(const Network& model) {
   return reads_sound(model) && (model.kind() == ModelKind::encoder_decoder || model.output() == Output::ctc);
 }
 
 tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std::filesystem::path& path,
                                    WeightMode mode) {
-  if (!reads_sound(*make_model(files.config))) return tasks::EmbeddingFolder::open(path, {}, mode);
+  const InputKind reads = make_model(files.config)->input_spec().kind;
+  if (reads == InputKind::tokens) return tasks::EmbeddingFolder::open(path, {}, mode);
   tasks::EmbeddingFolder folder;
   folder.modules.model = path;
-  folder.loaded = infer::LoadedModel::open(path, {.weight_mode = mode, .reads = InputKind::features});
+  folder.loaded = infer::LoadedModel::open(path, {.weight_mode = mode, .reads = reads});
   return folder;
 }
 
@@ -98,6 +103,8 @@ const char* name_of(Ability ability) {
       return "show attention";
     case Ability::attend_sound:
       return "show attention over a sound";
+    case Ability::attend_picture:
+      return "show attention over a picture";
     case Ability::transcribe:
       return "transcribe sounds";
   }
@@ -128,6 +135,8 @@ const char* key_of(Ability ability) {
       return "attend";
     case Ability::attend_sound:
       return "attend_sound";
+    case Ability::attend_picture:
+      return "attend_picture";
     case Ability::transcribe:
       return "transcribe";
   }
@@ -226,6 +235,7 @@ bool ModelHost::can(Ability ability) const {
   const Output output = model.output();
   if (ability == Ability::transcribe) return transcribes(model);
   if (ability == Ability::attend_sound) return reads_sound(model);
+  if (ability == Ability::attend_picture) return reads_pictures(model);
   if (!reads_text(model)) return false;
   switch (ability) {
     case Ability::generate:
@@ -253,6 +263,7 @@ bool ModelHost::can(Ability ability) const {
     case Ability::attend:
       return true;
     case Ability::attend_sound:
+    case Ability::attend_picture:
     case Ability::transcribe:
       break;
   }

@@ -39,12 +39,14 @@ enum class Ability : std::uint8_t {
   fill,
   attend,
   attend_sound,
+  attend_picture,
   transcribe
 };
-inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,         Ability::translate,
-                                         Ability::embed,    Ability::classify,     Ability::rerank,
-                                         Ability::tag,      Ability::answer,       Ability::fill,
-                                         Ability::attend,   Ability::attend_sound, Ability::transcribe};
+inline constexpr Ability kAbilities[] = {Ability::generate,  Ability::chat,         Ability::translate,
+                                         Ability::embed,     Ability::classify,     Ability::rerank,
+                                         Ability::tag,       Ability::answer,       Ability::fill,
+                                         Ability::attend,    Ability::attend_sound, Ability::attend_picture,
+                                         Ability::transcribe};
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 

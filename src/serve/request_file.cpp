@@ -1,4 +1,4 @@
-#include "serve/sound_file.h"
+#include "serve/request_file.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace regard::serve {
 
-void refuse_sound(const Error& error) {
+void refuse_file(const Error& error) {
   if (error.kind() != ErrorKind::bad_file && error.kind() != ErrorKind::io) throw;
   std::string message = error.message();
   if (!error.expected().empty()) message += ", expected " + error.expected();

@@ -10,7 +10,7 @@
 #include "serve/memory_file.h"
 #include "serve/openai_routes.h"
 #include "serve/request_edits.h"
-#include "serve/sound_file.h"
+#include "serve/request_file.h"
 #include "tasks/transcribe.h"
 
 namespace regard::serve {
@@ -73,7 +73,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
     const tasks::Transcript about = transcriber.transcribe(sound.path(), listener);
     text += writer.end(about);
   } catch (const Error& error) {
-    refuse_sound(error);
+    refuse_file(error);
   }
   host.metrics().completion_tokens += call.completion_tokens;
   return text;

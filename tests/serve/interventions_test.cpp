@@ -74,6 +74,26 @@ TEST(Interventions, WrongOnesAre400) {
             400);
 }
 
+// If this fails, the page compares passes over different tokens, or needs two requests.
+TEST(Interventions, OneRequestHasThePassOverGivenTokensAndTheFreeText) {
+  const Json asked{{"model", "gpt"}, {"text", "the dog"}, {"generate", 6}};
+  const Json before = edits_server().post("/attend", asked).json();
+  const auto prompt = before["prompt_tokens"].get<std::int64_t>();
+  const Json& ids = before["tokens"]["target"]["ids"];
+  ASSERT_LT(prompt, std::ssize(ids));
+  Json request = asked;
+  request["written"] = Json(std::vector<Json>(ids.begin() + prompt, ids.end()));
+  request["ablate"] = "decoder.0.0", request["free"] = true;
+  const Json both = edits_server().post("/attend", request).json();
+  EXPECT_EQ(both["tokens"]["target"], before["tokens"]["target"]);
+  EXPECT_EQ(both["prompt_tokens"], prompt);
+  Json alone = asked;
+  alone["ablate"] = "decoder.0.0";
+  EXPECT_EQ(both["translation_generated"], edits_server().post("/attend", alone).json()["translation"]);
+  request.erase("generate");  // without a number of tokens
+  EXPECT_EQ(edits_server().post("/attend", request).status, 400);
+}
+
 TEST(Models, AreListedWithWhatTheyCanDo) {
   const Json models = edits_server().get("/models").json()["models"];
   ASSERT_EQ(models.size(), 7u);
