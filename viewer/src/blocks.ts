@@ -1,4 +1,4 @@
-// The parts of the model, read from the points of the pass: what each block is, its shape, its inner values.
+// Blocks of the model, from the probe points of the pass: label, shape, inner values and weights of each.
 import type { Capture, Kind } from "./capture";
 
 export interface Block {
@@ -21,7 +21,7 @@ function product(shape: readonly number[]): number {
   return shape.reduce((a, b) => a * b, 1);
 }
 
-/** Weights of a layer's block by the usual words in the checkpoint's names. */
+/** Return the weights of a layer's block, recognised by common words in the checkpoint's names. */
 function weightsOf(capture: Capture, side: string, layer: number, part: string): Block["weights"] {
   const both = capture.drawing!.kind === "encoder-decoder";
   const words: Record<string, RegExp> = {
@@ -53,7 +53,7 @@ function titleOf(capture: Capture, side: string): string {
   return `${kind}-only`;
 }
 
-/** One stack of blocks for each side of the model. */
+/** Return one stack of blocks for each side of the model. */
 export function stacksOf(capture: Capture): Stack[] {
   const { drawing } = capture;
   if (!drawing) return [];
@@ -116,7 +116,7 @@ export function stacksOf(capture: Capture): Stack[] {
   });
 }
 
-/** Parameters of a block whose weights are known. */
+/** Return the number of parameters in the known weights of a block. */
 export function parametersOf(block: Block): number {
   return block.weights.reduce((sum, { shape }) => sum + product(shape), 0);
 }

@@ -29,6 +29,10 @@ export interface Capture {
    */
   translation?: string;
   /**
+   * Of a decoder with a continuation: the number of tokens of the text before it.
+   */
+  prompt_tokens?: number;
+  /**
    * With ablated heads: what the model generates without ablation.
    */
   translation_without_ablation?: string;

@@ -1,4 +1,4 @@
-// A capture (docs/capture-format.md) as the page reads it: check, tokens of a head, names, order.
+// Read a capture (docs/capture-format.md): check it; tokens, names and order of its heads.
 import type { Capture, Head, Tokens } from "./capture.gen";
 import { isComplete, type Matrix, rowsOf, shapeOf } from "./packed";
 import { shownTokens } from "./tokens";
@@ -34,7 +34,7 @@ export function readCapture(json: unknown): Capture {
   return capture;
 }
 
-/** The side of a head's queries. Rows of cross-attention are the tokens that they generated. */
+/** Return the side of a head's queries. A row of cross-attention is labelled with the token generated there. */
 export function rowSide(capture: Capture, head: Head): Tokens | undefined {
   if (head.kind === "encoder") return capture.tokens.source;
   return head.kind === "cross" ? capture.tokens.written : capture.tokens.target;
@@ -44,23 +44,23 @@ export function columnSide(capture: Capture, head: Head): Tokens | undefined {
   return head.kind === "decoder" ? capture.tokens.target : capture.tokens.source;
 }
 
-/** Tokens of a head's rows (queries), as shown. */
+/** Return the displayed tokens of a head's rows (queries). */
 export function rowTokens(capture: Capture, head: Head): string[] {
   return shownTokens(rowSide(capture, head));
 }
 
-/** Tokens of a head's columns (keys), as shown. */
+/** Return the displayed tokens of a head's columns (keys). */
 export function columnTokens(capture: Capture, head: Head): string[] {
   return shownTokens(columnSide(capture, head));
 }
 
-/** For each column, whether its token is special (a separator, a start or end token). */
+/** Return for each column whether its token is special (a separator, a start or end token). */
 export function specialColumns(capture: Capture, head: Head): boolean[] {
   const side = columnSide(capture, head);
   return columnTokens(capture, head).map((_, i) => side?.special?.[i] ?? false);
 }
 
-/** The weights [queries][keys], or undefined if the capture has a thumbnail of the head only. */
+/** Return the weights [queries][keys], or undefined if the capture has only a thumbnail of the head. */
 export function weightsOf(head: Head): Matrix | undefined {
   return head.weights && rowsOf(head.weights);
 }
@@ -76,19 +76,19 @@ export function headName(head: Head): string {
   return `${kindTitle[head.kind]}, layer ${head.layer}, ${index}`;
 }
 
-/** Name of a head in URLs and exports: "cross.1.0", "cross.1.average". */
+/** Return the name of a head in URLs and exports: "cross.1.0", "cross.1.average". */
 export function headKey(head: Head): string {
   return `${head.kind}.${head.layer}.${head.head ?? "average"}`;
 }
 
-/** The kinds of attention in the capture, in the order of a pass. */
+/** Return the kinds of attention in the capture, in the order of a pass. */
 export function kindsOf(capture: Capture): Kind[] {
   return (["encoder", "decoder", "cross"] as const).filter((kind) =>
     capture.attention.some((head) => head.kind === kind),
   );
 }
 
-/** The most telling head of those given; heads with weights first. */
+/** Return the most telling of the heads. Heads with weights precede those without. */
 export function mostTelling(heads: readonly Head[]): Head | undefined {
   const rank = (head: Head) => head.telling + (head.weights ? 1000 : 0);
   return heads.reduce<Head | undefined>(
@@ -97,12 +97,12 @@ export function mostTelling(heads: readonly Head[]): Head | undefined {
   );
 }
 
-/** The head to open first: the one with the largest `telling`. */
+/** Return the head to show first: the one with the largest `telling`. */
 export function firstHead(capture: Capture): Head {
   return mostTelling(capture.attention)!;
 }
 
-/** An activation by the name of its probe point. */
+/** Return an activation by the name of its probe point. */
 export function activation(capture: Capture, name: string): Matrix | undefined {
   const found = capture.activations?.find((each) => each.name === name);
   return found && rowsOf(found.values);

@@ -1,4 +1,4 @@
-// The computation of one head: from its captured vectors, or from vectors without or with random parameters.
+// Compute one head from its captured vectors, or from vectors with random or no parameters.
 import { activation, type Capture, type Head, type Matrix } from "./capture";
 import {
   causallyMasked,
@@ -12,10 +12,10 @@ import {
 } from "./math";
 import { rowsOf } from "./packed";
 
-/** Where queries, keys and values come from: the model, random matrices, or the inputs themselves. */
+/** Source of queries, keys and values: the model, random matrices, or the inputs themselves. */
 export type Source = "trained" | "random" | "none";
 
-/** What the head computed its weights from, as rows of numbers. */
+/** Queries, keys and values of a head. */
 export interface Vectors {
   query: Matrix; // [queries][size]
   key: Matrix; // [keys][size]
@@ -30,12 +30,12 @@ export function vectorsOf(head: Head): Vectors | undefined {
   return { ...values, query: rowsOf(values.query), key: rowsOf(values.key), value: rowsOf(values.value) };
 }
 
-/** Whether the positions that were added to the inputs of a head are known, so that they can be taken off. */
+/** Whether the positions added to the inputs of a head are known and can be subtracted. */
 export function positionsKnown(capture: Capture, head: Head): boolean {
   return capture.drawing?.positions === "sinusoidal" && head.layer === 0 && head.kind !== "cross";
 }
 
-/** Inputs of a head's queries and keys, without the positions if they are known and `positions` is false. */
+/** Return the inputs of a head's queries and keys. If `positions` is false, known positions are subtracted. */
 export function inputsOf(capture: Capture, head: Head, positions: boolean): [Matrix, Matrix] | undefined {
   if (head.kind === "cross") {
     const query = activation(capture, `decoder.${head.layer}.cross.input`);
@@ -55,7 +55,7 @@ export function inputsOf(capture: Capture, head: Head, positions: boolean): [Mat
   return [input, input];
 }
 
-/** A random matrix [rows][columns] whose products keep the length of vectors on average; the same for each seed. */
+/** Return a random matrix [rows][columns] that preserves the length of vectors on average. Depends only on the seed. */
 function randomMatrix(rows: number, columns: number, seed: number): number[][] {
   const numbers = normals(rows * columns, seed);
   const factor = 1 / Math.sqrt(rows);
@@ -64,7 +64,7 @@ function randomMatrix(rows: number, columns: number, seed: number): number[][] {
   );
 }
 
-/** The vectors of a head under the switches; undefined if the capture has no inputs for them. */
+/** Return the vectors of a head under the switches, or undefined if the capture lacks the inputs. */
 export function chosenVectors(
   capture: Capture,
   head: Head,

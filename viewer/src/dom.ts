@@ -1,4 +1,4 @@
-// Creation of HTML and SVG elements.
+// Create HTML and SVG elements; format numbers.
 
 type Child = Node | string;
 type Attributes = Record<string, string | number | boolean | ((event: never) => void)>;
@@ -12,7 +12,7 @@ function apply(node: Element, attributes: Attributes, children: Child[]): void {
   node.append(...children);
 }
 
-/** An HTML element. Attributes named onEVENT are listeners; false leaves an attribute out. */
+/** Create an HTML element. Attributes named onEVENT are listeners; an attribute with the value false is omitted. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Attributes = {},
@@ -33,24 +33,24 @@ export function s<K extends keyof SVGElementTagNameMap>(
   return node;
 }
 
-/** The value of a CSS custom property of the page. */
+/** Return the value of a CSS custom property of the page. */
 export function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Colour of the n-th of several heads drawn together. */
+/** Return the colour of the n-th of several heads drawn together. */
 export function overlayColour(index: number): string {
   return css(`--overlay-${index % 6}`);
 }
 
-/** A weight as percent: "<1" for small ones, "" for none. */
+/** Format a weight as percent: "<1" below 0.5 %, "" for 0. */
 export function percent(weight: number): string {
   if (weight === 0) return "";
   const value = Math.round(weight * 100);
   return value === 0 ? "<1" : String(value);
 }
 
-/** A share as text with one decimal: "12.3 %"; "< 0.1 %" for small ones, "0 %" for none. */
+/** Format a share with one decimal: "12.3 %"; "< 0.1 %" below 0.05 %, "0 %" for 0. */
 export function share(weight: number): string {
   if (weight <= 0) return "0 %";
   return weight < 0.0005 ? "< 0.1 %" : `${(100 * weight).toFixed(1)} %`;

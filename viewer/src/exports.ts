@@ -1,4 +1,4 @@
-// Files written from the page: JSON (the capture), CSV, PNG and SVG of the shown head.
+// Export: the capture as JSON; the shown head as CSV, PNG and SVG.
 import { columnTokens, headKey, headName, rowTokens } from "./capture";
 import { css, percent, s } from "./dom";
 import type { Store } from "./store";
@@ -8,7 +8,7 @@ import { drawnWeights, scaleMaximum } from "./weights";
 const cellSize = 30;
 const labels = { width: 140, height: 104 };
 
-/** The drawn weights of the shown head; without any, nothing is exported. */
+/** Return the drawn weights of the shown head; empty if there are none. */
 function shownWeights(store: Store) {
   return drawnWeights(store) ?? [];
 }
@@ -23,7 +23,7 @@ export function csvText(store: Store): string {
   return `${lines.join("\r\n")}\r\n`;
 }
 
-/** The shown head as a picture: title, caption, percent, names of the axes and colour scale. */
+/** Return the shown head as SVG with title, caption, percent, axis names and colour scale. */
 export function svgText(store: Store): string {
   const head = store.current();
   const [rows, columns] = [rowTokens(store.capture, head), columnTokens(store.capture, head)];

@@ -1,8 +1,8 @@
-// The page's keys: heads, layers, tokens, views, undo.
+// Keyboard: select heads, layers, tokens and views; undo.
 import { type Capture, type Head } from "./capture";
 import type { Store } from "./store";
 
-/** The head next to `head` in the same layer, or the same head of the next layer, as arrow keys select it. */
+/** Return the head that an arrow key selects: the next one in the layer, or the same head of the next layer. */
 export function neighbour(capture: Capture, head: Head, layers: number, heads: number): Head | undefined {
   const same = capture.attention.filter((other) => other.kind === head.kind);
   if (heads !== 0) return same[same.indexOf(head) + heads];

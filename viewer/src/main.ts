@@ -1,4 +1,4 @@
-// Start of the page: with the capture written into it, or, served without one, with a box to type in.
+// Start the page: show the capture that it contains; if the server sent it without one, show the form.
 import "./style.css";
 import { CaptureError, readCapture } from "./capture";
 import { h } from "./dom";

@@ -1,5 +1,5 @@
-// The arithmetic of the page: one head of at most 64 tokens, next-token filters, norms and projections. Held to
-// captures by tests.
+// Arithmetic of the page: one head of at most 64 tokens, next-token filters, norms and projections. Tests compare it
+// with captures.
 import type { Matrix } from "./packed";
 
 export function dot(a: readonly number[], b: readonly number[]): number {
@@ -8,7 +8,7 @@ export function dot(a: readonly number[], b: readonly number[]): number {
   return sum;
 }
 
-/** Q Kᵀ: one dot product for each query and key. */
+/** Return Q Kᵀ: one dot product for each query and key. */
 export function scores(query: Matrix, key: Matrix): number[][] {
   return query.map((q) => key.map((k) => dot(q, k)));
 }
@@ -30,7 +30,7 @@ export interface SoftmaxSteps {
   weights: number[];
 }
 
-/** The softmax of one row with its intermediate values. A row of −∞ has weights 0. */
+/** Return the softmax of one row with its intermediate values. A row of −∞ has weights 0. */
 export function softmaxSteps(row: readonly number[]): SoftmaxSteps {
   const maximum = Math.max(...row);
   if (maximum === -Infinity)
@@ -44,7 +44,7 @@ export function softmaxRows(matrix: Matrix): number[][] {
   return matrix.map((row) => softmaxSteps(row).weights);
 }
 
-/** Weights V: each row is a mean of the value vectors, weighted by attention. */
+/** Return weights · V: each row is the mean of the value vectors, weighted by attention. */
 export function weightedSums(weights: Matrix, value: Matrix): number[][] {
   const width = value[0]?.length ?? 0;
   return weights.map((row) =>
@@ -75,7 +75,7 @@ export function withoutColumns(matrix: Matrix, hidden: readonly boolean[]): numb
   });
 }
 
-/** For each column, whether it is a sink: its mean weight is at least 0.3 and three times the uniform weight. */
+/** Return for each column whether it is a sink: its mean weight is at least 0.3 and three times the uniform weight. */
 export function sinkColumns(matrix: Matrix): boolean[] {
   const columns = matrix[0]?.length ?? 0;
   const bound = Math.max(0.3, 3 / Math.max(1, columns));
@@ -85,7 +85,7 @@ export function sinkColumns(matrix: Matrix): boolean[] {
   );
 }
 
-/** For each row, the sum of its weights over the chosen columns. */
+/** Return for each row the sum of its weights over the chosen columns. */
 export function sumsOver(matrix: Matrix, columns: readonly number[]): number[] {
   return matrix.map((row) => columns.reduce((sum, c) => sum + (row[c] ?? 0), 0));
 }
@@ -122,7 +122,7 @@ export function nextTokenProbabilities(
   return nucleus.map((weight) => weight / sum);
 }
 
-/** Sinusoidal position encodings (Vaswani et al. 2017, section 3.5): [positions][features]. */
+/** Return sinusoidal position encodings [positions][features] (Vaswani et al. 2017, section 3.5). */
 export function sinusoids(positions: number, features: number): number[][] {
   return Array.from({ length: positions }, (_, p) =>
     Array.from({ length: features }, (_, i) => {
@@ -132,7 +132,7 @@ export function sinusoids(positions: number, features: number): number[][] {
   );
 }
 
-/** Standard normal numbers, the same for the same seed (mulberry32 and Box–Muller). */
+/** Return standard normal numbers that depend only on the seed (mulberry32 and Box–Muller). */
 export function normals(count: number, seed: number): number[] {
   let state = seed >>> 0;
   const uniform = () => {
@@ -147,7 +147,7 @@ export function normals(count: number, seed: number): number[] {
   );
 }
 
-/** Mean gradient of a softmax: the mean over its entries of w (1 − w), the diagonal of its Jacobian. */
+/** Return the mean gradient of a softmax: the mean of w (1 − w), the diagonal of its Jacobian. */
 export function softmaxGradient(weights: readonly number[]): number {
   return weights.reduce((sum, w) => sum + w * (1 - w), 0) / Math.max(1, weights.length);
 }
@@ -158,7 +158,7 @@ export interface NormSteps {
   normalised: number[]; // before gain and bias
 }
 
-/** Layer norm (Ba et al. 2016) of one vector, before gain and bias. */
+/** Return the layer norm (Ba et al. 2016) of one vector, before gain and bias. */
 export function layerNorm(vector: readonly number[], epsilon = 1e-5): NormSteps {
   const mean = vector.reduce((a, b) => a + b, 0) / vector.length;
   const variance = vector.reduce((sum, x) => sum + (x - mean) ** 2, 0) / vector.length;
@@ -175,7 +175,7 @@ export function cosine(a: readonly number[], b: readonly number[]): number {
   return size > 0 ? dot(a, b) / size : 0;
 }
 
-/** The first two principal components of the rows, by power iteration; each row as [x, y]. */
+/** Project the rows on their first two principal components, found by power iteration: [x, y] of each row. */
 export function principalPlane(rows: Matrix): [number, number][] {
   const width = rows[0]?.length ?? 0;
   const mean = Array.from(
@@ -201,7 +201,7 @@ export function principalPlane(rows: Matrix): [number, number][] {
   return rows.map((_, r) => [coordinates[0]![r]!, coordinates[1]![r]!]);
 }
 
-/** Mean over the rows of half the sum of absolute differences: 0 for equal weights, 1 for disjoint ones. */
+/** Return the mean over the rows of half the sum of absolute differences: 0 for equal weights, 1 for disjoint ones. */
 export function meanTotalVariation(a: Matrix, b: Matrix): number {
   if (a.length === 0) return 0;
   let sum = 0;
@@ -228,7 +228,7 @@ export function aligned<T>(a: readonly T[], b: readonly T[]): [number, number][]
   return pairs;
 }
 
-/** A B, matrices of rows. */
+/** Return the matrix product A B. */
 export function product(a: Matrix, b: Matrix): number[][] {
   const columns = b[0]?.length ?? 0;
   return a.map((row) => {
@@ -238,12 +238,12 @@ export function product(a: Matrix, b: Matrix): number[][] {
   });
 }
 
-/** The number of rows whose largest element is on the diagonal. */
+/** Return the number of rows whose largest element is on the diagonal. */
 export function diagonalRows(matrix: Matrix): number {
   return matrix.filter((row, i) => i < row.length && row[i]! >= Math.max(...row)).length;
 }
 
-/** The sum of each column. */
+/** Return the sum of each column. */
 export function columnSums(matrix: Matrix): number[] {
   return Array.from({ length: matrix[0]?.length ?? 0 }, (_, c) =>
     matrix.reduce((sum, row) => sum + row[c]!, 0),

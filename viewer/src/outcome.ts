@@ -1,4 +1,4 @@
-// What changes when heads are switched off or values patched: from two captures, or as written into a capture.
+// Outcome of switching heads off or patching values: computed from two captures, or read from one.
 import type { Capture, Step } from "./capture.gen";
 import { headKey, type Matrix, weightsOf } from "./capture";
 import { meanTotalVariation } from "./math";
@@ -37,7 +37,7 @@ function sameTokens(before: Capture, after: Capture): boolean {
   return sides.every((side) => before.tokens[side]?.text.join("\n") === after.tokens[side]?.text.join("\n"));
 }
 
-/** `forced`: the pass over the same tokens; `free`: what the changed model generates itself. */
+/** Compare passes. `forced`: over the same tokens; `free`: the text that the changed model generates. */
 export function outcomeOf(before: Capture, forced: Capture, free: string | undefined): Outcome {
   const same = sameTokens(before, forced);
   const changes: Change[] = [];
@@ -55,7 +55,7 @@ export function outcomeOf(before: Capture, forced: Capture, free: string | undef
   };
 }
 
-/** The outcome of one head switched off that was written into the capture. */
+/** Read the outcome of one switched-off head from the capture. */
 export function writtenOutcome(capture: Capture, off: string): Outcome | undefined {
   const found = capture.what_if?.find((each) => each.off === off);
   return (

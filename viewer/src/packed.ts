@@ -10,7 +10,7 @@ function bytesOf(base64: string): Uint8Array {
   return bytes;
 }
 
-/** The numbers of a packed matrix, row by row. */
+/** Decode a packed matrix, row by row. */
 function unpacked({ rows, columns, bits, scale, data }: Packed): number[][] {
   const bytes = bytesOf(data);
   const view = new DataView(bytes.buffer);
@@ -25,7 +25,7 @@ function unpacked({ rows, columns, bits, scale, data }: Packed): number[][] {
 
 const known = new WeakMap<object, Matrix>();
 
-/** A matrix in any form as rows of numbers; decoded once. */
+/** Return a matrix in any form as rows of numbers. Results are cached. */
 export function rowsOf(matrix: Packed | number[][]): Matrix {
   if (Array.isArray(matrix)) return matrix;
   let rows = known.get(matrix);
@@ -33,7 +33,7 @@ export function rowsOf(matrix: Packed | number[][]): Matrix {
   return rows;
 }
 
-/** Rows and columns of a matrix in any form. */
+/** Return the number of rows and columns of a matrix in any form. */
 export function shapeOf(matrix: Packed | number[][]): [number, number] {
   return Array.isArray(matrix) ? [matrix.length, matrix[0]?.length ?? 0] : [matrix.rows, matrix.columns];
 }

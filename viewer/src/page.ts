@@ -1,4 +1,4 @@
-// The page of one capture: builds the views and connects them with the store.
+// The page of one capture: build the views and connect them with the store.
 import type { Capture } from "./capture";
 import { h } from "./dom";
 import { saveAs } from "./exports";
@@ -105,7 +105,12 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
       "div",
       { class: "toolbar" },
       h("div", { role: "tablist", "aria-label": "View" }, ...tabs.map(([, tab]) => tab)),
-      h("div", { class: "options" }, ...checks.map((each) => each.node), format, undo),
+      h(
+        "div",
+        { class: "options" },
+        ...checks.map((each) => each.node),
+        h("div", { class: "actions" }, format, undo),
+      ),
     ),
     draw: () => {
       for (const [view, tab] of tabs) tab.setAttribute("aria-selected", String(view === store.state.view));
@@ -137,7 +142,7 @@ function watchSize(root: HTMLElement, draw: () => void): ResizeObserver {
   return observer;
 }
 
-/** Show a capture in `root`. Returns a function that ends it, so that another one can be shown. */
+/** Show a capture in `root`. Returns a function that removes its listeners; call it before showing another capture. */
 export function show(root: HTMLElement, capture: Capture, live?: Live): () => void {
   const store = new Store(capture, live);
   store.restore(location.hash);
@@ -165,7 +170,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     const { view } = store.state;
     if (last !== view) {
       holder.replaceChildren(h("h2", { class: "spoken" }, viewTitles[view]), views[view].node);
-      if (last) views[last].draw(); // a view that is left stops its timers
+      if (last) views[last].draw(); // stops the timers of the view
     }
     last = view;
     holder.setAttribute("aria-labelledby", `tab-${view}`);
@@ -201,6 +206,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
   window.addEventListener(
     "hashchange",
     () => {
+      if (live && !live.shows(location.hash)) return; // another page replaces this one
       store.restore(location.hash);
       draw();
     },

@@ -1,4 +1,4 @@
-// The times of a sound's positions, and the weights of one query over them.
+// Times of the positions of a sound, and the weights of a query over time.
 import type { Capture, Head } from "./capture";
 import { type Matrix, weightsOf } from "./capture";
 import { rowsOf } from "./packed";
@@ -10,19 +10,19 @@ export interface Heard {
   after: number; // weight on the positions after the sound's end
 }
 
-/** The number of time steps in the sound. */
+/** Return the number of time steps in the sound. */
 export function cellCount(capture: Capture): number {
   const { seconds, time_step: step } = capture.sound!;
   return Math.max(1, Math.round(seconds / step));
 }
 
-/** The cell of the first position. */
+/** Return the cell of the first position. */
 function firstCell(capture: Capture): number {
   const { first_time: first, time_step: step } = capture.sound!;
   return Math.round(first / step - 0.5);
 }
 
-/** The weights [keys] of one query, arranged by time. */
+/** Arrange the weights [keys] of one query by time. */
 export function heard(capture: Capture, weights: readonly number[]): Heard {
   const { specials } = capture.sound!;
   const rows = capture.drawing?.patches?.rows ?? 1;
@@ -41,12 +41,12 @@ export function heard(capture: Capture, weights: readonly number[]): Heard {
   return { bands, specials: weights.slice(0, specials).reduce((sum, x) => sum + x, 0), after };
 }
 
-/** The weight of all bands together at each time step. */
+/** Return the sum of all bands at each time step. */
 export function profile({ bands }: Heard): number[] {
   return bands[0]!.map((_, i) => bands.reduce((sum, band) => sum + band[i]!, 0));
 }
 
-/** The time in seconds of the position with the largest weight, and that weight. */
+/** Return the time in seconds of the position with the largest weight, and that weight. */
 export function peak(capture: Capture, weights: readonly number[]): { time: number; weight: number } {
   const all = profile(heard(capture, weights));
   const best = all.indexOf(Math.max(...all));
@@ -64,7 +64,7 @@ export interface Query {
   weights: readonly number[];
 }
 
-/** The queries of a head whose keys are in the sound: words, or the mean over the positions and each position. */
+/** Return the queries of a head whose keys are in the sound: the generated words, or the mean and each position. */
 export function queriesOf(head: Head, names: readonly string[]): Query[] {
   if (head.kind === "decoder") return [];
   const all = weightsOf(head);
@@ -77,7 +77,7 @@ export function queriesOf(head: Head, names: readonly string[]): Query[] {
   return received.map((weights, i) => ({ name: i === 0 ? name : names[i - 1]!, row: i - 1, weights }));
 }
 
-/** Round times for an axis of `seconds`: at most about eight. */
+/** Return round times for an axis of `seconds`, about eight at most. */
 export function ticks(seconds: number): number[] {
   const steps = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
   const step = steps.find((each) => seconds / each <= 8) ?? 10;

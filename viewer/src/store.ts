@@ -1,4 +1,4 @@
-// The page's state: one object, changed only by update(), with undo and the state in the URL's fragment.
+// State of the page: one object that only update() changes. Has undo, and is kept in the URL's fragment.
 import { type Capture, columnTokens, firstHead, type Head, headKey, rowTokens } from "./capture";
 import type { Source } from "./chain";
 import type { Live } from "./live/live";
@@ -22,7 +22,7 @@ export const viewTitles = {
 
 export type View = keyof typeof viewTitles;
 
-/** The views that have something to show for a capture. */
+/** Return the views for which the capture has data. */
 export function viewsOf(capture: Capture, live = false): View[] {
   const hidden: Partial<Record<View, boolean>> = {
     neurons: !capture.attention.some((head) => head.values),
@@ -43,13 +43,13 @@ export interface State {
   row: number; // selected query; −1: none
   column: number; // selected key; −1: none
   chosen: number[]; // keys whose weights are summed
-  overlay: string[]; // further heads drawn into the line view
+  overlay: string[]; // further heads drawn in the line view
   step: number; // of the step-by-step view
   written: number; // step of the generation
   temperature: number;
   topK: number; // 0: all listed tokens
   topP: number;
-  place: string; // layer shown from inside, "encoder.0"
+  place: string; // layer shown in "Inside a layer": "encoder.0"
   hideSpecial: boolean;
   hideSinks: boolean;
   rescale: boolean; // colour scale up to the largest weight instead of 1
@@ -81,6 +81,14 @@ const switches = {
 } as const;
 const switchesOff = { scaling: "scale", mask: "mask", positions: "positions" } as const; // on by default
 
+/** Tokens of a side from which the colour scale reaches only to the largest weight: on a scale to 100 %, the
+ * weights of a long text are invisible. */
+const mostFullScale = 64;
+
+function longest({ tokens }: Capture): number {
+  return Math.max(...[tokens.source, tokens.target].map((side) => side?.text.length ?? 0));
+}
+
 export class Store {
   private past: State[] = [];
   private listeners: (() => void)[] = [];
@@ -100,7 +108,11 @@ export class Store {
     this.compared = capture.compared;
     this.initial = {
       head: headKey(firstHead(capture)),
-      view: capture.sound ? "sound" : "map",
+      view: capture.sound
+        ? "sound"
+        : capture.picture && firstHead(capture).kind !== "decoder"
+          ? "picture"
+          : "map",
       row: -1,
       column: -1,
       chosen: [],
@@ -113,7 +125,7 @@ export class Store {
       place: "",
       hideSpecial: false,
       hideSinks: false,
-      rescale: false,
+      rescale: longest(capture) > mostFullScale,
       scaling: true,
       mask: true,
       sameQueryKey: false,
@@ -156,7 +168,7 @@ export class Store {
     if (before) this.update(before, false);
   }
 
-  /** State that differs from the default, as a URL fragment. */
+  /** Return the differences from the default state as a URL fragment. */
   fragment(): string {
     const { state, initial } = this;
     const parts = new URLSearchParams(this.live?.address() ?? []);
@@ -165,7 +177,7 @@ export class Store {
     for (const [key, name] of Object.entries(numbers) as [keyof typeof numbers, string][])
       if (state[key] !== initial[key]) parts.set(name, String(state[key]));
     for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
-      if (state[key]) parts.set(name, "1");
+      if (state[key] !== initial[key]) parts.set(name, state[key] ? "1" : "0");
     for (const [key, name] of Object.entries(switchesOff) as [keyof typeof switchesOff, string][])
       if (!state[key]) parts.set(name, "0");
     if (state.vectors !== "trained") parts.set("parameters", state.vectors);
@@ -178,7 +190,7 @@ export class Store {
     return parts.toString();
   }
 
-  /** Take the state from a fragment; parts that do not fit the capture are ignored. */
+  /** Set the state from a fragment. Parts that do not fit the capture are ignored. */
   restore(fragment: string): void {
     const parts = new URLSearchParams(fragment.replace(/^#/, ""));
     const state: State = { ...this.initial };
@@ -193,7 +205,7 @@ export class Store {
       if (/^\d+(\.\d+)?$/.test(text)) state[key] = Number(text);
     }
     for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
-      state[key] = parts.get(name) === "1";
+      state[key] = parts.has(name) ? parts.get(name) === "1" : this.initial[key];
     for (const [key, name] of Object.entries(switchesOff) as [keyof typeof switchesOff, string][])
       state[key] = parts.get(name) !== "0";
     const source = parts.get("parameters");
@@ -220,7 +232,7 @@ export class Store {
     );
   }
 
-  /** Queries and keys of the shown head. */
+  /** Return the number of queries and keys of the shown head. */
   size(): [number, number] {
     const head = this.current();
     return [rowTokens(this.capture, head).length, columnTokens(this.capture, head).length];

@@ -1,11 +1,11 @@
-// Tokens as the page shows them: spaces and incomplete characters instead of vocabulary spellings.
+// Convert tokens for display: "▁" becomes a space, incomplete characters are shown as bytes.
 import type { Tokens } from "./capture.gen";
 
 function bytesOf(hexadecimal: string): Uint8Array {
   return Uint8Array.from(hexadecimal.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-/** The text of bytes, or undefined if they are not whole characters. */
+/** Decode bytes as UTF-8. Returns undefined if they are not whole characters. */
 export function decoded(hexadecimal: string): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytesOf(hexadecimal));
@@ -14,7 +14,7 @@ export function decoded(hexadecimal: string): string | undefined {
   }
 }
 
-/** "▁the" → "the", "▁" → "␣"; a part of a character as its bytes: "‹E0 A4›". */
+/** Convert a token for display: "▁the" → "the", "▁" → "␣"; a part of a character as bytes: "‹E0 A4›". */
 function shown(text: string, hexadecimal: string | undefined, special: boolean): string {
   if (special) return text;
   if (hexadecimal && decoded(hexadecimal) === undefined)
@@ -25,7 +25,7 @@ function shown(text: string, hexadecimal: string | undefined, special: boolean):
 
 const known = new WeakMap<Tokens, string[]>();
 
-/** Each token as shown; computed once. */
+/** Return the displayed tokens. Results are cached. */
 export function shownTokens(tokens: Tokens | undefined): string[] {
   if (!tokens) return [];
   let all = known.get(tokens);
@@ -37,7 +37,15 @@ export function shownTokens(tokens: Tokens | undefined): string[] {
   return all;
 }
 
-/** The character of which token `index` is a part: neighbours are joined until the bytes are whole. */
+/** Return the writing direction of the first letter. (`dir=auto` ignores text in `bdi`.) */
+export function directionOf(texts: readonly string[]): "rtl" | "ltr" {
+  const first = /\p{L}/u.exec(texts.join(" "))?.[0] ?? "";
+  return /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(first)
+    ? "rtl"
+    : "ltr";
+}
+
+/** Join the bytes of neighbours to the character that contains token `index`; undefined if the token is whole. */
 export function wholeCharacter(tokens: Tokens, index: number): string | undefined {
   const bytes = tokens.bytes;
   if (!bytes || decoded(bytes[index]!) !== undefined) return undefined;

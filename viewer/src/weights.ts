@@ -1,11 +1,11 @@
-// The weights of the shown head as they are drawn: columns may be hidden and the rows divided by what remains.
+// Weights of the shown head as drawn. Columns can be hidden; each row is then divided by its new sum.
 import { headKey, type Matrix, specialColumns, weightsOf } from "./capture";
 import { sinkColumns, withoutColumns } from "./math";
 import type { Store } from "./store";
 
 const drawn = new WeakMap<Store, { key: string; weights: Matrix }>();
 
-/** Undefined if the capture has no weights of the shown head. */
+/** Return the drawn weights, or undefined if the capture has no weights of the shown head. */
 export function drawnWeights(store: Store): Matrix | undefined {
   const head = store.current();
   const weights = weightsOf(head);
@@ -22,7 +22,7 @@ export function drawnWeights(store: Store): Matrix | undefined {
   return result;
 }
 
-/** The weight with the full colour. */
+/** Return the weight that has the full colour. */
 export function scaleMaximum(store: Store, weights: Matrix): number {
   if (!store.state.rescale) return 1;
   let most = 1e-12;

@@ -1,24 +1,29 @@
-// The box to type in: a text, the model, the articles' sentences; busy, cancel and errors.
+// The form of the served page: text or file, model, examples, messages, Cancel.
 import { h } from "../dom";
 import { examples } from "./examples";
-import type { Model } from "./protocol";
+import type { Model, Question, Reads } from "./protocol";
 
 export interface Box {
   node: HTMLElement;
   setModels(models: readonly Model[], chosen: string): void;
   setText(text: string): void;
-  /** Mark these words wherever they stand in the text. */
+  /** Mark these words in the text. */
   setUnknown(words: readonly string[]): void;
-  /** `words`: what is going on, "" if nothing is. */
+  /** Show the message and the button Cancel; "": the request has ended. */
   setBusy(words: string): void;
   setError(message: string): void;
-  /** Ask for an API key. */
+  /** Show the field for the API key. */
   setKeyNeeded(): void;
-  /** `sound`: of a model that reads sound files, the chosen one. */
-  value(): { text: string; model: string; key: string; sound: File | undefined; hears: boolean };
+  /** `file`: the chosen one, if the model reads files. */
+  value(): { text: string; model: string; key: string; file: Question["file"] | undefined; reads: Reads };
 }
 
-/** The text with the words marked, upper and lower case being the same. */
+const fileTypes = {
+  sound: { label: "Sound file", accept: "audio/*,.wav,.flac,.ogg,.mp3" },
+  picture: { label: "Picture file", accept: "image/*,.png,.jpg,.jpeg,.webp,.ppm,.pgm" },
+} as const;
+
+/** The text with the words marked. Case is ignored. */
 export function withMarks(text: string, words: ReadonlySet<string>): (HTMLElement | string)[] {
   return text
     .split(/([\p{L}\p{M}\p{N}_]+)/u)
@@ -57,17 +62,14 @@ export function box(submit: () => void, cancel: () => void): Box {
   const modelField = h("label", { class: "model" }, h("span", { class: "quiet" }, "Model"), model);
   modelField.hidden = true;
   let known: readonly Model[] = [];
-  const hears = () => known.find(({ name }) => name === model.value)?.hears ?? false;
-  const file = h("input", {
-    type: "file",
-    accept: "audio/*,.wav,.flac,.ogg,.mp3",
-    "aria-label": "Sound file",
-  });
-  const fileField = h("label", { class: "file" }, h("span", { class: "quiet" }, "Sound file"), file);
+  const reads = () => known.find(({ name }) => name === model.value)?.reads ?? "text";
+  const file = h("input", { type: "file" });
+  const fileLabel = h("span", { class: "quiet" });
+  const fileField = h("label", { class: "file" }, fileLabel, file);
   file.addEventListener("change", () => file.files?.length && submit());
   model.addEventListener("change", () => {
     suit();
-    if (hears() ? file.files?.length : text.value.trim() !== "") submit();
+    if (reads() === "text" ? text.value.trim() !== "" : file.files?.length) submit();
   });
   const key = h("input", { type: "password", autocomplete: "off", "aria-label": "API key" });
   const keyField = h("label", { class: "key" }, h("span", { class: "quiet" }, "API key"), key);
@@ -90,10 +92,17 @@ export function box(submit: () => void, cancel: () => void): Box {
   });
   const typed = h("div", { class: "typed" }, under, text);
   const group = h("div", { class: "chips", role: "group", "aria-label": "Examples" }, ...chips);
-  /** Show the input that the chosen model reads. */
+  let shown: Reads = "text";
+  /** Show the field for what the chosen model reads. */
   const suit = () => {
-    typed.hidden = group.hidden = hears();
-    fileField.hidden = !hears();
+    const now = reads();
+    typed.hidden = group.hidden = now !== "text";
+    fileField.hidden = now === "text";
+    if (now === "text" || now === shown) return;
+    shown = now;
+    file.value = "";
+    file.accept = fileTypes[now].accept;
+    file.ariaLabel = fileLabel.textContent = fileTypes[now].label;
   };
   const form = h(
     "form",
@@ -141,12 +150,15 @@ export function box(submit: () => void, cancel: () => void): Box {
       keyField.hidden = false;
       key.focus();
     },
-    value: () => ({
-      text: text.value.trim(),
-      model: model.value,
-      key: key.value,
-      sound: hears() ? file.files?.[0] : undefined,
-      hears: hears(),
-    }),
+    value: () => {
+      const [now, content] = [reads(), file.files?.[0]];
+      return {
+        text: text.value.trim(),
+        model: model.value,
+        key: key.value,
+        file: now !== "text" && content ? { reads: now, content } : undefined,
+        reads: now,
+      };
+    },
   };
 }

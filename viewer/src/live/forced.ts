@@ -3,22 +3,25 @@ import type { Capture } from "../capture.gen";
 import type { Live } from "./live";
 import type { Question } from "./protocol";
 
-/** The question whose pass reads the same tokens as `capture`: what was generated is given. */
-export function forcedQuestion(capture: Capture): Partial<Question> {
-  const ids = capture.tokens.written?.ids;
-  if (capture.tokens.source) return ids ? { written: ids, generate: 0 } : { generate: 0 };
-  return { text: capture.text + (capture.translation ?? ""), generate: 0 };
+/** Ids that the model wrote: the translation, or a decoder's continuation. Undefined if it wrote none. */
+export function writtenIds(capture: Capture): readonly number[] | undefined {
+  const { source, target, written } = capture.tokens;
+  if (source) return written?.ids;
+  return capture.prompt_tokens ? target?.ids?.slice(capture.prompt_tokens) : undefined;
 }
 
-/** Whether the model writes by itself, so that a free pass may write something else. */
+/** The question whose pass reads the same tokens as `capture`: the written ids are given. */
+export function forcedQuestion(capture: Capture): Partial<Question> {
+  const written = writtenIds(capture);
+  return written ? { written, generate: 0 } : { generate: 0 };
+}
+
+/** Whether the model generates text, so that a pass without given ids may give another text. */
 export function generates(capture: Capture): boolean {
   return capture.translation !== undefined && capture.translation !== "";
 }
 
-/**
- * The passes with `change`: over the same tokens, and what the model then writes by itself. An encoder–decoder makes
- * both in one request.
- */
+/** In one request: the pass with `change` over the same tokens, and the text that the model generates with it. */
 export async function changedPasses(
   live: Live,
   capture: Capture,
@@ -26,14 +29,9 @@ export async function changedPasses(
   signal: AbortSignal,
 ): Promise<{ forced: Capture; free: string | undefined }> {
   const small = { ...change, page: false };
-  const written = capture.tokens.source && capture.tokens.written?.ids;
-  if (written && generates(capture)) {
-    const forced = await live.ask({ ...small, written, free: true }, signal);
-    return { forced, free: forced.translation_generated };
-  }
-  const [forced, free] = await Promise.all([
-    live.ask({ ...small, ...forcedQuestion(capture) }, signal),
-    generates(capture) ? live.ask(small, signal) : undefined,
-  ]);
-  return { forced, free: free?.translation };
+  const written = writtenIds(capture);
+  if (!written || !generates(capture))
+    return { forced: await live.ask({ ...small, ...forcedQuestion(capture) }, signal), free: undefined };
+  const forced = await live.ask({ ...small, written, free: true }, signal);
+  return { forced, free: forced.translation_generated };
 }

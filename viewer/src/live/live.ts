@@ -1,9 +1,11 @@
-// The connection of a page to its server: the question that is shown, further questions about it, one at a time.
+// Connection of a page to its server: holds the shown question and sends further questions about it.
 import type { Capture } from "../capture";
 import { attend, type Question } from "./protocol";
 
 export class Live {
   key = ""; // API key; kept in memory only
+
+  story = 0; // shown chapter of the guided story, from 1; 0: none
 
   constructor(readonly question: Question) {}
 
@@ -12,13 +14,20 @@ export class Live {
     return attend({ ...this.question, ...change }, this.key, signal);
   }
 
+  /** Whether an address asks the question of this page. */
+  shows(fragment: string): boolean {
+    const asked = questionIn(fragment);
+    return asked === undefined || (asked.text === this.question.text && asked.model === this.question.model);
+  }
+
   /** The question's part of the address. */
   address(): [string, string][] {
-    const { model, text, sound, generate } = this.question;
+    const { model, text, file, generate } = this.question;
     return [
-      [sound ? "file" : "text", text], // a file cannot be asked for again: its name only
+      [file ? "file" : "text", text], // an address cannot contain a file, only its name
       ...(model ? ([["model", model]] as [string, string][]) : []),
       ...(generate ? ([["generate", String(generate)]] as [string, string][]) : []),
+      ...(this.story ? ([["story", String(this.story)]] as [string, string][]) : []),
     ];
   }
 }

@@ -1,16 +1,19 @@
-// Requests to `regard serve`, which also serves this page: GET models, POST attend, POST attend/sound, GET health.
-// Addresses are relative, so that a proxy may serve both below a path.
+// Requests to `regard serve`, which also serves this page: GET models, POST attend, POST attend/sound, POST
+// attend/picture, GET health. Addresses are relative, so a proxy can serve both below a path.
 import { type Capture, readCapture } from "../capture";
+
+/** What a model reads. */
+export type Reads = "text" | "sound" | "picture";
 
 export interface Question {
   model: string; // "": the only one
-  text: string; // of a sound: the name of its file
-  sound?: File; // instead of a text
-  written?: readonly number[]; // encoder–decoders: ids of the given translation
+  text: string; // of a sound or picture: the name of its file
+  file?: { reads: Exclude<Reads, "text">; content: File }; // instead of a text
+  written?: readonly number[]; // ids of the given translation or continuation
   off?: readonly string[]; // heads that are switched off
   interventions?: readonly string[]; // in the syntax of `--intervene`
   generate?: number; // decoders: tokens to generate
-  free?: boolean; // beside written ids: also generate freely (encoder–decoders)
+  free?: boolean; // with written ids: also generate freely
   page?: boolean; // with vectors and activations, as in a written page
   kind?: string; // attention of this kind only
   layers?: readonly number[]; // attention of these layers only
@@ -71,7 +74,7 @@ export async function isLoading(key: string, signal: AbortSignal): Promise<boole
 
 export interface Model {
   name: string;
-  hears: boolean; // reads sound files instead of texts
+  reads: Reads;
 }
 
 /** The models of the server that show attention. */
@@ -81,17 +84,23 @@ export async function listModels(key: string, signal: AbortSignal): Promise<Mode
   };
   return (body.models ?? []).flatMap(({ name, abilities }) => {
     const can = (ability: string) => Array.isArray(abilities) && abilities.includes(ability);
-    const hears = can("attend_sound");
-    return typeof name === "string" && (hears || can("attend")) ? [{ name, hears }] : [];
+    const reads: Reads | undefined = can("attend_sound")
+      ? "sound"
+      : can("attend_picture")
+        ? "picture"
+        : can("attend")
+          ? "text"
+          : undefined;
+    return typeof name === "string" && reads ? [{ name, reads }] : [];
   });
 }
 
-/** The body of POST attend; what is empty is left out. */
+/** The body of POST attend, without empty members. */
 export function bodyOf(question: Question): Record<string, unknown> {
-  const { model, text, sound, written, off, interventions, generate, free, page, kind, layers, heads } =
+  const { model, text, file, written, off, interventions, generate, free, page, kind, layers, heads } =
     question;
   return {
-    ...(sound ? {} : { text }),
+    ...(file ? {} : { text }),
     ...(model ? { model } : {}),
     ...(written ? { written } : {}),
     ...(off && off.length > 0 ? { ablate: off.join(",") } : {}),
@@ -107,11 +116,12 @@ export function bodyOf(question: Question): Record<string, unknown> {
 
 function sent(question: Question): [string, RequestInit] {
   const body = JSON.stringify(bodyOf(question));
-  if (!question.sound) return ["attend", { headers: { "Content-Type": "application/json" }, body }];
+  const { file } = question;
+  if (!file) return ["attend", { headers: { "Content-Type": "application/json" }, body }];
   const form = new FormData();
   form.set("request", body);
-  form.set("file", question.sound, question.text);
-  return ["attend/sound", { body: form }];
+  form.set("file", file.content, question.text);
+  return [`attend/${file.reads}`, { body: form }];
 }
 
 /** The capture of one pass. Throws ServerError, CaptureError, or AbortError if `signal` is aborted. */

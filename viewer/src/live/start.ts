@@ -1,10 +1,11 @@
-// The page as `regard serve` serves it: without a capture. It asks the server for one.
+// Start of the page that `regard serve` serves. It contains no capture and requests one from the server.
 import { type Capture, CaptureError } from "../capture";
 import { h } from "../dom";
 import { show } from "../page";
 import { box } from "./box";
 import { Live, questionIn } from "./live";
 import { attend, isLoading, listModels, type Model, type Question, ServerError } from "./protocol";
+import { chapterAddress, chapterIn, storyPart } from "./story";
 
 const wait = (seconds: number, signal: AbortSignal) =>
   new Promise<void>((done) => {
@@ -15,7 +16,7 @@ const wait = (seconds: number, signal: AbortSignal) =>
     });
   });
 
-/** Repeat while the server loads its models. Any other 503 (a server that stops, a lack of memory) is an error. */
+/** Repeat while the server loads its models. Any other 503 (server stopping, out of memory) is an error. */
 async function whenReady<T>(
   action: () => Promise<T>,
   key: string,
@@ -38,14 +39,14 @@ async function whenReady<T>(
 export function start(root: HTMLElement): void {
   let running: AbortController | undefined;
   let dispose: (() => void) | undefined;
-  let shown: Question | undefined;
+  let shown: { question: Question; capture: Capture; live: Live } | undefined;
   let known: Model[] = [];
   const holder = h("div");
   const ask = box(
     () => {
-      const { text, model, sound, hears } = ask.value();
-      if (sound) void run({ text: sound.name, sound, model, page: true }, "");
-      else if (hears) ask.setError("Expected a sound file, found none.");
+      const { text, model, file, reads } = ask.value();
+      if (file) void run({ text: file.content.name, file, model, page: true }, "");
+      else if (reads !== "text") ask.setError(`Expected a ${reads} file, found none.`);
       else if (text) void run({ text, model, page: true }, "");
       else ask.setError("Expected a text, found none.");
     },
@@ -61,27 +62,56 @@ export function start(root: HTMLElement): void {
       () => listModels(ask.value().key, signal),
       ask.value().key,
       signal,
-      () => ask.setBusy("The server loads its models…"),
+      () => ask.setBusy("The server is loading its models…"),
     );
     ask.setModels(known, questionIn(location.hash)?.model ?? "");
   };
   const present = (capture: Capture, question: Question, fragment: string) => {
     dispose?.();
-    shown = question;
     const live = new Live(question);
     live.key = ask.value().key;
+    live.story = chapterIn(fragment);
+    shown = { question, capture, live };
+    if (!fragment) story.draw(0);
     if (!fragment) history.pushState(null, "", `#${new URLSearchParams(live.address()).toString()}`);
     ask.setUnknown(capture.unseen_words ?? []);
     dispose = show(holder, capture, live);
+    showStep(fragment);
   };
+  /** Show the step of a chapter that names a word, once the tokens are known. */
+  const showStep = (fragment: string) => {
+    const number = chapterIn(fragment);
+    if (!number || !shown || new URLSearchParams(fragment.slice(1)).has("written")) return;
+    const address = `#${chapterAddress(number, shown.question.model, shown.capture)}`;
+    if (new URLSearchParams(address.slice(1)).has("written")) location.replace(address);
+  };
+  /** The chosen model, or the first one if that reads no texts; "" if the server has one model. */
+  const textModel = () => {
+    const texts = known.filter(({ reads }) => reads === "text").map(({ name }) => name);
+    const chosen = shown?.question.model || ask.value().model;
+    if (known.length < 2) return "";
+    return texts.includes(chosen) ? chosen : (texts[0] ?? "");
+  };
+  const story = storyPart((number) => {
+    if (number > 0) {
+      location.hash = chapterAddress(number, textModel(), shown?.capture);
+      return;
+    }
+    story.draw(0);
+    if (!shown) return;
+    shown.live.story = 0;
+    const parts = new URLSearchParams(location.hash.slice(1));
+    parts.delete("story");
+    history.replaceState(null, "", `#${parts.toString()}`);
+  });
   const run = async (question: Question, fragment: string) => {
     running?.abort();
     const control = (running = new AbortController());
     const { signal } = control;
     ask.setError("");
     ask.setUnknown([]);
-    if (!question.sound) ask.setText(question.text);
-    ask.setBusy(question.sound ? "The model listens…" : "The model reads…");
+    if (!question.file) ask.setText(question.text);
+    ask.setBusy("Computing…");
     try {
       await models(signal);
       const model = question.model || (known.length > 1 ? ask.value().model : "");
@@ -91,7 +121,7 @@ export function start(root: HTMLElement): void {
         () => attend(asked, ask.value().key, signal),
         ask.value().key,
         signal,
-        () => ask.setBusy("The server loads its models…"),
+        () => ask.setBusy("The server is loading its models…"),
       );
       if (signal.aborted) return;
       performance.measure("answer", { start: begin, end: performance.now() });
@@ -99,7 +129,7 @@ export function start(root: HTMLElement): void {
     } catch (error) {
       if (signal.aborted) return;
       failed(error);
-      // An error of the page itself is also one of the console.
+      // Errors of the page itself are also written to the console.
       if (!(error instanceof ServerError || error instanceof CaptureError)) console.error(error);
     } finally {
       if (running === control) ask.setBusy("");
@@ -108,18 +138,23 @@ export function start(root: HTMLElement): void {
   const fromAddress = () => {
     const question = questionIn(location.hash);
     if (!question) return;
-    if (shown && shown.text === question.text && shown.model === question.model) return; // the page's state only
+    const number = chapterIn(location.hash);
+    story.draw(number);
+    if (shown?.live.shows(location.hash)) {
+      shown.live.story = number;
+      return showStep(location.hash); // the page restores the rest of its state
+    }
     ask.setModels(known, question.model);
     void run(question, location.hash);
   };
-  root.replaceChildren(ask.node, holder);
+  root.replaceChildren(ask.node, story.node, holder);
   window.addEventListener("hashchange", fromAddress);
   if (questionIn(location.hash)) return fromAddress();
   holder.replaceChildren(
     h(
       "p",
       { class: "quiet intro" },
-      "Type a sentence, or select one. The page then shows what the model does with it: which token attends to which, head by head, with the model's own numbers.",
+      "Type a sentence or select an example. The page shows which token attends to which, head by head, with the model's own numbers. The guided story shows the views one after another.",
     ),
   );
   running = new AbortController();

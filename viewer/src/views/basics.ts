@@ -1,4 +1,4 @@
-// Two parts of attention on their own: sinusoidal positions, and the softmax of scores that grow with √d.
+// The view "Basics": sinusoidal positions, and the effect of dividing scores by √d.
 import { css, fixed, h, share } from "../dom";
 import { cosine, dot, normals, sinusoids, softmaxGradient, softmaxSteps } from "../math";
 import type { Store } from "../store";
@@ -80,7 +80,7 @@ function positionsPart(): { node: HTMLElement; draw: () => void } {
       h(
         "p",
         {},
-        "Attention does not know the order of its tokens, so a vector for each position is added. In the paper's encoding, " +
+        "Attention does not depend on the order of its tokens, so a vector for each position is added. In the paper's encoding, " +
           "feature 2i is sin(position / 10000^(2i/d)) and feature 2i + 1 the cosine. Drag over the rows.",
       ),
       canvas,
@@ -160,7 +160,7 @@ function softmaxPart(): { node: HTMLElement; draw: () => void } {
         "p",
         {},
         "The dot product of two random vectors with d features has a standard deviation of √d. Without the division a " +
-          "large d makes the softmax choose one key, and its gradient w (1 − w) vanishes.",
+          "large d makes the softmax select one key, and its gradient w (1 − w) becomes nearly 0.",
       ),
       h("label", { class: "slider" }, h("span", {}, "Features"), size, shownSize),
       body,

@@ -1,4 +1,4 @@
-// Two texts beside each other: the same head on both, linked token by token, and how far apart the same words are.
+// The view "Compare": the same head on two texts, linked token by token, and the cosine of each common word.
 import {
   type Capture,
   CaptureError,
@@ -17,7 +17,7 @@ import { linkedMap, mostLinked } from "./linked_map";
 import { type States, statesOf } from "./meaning";
 import { markedWords } from "./outcome";
 
-/** The capture in a file: JSON, or a page that contains one. Throws CaptureError or SyntaxError. */
+/** Read a capture from a JSON file or from a page. Throws CaptureError or SyntaxError. */
 export function captureInFile(text: string): Capture {
   const mark = /<script[^>]*\bid=["']data["'][^>]*>/.exec(text);
   const begin = mark ? mark.index + mark[0].length : 0;
@@ -35,7 +35,7 @@ function half(title: string, capture: Capture, other: Capture): HTMLElement[] {
   ];
 }
 
-/** The largest weights of a row in words. */
+/** Describe the largest weights of a row. */
 function largest(capture: Capture, head: Head, row: number): string {
   const weights = weightsOf(head)?.[row];
   if (!weights) return "";
@@ -47,7 +47,7 @@ function largest(capture: Capture, head: Head, row: number): string {
     .join(", ")}`;
 }
 
-/** Both maps of a head, with linked rows and columns. */
+/** Draw a head on both texts, with linked rows and columns. */
 function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
   const sides = [one, two].map(([capture, head]) => ({
     capture,
@@ -78,7 +78,7 @@ function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
   return drawn.map((map, side) => h("div", {}, map.node, readouts[side]!));
 }
 
-/** Cosine of each common token in both texts, layer by layer. */
+/** Show the cosine of each common token in both texts, layer by layer. */
 function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[] {
   const pairs = aligned(a.tokens, b.tokens).filter(
     ([i]) => !special[i] && /[\p{L}\p{N}]/u.test(a.tokens[i]!),
@@ -89,7 +89,7 @@ function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[]
     values: a.states.map((state, layer) => cosine(state[i]!, b.states[layer]![j]!)),
   }));
   lines.sort((x, y) => x.values.at(-1)! - y.values.at(-1)!);
-  // The word whose path is marked: short words say little about a text.
+  // Prefer a word of at least three letters: short words such as articles carry little meaning.
   const marked = lines.find(({ token }) => [...token].length >= 3) ?? lines[0]!;
   const narrow = document.documentElement.clientWidth < 500;
   const [width, height, left, right] = [narrow ? 350 : 560, 240, 40, narrow ? 90 : 150];
@@ -192,7 +192,7 @@ function result(store: Store, other: Capture): HTMLElement[] {
           h(
             "p",
             { class: "quiet" },
-            "Point at a token: the same one lights up in both. Select another head below.",
+            "Point at a token: the same token is highlighted in both. Select another head below.",
           ),
           h("div", { class: "split" }, ...maps([capture, head], [other, match])),
         ]
@@ -255,7 +255,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   });
   store.signal.addEventListener("abort", () => running?.abort());
   node.append(
-    store.live && !store.capture.sound
+    store.live && !store.live.question.file
       ? form
       : h("label", { class: "quiet file" }, "Compare with a capture or page of another text: ", file),
     status,
@@ -277,7 +277,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
             h(
               "p",
               { class: "quiet" },
-              "Two texts beside each other, such as “The exam was a piece of cake.” and “He ate a piece of cake.”: the same head on both, and where the same words part.",
+              "Two texts beside each other, such as “The exam was a piece of cake.” and “He ate a piece of cake.”: the same head on both, and the cosine of the common words.",
             ),
           ]),
     );

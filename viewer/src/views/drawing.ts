@@ -1,4 +1,4 @@
-// The model as a drawing: input, embedding, layers and output, with shapes on the arrows. Blocks open.
+// Diagram of the model: input, embedding, layers and output. Arrows have shapes; a click opens a block.
 import { type Block, parametersOf, stacksOf } from "../blocks";
 import { kindTitle, mostTelling } from "../capture";
 import { h, s } from "../dom";

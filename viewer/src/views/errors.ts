@@ -1,4 +1,4 @@
-// Where explanations of attention go wrong: each claim beside the numbers of this run, with the place to see it.
+// The view "Common errors": frequent claims about attention beside numbers of this run, with links to the views.
 import { activation, type Capture, type Head, headName, type Matrix, weightsOf } from "../capture";
 import { chainOf, chosenVectors, vectorsOf } from "../chain";
 import { fixed, h, share } from "../dom";
@@ -22,7 +22,7 @@ interface Proof {
   see?: { label: string; change: Partial<State>; head?: Head };
 }
 
-/** A head with vectors, self-attention first. */
+/** Return a head whose vectors are known: the shown one, else one of self-attention. */
 function headWithVectors(store: Store): Head | undefined {
   const usable = (head: Head) => vectorsOf(head) !== undefined && vectorsOf(head)!.query.length <= 64;
   const shown = store.current();
@@ -67,7 +67,7 @@ function columns(store: Store): Proof | undefined {
   const sums = columnSums(weights);
   return {
     claim: "“The weights that a token receives sum to 1.”",
-    finding: `Each row sums to 1, because softmax runs over the keys. What a token receives is a column: in ${named(head)} the columns sum to between ${fixed(Math.min(...sums), 2)} and ${fixed(Math.max(...sums), 2)}.`,
+    finding: `Each row sums to 1, because softmax runs over the keys. The weights that a token receives are a column: in ${named(head)} the columns sum to between ${fixed(Math.min(...sums), 2)} and ${fixed(Math.max(...sums), 2)}.`,
     see: {
       label: "Sum over tokens",
       change: { view: "map", chosen: [sums.indexOf(Math.max(...sums))] },
@@ -87,8 +87,8 @@ function contributions(head: Head, capture: Capture): Proof | undefined {
   const least = sizes.indexOf(Math.min(...sizes));
   return {
     claim: "“The largest weight shows where the output comes from.”",
-    finding: `What arrives is weight × value. In ${named(head)} the value of “${names[most]}” is ${fixed(sizes[most]! / Math.max(1e-9, sizes[least]!), 1)} times as long as that of “${names[least]}”; in ${moved.length} of ${weights.length} rows the largest contribution comes from another token than the largest weight.`,
-    see: { label: "See the values", change: { view: "steps", step: 99 }, head },
+    finding: `The output is the sum of weight × value. In ${named(head)} the value of “${names[most]}” is ${fixed(sizes[most]! / Math.max(1e-9, sizes[least]!), 1)} times as long as that of “${names[least]}”; in ${moved.length} of ${weights.length} rows the largest contribution comes from another token than the largest weight.`,
+    see: { label: "See the values", change: { view: "steps", step: vectors.causal ? 7 : 6 }, head },
   };
 }
 
@@ -131,18 +131,18 @@ function meanings(capture: Capture): Proof | undefined {
   const at = (layer: Matrix) => fixed(cosine(layer[first]!, layer[second]!), 3);
   return {
     claim: "“The embedding of a word holds its meaning in the sentence.”",
-    finding: `“${states.tokens[first]}” stands twice in this text. Its two vectors have a cosine of ${at(states.states[0]!)} before the first layer (the difference is their positions) and ${at(states.states.at(-1)!)} after the last one.`,
+    finding: `“${states.tokens[first]}” occurs twice in this text. Its two vectors have a cosine of ${at(states.states[0]!)} before the first layer (the difference is their positions) and ${at(states.states.at(-1)!)} after the last one.`,
     see: { label: "See their paths", change: { view: "meaning" } },
   };
 }
 
-/** A head's name inside a sentence. */
+/** Return a head's name for use within a sentence. */
 function named(head: Head): string {
   const name = headName(head);
   return name[0]!.toLowerCase() + name.slice(1);
 }
 
-/** Spearman's rank correlation. */
+/** Return Spearman's rank correlation. */
 function rankCorrelation(a: readonly number[], b: readonly number[]): number {
   const ranks = (values: readonly number[]) => {
     const order = values.map((_, i) => i).sort((x, y) => values[x]! - values[y]!);
@@ -163,7 +163,7 @@ function importance(capture: Capture): Proof | undefined {
   const lost = measured.map((each) => each.lost!);
   return {
     claim: "“The head with the clearest pattern matters most.”",
-    finding: `Of the ${measured.length} clearest heads of this run, the clearness of the pattern and what is lost without the head have a rank correlation of ${fixed(rankCorrelation(telling, lost), 2)} (1: the same order, 0: none). Only switching a head off shows what it carries.`,
+    finding: `Of the ${measured.length} clearest heads of this run, the clearness of the pattern and what is lost without the head have a rank correlation of ${fixed(rankCorrelation(telling, lost), 2)} (1: the same order, 0: none). To measure the effect of a head, switch it off.`,
     see: { label: "Switch heads off", change: { view: "whatif" } },
   };
 }
@@ -188,7 +188,7 @@ export function errorsView(store: Store): { node: HTMLElement; draw: () => void 
     if (store.state.view !== "errors" || built === store.state.head) return;
     built = store.state.head;
     node.replaceChildren(
-      h("p", {}, "Claims that are often read about attention, and what the numbers of this run say."),
+      h("p", {}, "Frequent claims about attention, and the numbers of this run."),
       ...proofs(store).map(({ claim, finding, see }) => {
         const button = see && h("button", { type: "button" }, see.label);
         button?.addEventListener("click", () =>

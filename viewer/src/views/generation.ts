@@ -1,13 +1,13 @@
-// Generation step by step: what the head attends to while a token is written, and the next-token probabilities.
+// The view "Generation": for each step the weights of one head and the next-token probabilities.
 import { columnTokens, type Head, headName, mostTelling, weightsOf } from "../capture";
 import { h, share } from "../dom";
 import { nextTokenProbabilities } from "../math";
-import { shownTokens } from "../tokens";
+import { directionOf, shownTokens } from "../tokens";
 import type { Store } from "../store";
 
 const mostBars = 12;
 
-/** The head whose attention is shown: the selected one if it has a row for each written token. */
+/** Return the selected head if it has a row for each generated token, else the most telling such head. */
 function headFor(store: Store): Head | undefined {
   const shown = store.current();
   if (shown.kind !== "encoder" && shown.weights) return shown;
@@ -101,7 +101,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
   const strip = (names: readonly string[], weights: readonly number[]) =>
     h(
       "p",
-      { class: "tokens", dir: "auto" },
+      { class: "tokens", dir: directionOf(names) },
       ...names.map((name, i) =>
         h(
           "span",
@@ -119,7 +119,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
   const progress = (at: number) =>
     h(
       "p",
-      { class: "tokens", dir: "auto" },
+      { class: "tokens", dir: directionOf(written) },
       ...written.slice(0, steps.length).map((name, i) => {
         const token = h(
           "button",

@@ -1,10 +1,10 @@
-// All heads as thumbnails, one row per layer, with the pattern that describes each best.
+// Thumbnails of all heads, one row per layer, with pattern, entropy and distance.
 import { type Head, headKey, headName, type Kind, kindTitle, kindsOf } from "../capture";
 import { fixed, h } from "../dom";
 import { thumbnailOf } from "./heatmap";
 import type { Store } from "../store";
 
-/** Entropy and, for self-attention, mean distance. */
+/** Show the entropy and, for self-attention, the mean distance. */
 function facts(head: Head): HTMLElement[] {
   const entropy = h("span", {}, `${fixed(head.entropy, 1)} bits`);
   return head.distance === undefined

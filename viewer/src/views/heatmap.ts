@@ -1,4 +1,4 @@
-// The heat map of one head on a canvas that draws only what is visible, so 2,048 tokens scroll smoothly.
+// The heat map of one head, on a canvas that draws only the visible cells (for 2,048 tokens).
 import { columnTokens, type Head, headName, rowTokens } from "../capture";
 import { css, h, percent } from "../dom";
 import { rowsOf } from "../packed";
@@ -8,7 +8,7 @@ import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 const font =
   'system-ui, "Noto Sans", "Noto Sans Devanagari", "Noto Sans Arabic", "Noto Color Emoji", sans-serif';
 
-/** Space for the labels, less on narrow screens. */
+/** Return the space for the labels in pixels. It is smaller on narrow screens. */
 function margins(width: number, rows: readonly string[]): { left: number; top: number } {
   const longest = Math.max(3, ...rows.slice(0, 400).map((token) => [...token].length));
   return {
@@ -19,7 +19,7 @@ function margins(width: number, rows: readonly string[]): { left: number; top: n
 
 const widths = new Map<string, string>();
 
-/** `text`, shortened to `width` pixels with an ellipsis. Remembered, because measuring text is slow. */
+/** Shorten `text` to `width` pixels with an ellipsis. Results are cached, because measuring text is slow. */
 function shortened(context: CanvasRenderingContext2D, text: string, width: number): string {
   const key = `${context.font}|${Math.round(width)}|${text}`;
   let found = widths.get(key);
@@ -132,7 +132,7 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   context.fillText(head.kind === "cross" ? "generated ↓" : "token ↓", margin.left - 8, margin.top - 8);
 }
 
-/** The heat map's colour scale with its numbers. */
+/** Create the colour scale of the heat map. */
 function legend(): { node: HTMLElement; draw: (store: Store) => void } {
   const largest = h("span");
   const node = h(
@@ -153,7 +153,7 @@ function legend(): { node: HTMLElement; draw: (store: Store) => void } {
   };
 }
 
-/** A head's thumbnail, one pixel a cell; the style sheet enlarges it. The colour scale reaches the largest weight. */
+/** Draw a head's thumbnail with one pixel per cell; CSS enlarges it. The largest weight has the full colour. */
 export function thumbnailOf(head: Head, attributes: Record<string, string> = {}): HTMLCanvasElement {
   const cells = rowsOf(head.thumbnail);
   const [down, across] = [Math.max(1, cells.length), Math.max(1, cells[0]?.length ?? 0)];
@@ -171,7 +171,7 @@ export function thumbnailOf(head: Head, attributes: Record<string, string> = {})
   return canvas;
 }
 
-/** The accent colour's red, green and blue, 0 to 255. */
+/** Return red, green and blue of the accent colour, 0 to 255. */
 function accentColour(): [number, number, number] {
   const [red = 0, green = 0, blue = 0] = (css("--accent").slice(1).match(/../g) ?? []).map((pair) =>
     parseInt(pair, 16),
@@ -191,6 +191,12 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
   const zoom = h("input", { type: "range", min: 4, max: 60, value: 0, "aria-label": "Cell size" });
   const scale = legend();
   const missing = h("div", { class: "missing" });
+  const under = h(
+    "div",
+    { class: "under" },
+    scale.node,
+    h("label", { class: "zoom quiet" }, "Cell size ", zoom),
+  );
   let chosen = 0; // cell size set by the user; 0: fit the page
   const left = () => margins(scroller.clientWidth, rowTokens(store.capture, store.current())).left;
   const cellSize = () => {
@@ -202,8 +208,7 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
     const begin = performance.now();
     const head = store.current();
     const weights = drawnWeights(store);
-    scroller.hidden = !weights;
-    zoom.disabled = !weights;
+    scroller.hidden = under.hidden = !weights;
     missing.replaceChildren(
       ...(weights
         ? []
@@ -276,13 +281,7 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
     store.update({ chosen: sum.includes(column) ? sum.filter((c) => c !== column) : [...sum, column] });
   });
   return {
-    node: h(
-      "div",
-      {},
-      missing,
-      scroller,
-      h("div", { class: "under" }, scale.node, h("label", { class: "zoom quiet" }, "Cell size ", zoom)),
-    ),
+    node: h("div", {}, missing, scroller, under),
     draw,
   };
 }

@@ -1,4 +1,4 @@
-// One layer from inside: layer norm and feed-forward with the captured numbers of one token.
+// The view "Inside a layer": layer norm and feed-forward with the captured numbers of one token.
 import { activation, type Capture } from "../capture";
 import { fixed, h } from "../dom";
 import { layerNorm, largestDifference, length } from "../math";
@@ -72,7 +72,7 @@ function sections(capture: Capture, { side, layer }: Place, token: number): HTML
     all.push(
       section(
         "2. Attention",
-        "What the heads bring together, times W_O. It is added to the state.",
+        "The joined outputs of the heads, times W_O, are added to the state.",
         vectorLine("added", output),
       ),
     );
@@ -81,7 +81,7 @@ function sections(capture: Capture, { side, layer }: Place, token: number): HTML
     all.push(
       section(
         "Cross-attention",
-        "What is read from the encoder. It is added to the state.",
+        "The joined outputs of the heads over the encoder's states, times W_O, are added to the state.",
         vectorLine("added", cross),
       ),
     );

@@ -1,11 +1,19 @@
-// Lines between the tokens of a query side and a key side; several heads in different colours.
+// The line view: lines between queries and keys. Several heads have different colours.
 import { columnTokens, headKey, headName, rowTokens, weightsOf } from "../capture";
 import { h, overlayColour, s } from "../dom";
 import type { Store } from "../store";
-import { drawnWeights, thumbnailOnly } from "../weights";
+import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
 const rowHeight = 26;
 const most = 400; // tokens a side; more are not drawn
+const least = 0.03; // smallest drawn share of the full colour
+const mostOfRow = 3; // lines of a row in long texts
+
+/** Return the columns of a row that are drawn: weights from `bound` on; in long texts only the largest ones. */
+function drawnColumns(row: readonly number[], bound: number, long: boolean): number[] {
+  const all = row.map((_, c) => c).filter((c) => row[c]! >= bound);
+  return long ? all.sort((a, b) => row[b]! - row[a]!).slice(0, mostOfRow) : all;
+}
 
 export function linesView(store: Store): { node: HTMLElement; draw: () => void } {
   const node = h("div", { class: "lines" });
@@ -42,11 +50,11 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
     svg.append(s("text", { x: right + 10, y: 16, class: "head" }, "attends to"));
     layers.forEach((layer, index) => {
       const weights = index === 0 ? drawnWeights(store)! : weightsOf(layer)!;
+      const scale = scaleMaximum(store, weights);
       rows.forEach((_, r) => {
         if (store.state.row >= 0 && store.state.row !== r) return;
-        columns.forEach((_, c) => {
-          const weight = weights[r]![c]!;
-          if (weight < 0.03) return;
+        for (const c of drawnColumns(weights[r]!.slice(0, most), least * scale, rows.length > 64)) {
+          const weight = weights[r]![c]! / scale;
           const middle = (left + right) / 2;
           svg.append(
             s("path", {
@@ -57,7 +65,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
               "stroke-opacity": (0.12 + 0.88 * weight).toFixed(3),
             }),
           );
-        });
+        }
       });
     });
     const room = left - 14;
@@ -96,8 +104,17 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       h("span", {}, h("i", { style: `background: ${overlayColour(index)}` }), headName(layer)),
     );
     node.replaceChildren(...(layers.length > 1 ? [h("p", { class: "legend" }, ...legend)] : []), svg);
-    if (rows.length === most || columns.length === most)
-      node.append(h("p", { class: "quiet" }, `The first ${most} tokens are drawn; the heat map has all.`));
+    if (rows.length > 64)
+      node.append(
+        h(
+          "p",
+          { class: "quiet" },
+          `Of each token, the ${mostOfRow} largest weights are drawn. `,
+          rows.length === most || columns.length === most
+            ? `The first ${most} tokens are drawn; the heat map has all.`
+            : "",
+        ),
+      );
   };
   return { node, draw };
 }

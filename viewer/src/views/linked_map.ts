@@ -1,4 +1,4 @@
-// A heat map of at most 64 × 64 cells whose rows and columns light up when the pointer or the focus is on them.
+// Heat map of at most 64 × 64 cells that highlights the row and column under the pointer or focus.
 import type { Matrix } from "../capture";
 import { h, s, share } from "../dom";
 
@@ -6,11 +6,11 @@ export const mostLinked = 64;
 
 export interface LinkedMap {
   node: HTMLElement;
-  /** Light up a row and a column; −1: none. */
+  /** Highlight a row and a column; −1: none. */
   light(row: number, column: number): void;
 }
 
-/** `over(row, column)` is called when the pointer or the focus comes to a cell or a label; −1: none. */
+/** Calls `over(row, column)` when the pointer or focus enters a cell or label; −1: none. */
 export function linkedMap(
   weights: Matrix,
   labels: { rows: readonly string[]; columns: readonly string[]; name: string },

@@ -1,9 +1,9 @@
-// How token vectors move through the layers: two principal components of all states, and cosines of two tokens.
+// The view "Meaning": paths of token vectors through the layers in two principal components, and cosines of two tokens.
 import type { Capture, Matrix } from "../capture";
 import { activation } from "../capture";
 import { fixed, h, overlayColour, s } from "../dom";
 import { cosine, principalPlane } from "../math";
-import { shownTokens } from "../tokens";
+import { directionOf, shownTokens } from "../tokens";
 import type { Store } from "../store";
 
 export interface States {
@@ -29,7 +29,7 @@ export function statesOf(capture: Capture, side: "encoder" | "decoder"): States 
   return states.length > 1 && fits ? { side, tokens, names, states } : undefined;
 }
 
-/** Tokens to show first: the longest word that occurs several times, else the first eight tokens. */
+/** Return the first tokens to show: every place of the longest repeated word, else the first eight tokens. */
 function firstTokens(tokens: readonly string[]): number[] {
   const all = tokens.map((_, i) => i);
   const places = (token: string) => all.filter((i) => tokens[i]!.toLowerCase() === token.toLowerCase());
@@ -38,7 +38,7 @@ function firstTokens(tokens: readonly string[]): number[] {
   return word ? places(word) : all.slice(0, 8);
 }
 
-/** Vertical places of labels, moved apart so that none covers another. */
+/** Move vertical positions of labels apart by at least `least`. */
 function apart(places: readonly number[], least: number): number[] {
   const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!);
   const moved = [...places];
@@ -104,7 +104,7 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
       ),
     );
     const [px] = points.at(-1)!;
-    // Away from the path, if the edge leaves room.
+    // Put the label on the side away from the path if there is room.
     const leftwards = x(px) < x(points.at(-2)![0]);
     const right = x(px) > width - 110 || (leftwards && x(px) > 110);
     labels.push(
@@ -209,13 +209,17 @@ export function meaningView(store: Store): { node: HTMLElement; draw: () => void
           "starts at nearly the same place and moves as its context is added.",
       ),
       ...(all.length > 1 ? [h("p", { class: "controls" }, ...sides)] : []),
-      h("div", { class: "chips", role: "group", "aria-label": "Tokens" }, ...chips),
+      h(
+        "div",
+        { class: "chips", role: "group", "aria-label": "Tokens", dir: directionOf(states.tokens) },
+        ...chips,
+      ),
       h("div", { class: "picture" }, map(states, picked)),
       ...pair,
       h(
         "p",
         { class: "quiet" },
-        "Two dimensions show a part of the distance only; the cosines are of the whole vectors.",
+        "Two dimensions show only a part of the distance. The cosines are of the whole vectors.",
       ),
     );
   };

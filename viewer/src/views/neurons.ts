@@ -1,4 +1,4 @@
-// One head's query and keys, feature by feature: the products whose sum is the score.
+// The view "Neurons": query and keys of one head, feature by feature, with their products.
 import { columnTokens, rowTokens } from "../capture";
 import { css, fixed, h, share } from "../dom";
 import { vectorsOf } from "../chain";
@@ -8,7 +8,7 @@ import { cannotShow } from "./steps";
 
 const stripWidth = 220;
 
-/** A vector as a row of coloured cells: blue for positive numbers, orange for negative ones. */
+/** Draw a vector as a row of coloured cells: blue for positive numbers, orange for negative ones. */
 export function strip(vector: readonly number[], largest: number, label: string): HTMLCanvasElement {
   const canvas = h("canvas", {
     width: stripWidth,

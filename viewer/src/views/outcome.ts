@@ -1,4 +1,4 @@
-// Before and after beside each other: what is generated, the next-token probabilities, the attention of other heads.
+// Show an outcome: generated text, next-token probabilities and attention of other heads, before and after.
 import { headName, weightsOf } from "../capture";
 import type { Step } from "../capture.gen";
 import { fixed, h, share } from "../dom";
@@ -6,17 +6,17 @@ import { aligned } from "../math";
 import type { Change, Outcome } from "../outcome";
 import type { Store } from "../store";
 import { headKey } from "../capture";
-import { shownTokens } from "../tokens";
+import { directionOf, shownTokens } from "../tokens";
 import { smallMap } from "./small_map";
 
 const mostBars = 8;
 const mostChanges = 8;
 
-/** `text` with the words marked that are not in `other`. */
+/** Mark the words of `text` that `other` lacks. */
 export function markedWords(text: string, other: string): (HTMLElement | string)[] {
   const [words, others] = [text.split(/\s+/), other.split(/\s+/)];
   const kept = new Set(aligned(words, others).map(([i]) => i));
-  if (kept.size === 0) return [text]; // nothing in common: marks would not help
+  if (kept.size === 0) return [text]; // no common word: do not mark every word
   return words.flatMap((word, i) => [i > 0 ? " " : "", kept.has(i) ? word : h("mark", {}, word)]);
 }
 
@@ -44,7 +44,7 @@ function texts(store: Store, outcome: Outcome): HTMLElement[] {
   ];
 }
 
-/** Probability of a token at a step; undefined if the step does not list it. */
+/** Return the probability of a token at a step, or undefined if the step does not list it. */
 function probability(step: Step, id: number): number | undefined {
   const at = step.ids.indexOf(id);
   return at < 0 ? undefined : Math.exp(step.logits[at]! - step.log_sum_exp);
@@ -79,7 +79,7 @@ function bars(store: Store, steps: readonly Step[]): HTMLElement[] {
   });
   return [
     h("h3", {}, "Next token, after the same tokens as before"),
-    h("p", { class: "tokens", dir: "auto" }, ...chooser),
+    h("p", { class: "tokens", dir: directionOf(names) }, ...chooser),
     h(
       "ol",
       { class: "bars paired" },
@@ -159,7 +159,7 @@ function attention(store: Store, changes: readonly Change[]): HTMLElement[] {
   ];
 }
 
-/** In words: how much less probable the written tokens are. */
+/** Describe how much less probable the generated tokens are. */
 export function lostSentence(lost: number): string {
   const factor = Math.exp(-lost);
   return `The tokens that the whole model wrote lose ${fixed(lost, 3)} nats each on average: their probability is multiplied by ${fixed(factor, factor < 0.01 ? 4 : 2)}.`;

@@ -1,4 +1,4 @@
-// What the shown head does, in words, the weights of the selected token, and sums over chosen tokens.
+// Panel beside the views: description of the shown head, weights of the selected token, sums over chosen tokens.
 import { columnTokens, type Head, headName, rowSide, rowTokens } from "../capture";
 import { fixed, h, share } from "../dom";
 import { sumsOver } from "../math";
@@ -27,7 +27,7 @@ function about(head: Head): HTMLElement[] {
   ];
 }
 
-/** The largest weights of the selected row. */
+/** Show the largest weights of the selected row. */
 function rowReadout(store: Store, head: Head): HTMLElement[] {
   const { row, column } = store.state;
   const tokens = rowTokens(store.capture, head);
@@ -55,14 +55,14 @@ function rowReadout(store: Store, head: Head): HTMLElement[] {
           h(
             "p",
             { class: "quiet" },
-            `No other token has more than ${share(weights[order[shown.length]!] ?? 0)}.`,
+            `Each of the others has at most ${share(weights[order[shown.length]!] ?? 0)}.`,
           ),
         ]
       : []),
   ];
 }
 
-/** For each row, the weight on the chosen columns together. */
+/** Show for each row the sum of its weights on the chosen columns. */
 function sumReadout(store: Store, head: Head): HTMLElement[] {
   const weights = drawnWeights(store);
   const { chosen } = store.state;

@@ -1,4 +1,4 @@
-// Patching: the state of one token after one layer is taken from another sentence. Which places carry the meaning?
+// Patching: replace the state of one token after one layer by that of another sentence, and measure the change.
 import type { Capture } from "../capture";
 import { fixed, h } from "../dom";
 import { partnerOf } from "../live/examples";
@@ -12,7 +12,7 @@ import { outcomeParts } from "./outcome";
 const mostPlaces = 240;
 const atOnce = 2; // requests
 
-/** A text as a value of an intervention: quoted, with \" and \\. */
+/** Quote a text for an intervention, with \" and \\. */
 export function quoted(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
@@ -39,7 +39,7 @@ function layersOf(capture: Capture, side: string): number {
 export function patchPart(store: Store): { node: HTMLElement; draw: () => void } {
   const { capture, live } = store;
   const node = h("section", { class: "patch-part" });
-  if (!live || !capture.steps || capture.pair || capture.sound)
+  if (!live || !capture.steps || capture.pair || live.question.file)
     return { node: h("section", { hidden: true }), draw: () => undefined };
   const side = capture.tokens.source ? "encoder" : "decoder";
   const tokens = shownTokens(side === "encoder" ? capture.tokens.source : capture.tokens.target);
@@ -90,7 +90,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
           const value = lostBetween(capture, after);
           if (value !== undefined) lost.set(nameOf(place), value);
         } catch (error) {
-          // The other sentence lacks this position. Every sentence has the first: there the request itself is wrong.
+          // Status 400: the other sentence lacks this position. For the first position, which every sentence has,
+          // the request itself is wrong.
           if (!(error instanceof ServerError) || error.status !== 400 || index === 0) throw error;
         }
         draw();
@@ -102,7 +103,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       failed(error, signal);
       control.abort(); // the other worker's request
     }
-    if (running !== control) return; // a place was picked meanwhile
+    if (running !== control) return; // replaced by a request for one place
     running = undefined;
     draw();
   };
@@ -188,7 +189,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
     h(
       "p",
       { class: "quiet" },
-      `Each state of the ${side} is replaced by that of the other sentence at the same position. Where the text changes most, the difference of the two sentences is held. Positions that the other sentence does not have cannot be patched.`,
+      `Each state of the ${side} is replaced by that of the other sentence at the same position. A large loss shows where the model represents the difference of the two sentences. Positions that the other sentence lacks cannot be patched.`,
     ),
     form,
     body,
@@ -211,7 +212,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
               h("bdi", {}, tokens[picked.place.token]!),
               ` in ${pointOf(side, picked.place)}`,
             ),
-            ...(outcome ? outcomeParts(store, outcome) : [h("p", { class: "quiet" }, "The model runs…")]),
+            ...(outcome ? outcomeParts(store, outcome) : [h("p", { class: "quiet" }, "Computing…")]),
           ]
         : []),
     );

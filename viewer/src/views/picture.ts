@@ -1,5 +1,5 @@
-// Models that read pictures: the weights of one query over the grid of patches. If the capture has the picture, it
-// is darkened where the weight is low.
+// The view "Picture": the weights of one query over the grid of patches. A picture in the capture is darkened where
+// the weight is low.
 import { rowTokens } from "../capture";
 import { h, percent, s } from "../dom";
 import type { Store } from "../store";
@@ -17,7 +17,13 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
     if (!weights) return node.replaceChildren(h("p", { class: "note" }, thumbnailOnly));
     const columns = weights[0]?.length ?? 0;
     if (columns !== patches.specials + patches.rows * patches.columns)
-      return node.replaceChildren(h("p", { class: "note" }, "The keys of this head are not patches."));
+      return node.replaceChildren(
+        h(
+          "p",
+          { class: "note" },
+          "The keys of this head are tokens, not patches. Select a head of the encoder or of cross-attention below.",
+        ),
+      );
     const names = rowTokens(store.capture, head);
     const row = Math.max(0, Math.min(store.state.row, names.length - 1));
     const { picture } = store.capture;
@@ -27,7 +33,7 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
     );
     const shown = weights[row]!;
     const onPatches = shown.slice(patches.specials);
-    // A picture with hundreds of patches would be black on the scale to 100 %.
+    // With hundreds of patches each weight is small: on a scale to 100 % the whole picture is black.
     const maximum =
       picture || store.state.rescale ? Math.max(1e-12, ...onPatches) : scaleMaximum(store, weights);
     const [width, height] = [patches.columns * cell, patches.rows * cell];

@@ -1,4 +1,4 @@
-// Heads by what is lost without them: read from the capture, or measured by the server, one head after another.
+// Ranking of heads by the log-probability lost without them, from the capture or measured by the server.
 import { type Head, headKey, headName } from "../capture";
 import { fixed, h } from "../dom";
 import { changedPasses, forcedQuestion, generates } from "../live/forced";
@@ -14,14 +14,14 @@ export interface Ranked {
   lost: number; // nats
 }
 
-/** The ranking of a written page. */
+/** Return the ranking in a written page. */
 export function writtenRanking(store: Store): Ranked[] {
   return (store.capture.what_if ?? [])
     .flatMap(({ off, lost }) => (lost === undefined ? [] : [{ head: off, lost }]))
     .sort((a, b) => b.lost - a.lost);
 }
 
-/** The heads to measure: all of them, or the most telling ones. */
+/** Return the heads to measure: all, or the most telling ones. */
 function candidates(store: Store): Head[] {
   const heads = store.capture.attention.filter((head) => head.head !== undefined);
   return [...heads].sort((a, b) => b.telling - a.telling).slice(0, mostHeads);

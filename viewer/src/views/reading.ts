@@ -1,19 +1,19 @@
-// The text as the model reads it: its tokens, with those that stand for words that the model does not know marked.
+// Tokens of the input text below the title, with unknown tokens and unseen words marked.
 import type { Capture, Tokens } from "../capture.gen";
 import { h } from "../dom";
-import { shownTokens } from "../tokens";
+import { directionOf, shownTokens } from "../tokens";
 
 const most = 80;
 const mostNamed = 20;
 
-/** For each token, whether it is the token of unknown words. */
+/** Return for each token whether it is the token for unknown words. */
 export function unknownTokens(tokens: Tokens): boolean[] {
   return tokens.text.map(
     (text, i) => (tokens.special?.[i] ?? true) && /^(?:<unk>|\[UNK\]|<\|unk\|>)$/i.test(text),
   );
 }
 
-/** Nothing for a written page without unknown tokens, whose views have the tokens anyway. */
+/** Show the tokens of the input. Returns [] for a written page without unknown tokens. */
 export function readingView(capture: Capture, live: boolean): HTMLElement[] {
   const side = capture.tokens.source ?? capture.tokens.target;
   if (!side || capture.drawing?.input === "pixels" || capture.drawing?.input === "features") return [];
@@ -38,7 +38,7 @@ export function readingView(capture: Capture, live: boolean): HTMLElement[] {
   return [
     h(
       "p",
-      { class: "reading", dir: "auto" },
+      { class: "reading", dir: directionOf(names) },
       h("span", { class: "quiet" }, `${names.length} ${names.length === 1 ? "token" : "tokens"} `),
       ...names.slice(0, most).map(chip),
       ...(names.length > most ? [" …"] : []),
@@ -53,7 +53,7 @@ export function readingView(capture: Capture, live: boolean): HTMLElement[] {
               .slice(0, mostNamed)
               .flatMap((word, i) => [i > 0 ? ", " : "", h("bdi", { class: "unknown" }, word)]),
             unseen.length > mostNamed ? " …" : "",
-            ". The model guesses what they mean.",
+            ". The model has learned nothing about them.",
           ),
         ]
       : []),
@@ -62,7 +62,7 @@ export function readingView(capture: Capture, live: boolean): HTMLElement[] {
           h(
             "p",
             { class: "note" },
-            `${count === 1 ? "One token is" : `${count} tokens are`} not in the model's vocabulary (underlined): the model sees the same token for every unknown word.`,
+            `${count === 1 ? "One token is" : `${count} tokens are`} not in the model's vocabulary (underlined): every unknown word is read as the same token.`,
           ),
         ]
       : []),

@@ -1,4 +1,4 @@
-// A small heat map on a canvas, with its title: weights, or differences of weights in two colours.
+// Small heat map on a canvas: weights, or differences of weights in two colours.
 import type { Matrix } from "../capture";
 import { css, h } from "../dom";
 
@@ -8,7 +8,7 @@ export interface SmallMap {
   maximum: number; // with the full colour
 }
 
-/** Negative numbers have the second colour. */
+/** Draw a small heat map. Negative numbers have the second colour. */
 export function smallMap({ title, matrix, maximum }: SmallMap): HTMLElement {
   const [rows, columns] = [matrix.length, matrix[0]?.length ?? 0];
   const side = Math.max(1, Math.min(22, Math.floor(260 / Math.max(rows, columns, 1))));

@@ -1,4 +1,4 @@
-// Models of sound: the spectrogram with the weights of one query over it, and below it those of every written word.
+// The view "Sound": the weights of one query over the spectrogram, and a row of weights for every generated word.
 import { columnSide, rowTokens } from "../capture";
 import { css, h, s, share } from "../dom";
 import { rowsOf } from "../packed";
@@ -16,7 +16,7 @@ function rgb(colour: string): [number, number, number] {
   return [red, green, blue];
 }
 
-/** A canvas with one pixel a cell; rows from top to bottom. `opacity` is 0 to 1. */
+/** Draw a matrix on a canvas with one pixel per cell, the first row at the top. `opacity`: 0 to 1. */
 function cells(rows: readonly (readonly number[])[], colour: string, opacity: number, label: string) {
   const [down, across] = [rows.length, rows[0]?.length ?? 0];
   const canvas = h("canvas", {
@@ -39,7 +39,7 @@ function cells(rows: readonly (readonly number[])[], colour: string, opacity: nu
   return canvas;
 }
 
-/** The weights by time as an area, the largest at full height. */
+/** Draw the weights over time as an area. The largest has the full height. */
 function curve(values: readonly number[]): SVGSVGElement {
   const most = Math.max(1e-12, ...values);
   const width = values.length;
@@ -76,7 +76,7 @@ function about(store: Store, query: Query): HTMLElement {
   return h("p", { class: "quiet", role: "status" }, parts.join(" "));
 }
 
-/** The spectrogram with the weights of a query. A click selects the position as the query of self-attention. */
+/** Draw the weights of a query over the spectrogram. A click selects a position as the query of self-attention. */
 function picture(store: Store, query: Query, select: ((row: number) => void) | undefined): Element[] {
   const { capture } = store;
   const sound = capture.sound!;
@@ -118,7 +118,7 @@ function picture(store: Store, query: Query, select: ((row: number) => void) | u
   ];
 }
 
-/** One row for each written word. */
+/** Draw one row of weights for each generated word. */
 function strips(store: Store, queries: readonly Query[], row: number): HTMLElement[] {
   const accent = css("--accent");
   const special = store.capture.tokens.written?.special ?? [];

@@ -1,11 +1,12 @@
-// One head step by step, with the captured query, key and value vectors: scores, scaling, mask, softmax, sum.
-import { columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../capture";
+// The step-by-step view of one head, computed from its captured query, key and value vectors.
+import { activation, columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../capture";
 import type { Capture } from "../capture.gen";
 import { fixed, h } from "../dom";
 import {
   type Chain,
   chainOf,
   chosenVectors,
+  inputsOf,
   positionsKnown,
   type Source,
   type Vectors,
@@ -17,7 +18,7 @@ import type { Store } from "../store";
 export const most = 64; // tokens a side
 const mostFeatures = 64; // shown of a vector
 
-/** Why the views of single numbers cannot show a head, or undefined. */
+/** Return the reason why a head's numbers cannot be shown one by one, or undefined if they can. */
 export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefined {
   if (!vectors)
     return h(
@@ -30,12 +31,12 @@ export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefine
   return undefined;
 }
 
-/** Entries up to which computed weights may differ from those of the capture because of its precision. */
+/** Return the largest difference between computed and captured weights that the capture's precision explains. */
 export function allowance(capture: Capture): number {
   return capture.precision === "f32" ? 1e-4 : 1 / 255;
 }
 
-/** A matrix as a table of coloured cells; `signed` colours by sign, else by share of 1. */
+/** Show a matrix as a table. `signed`: the colour depends on the sign; otherwise the scale is 0 to 1. */
 function matrixTable(
   matrix: Matrix,
   labels: { rows: readonly string[]; columns?: readonly string[] | undefined },
@@ -95,7 +96,7 @@ function matrixTable(
   );
 }
 
-/** The dot product of one query and one key, term by term. */
+/** Show the dot product of one query and one key, term by term. */
 function dotProduct(q: readonly number[], k: readonly number[], names: [string, string]): HTMLElement {
   const shown = q.slice(0, 8).map((value, i) => `${fixed(value, 2)} · ${fixed(k[i]!, 2)}`);
   const rest = q.length > 8 ? ` + … (${q.length - 8} more terms)` : "";
@@ -110,7 +111,7 @@ function dotProduct(q: readonly number[], k: readonly number[], names: [string, 
   );
 }
 
-/** Symmetry and diagonal of the scores, in words. */
+/** Describe the symmetry and the diagonal of the scores. */
 function scoreFacts(raw: Matrix): string {
   const square = raw.length === (raw[0]?.length ?? 0);
   const symmetric = isSymmetric(raw)
@@ -126,7 +127,7 @@ function weightFacts(weights: Matrix): string {
   return `Rows sum to 1; columns do not: from ${fixed(Math.min(...sums), 2)} to ${fixed(Math.max(...sums), 2)}.`;
 }
 
-/** What a vector is: the hidden state times a matrix, or without parameters the state itself. */
+/** Return a function that says how a vector is computed: hidden state times a matrix, or the state itself. */
 function wordsOf(store: Store): (matrix: string) => string {
   const { vectors } = store.state;
   return (matrix) => {
@@ -165,17 +166,39 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
     if (left > 0) table.append(h("p", { class: "quiet" }, `… and ${left} more numbers of each vector.`));
     return table;
   };
+  const inputs = inputsOf(store.capture, head, store.state.vectors === "trained" || store.state.positions);
+  const joined = joinedOutput(store.capture, head);
+  /** Show the hidden states from which the queries (0) or keys (1) are computed. */
+  const input = (side: 0 | 1, names: readonly string[], picked: number): HTMLElement[] => {
+    const states = inputs?.[side];
+    if (!states) return [];
+    const size = states[0]?.length ?? 0;
+    const from =
+      side === 1 && head.kind === "cross" ? "the encoder's output" : "hidden states before this layer";
+    return [
+      h(
+        "details",
+        { class: "input-states" },
+        h(
+          "summary",
+          {},
+          `Input X: ${from} [${states.length}, ${size}]; ${side ? "W_K" : "W_Q"} is [${size}, ${width}]`,
+        ),
+        vectors(states, names, picked),
+      ),
+    ];
+  };
   const ranked = columns.map((_, i) => i).sort((a, b) => chain.weights[row]![b]! - chain.weights[row]![a]!);
   const steps: Step[] = [
     {
       title: "Queries",
-      sentence: `Each token asks with a query vector of ${width} numbers: ${words("W_Q")}.`,
-      body: () => [vectors(values.query, rows, row)],
+      sentence: `The query of a token is a vector of ${width} numbers: ${words("W_Q")}.`,
+      body: () => [...input(0, rows, row), h("h4", {}, "Q"), vectors(values.query, rows, row)],
     },
     {
       title: "Keys",
-      sentence: `Each token is found by a key vector: ${store.state.sameQueryKey ? "here, its query" : words("W_K")}.`,
-      body: () => [vectors(key, columns, column)],
+      sentence: `The key of a token is a vector of the same size: ${store.state.sameQueryKey ? "here, its query" : words("W_K")}.`,
+      body: () => [...input(1, columns, column), h("h4", {}, "K"), vectors(key, columns, column)],
     },
     {
       title: "Q Kᵀ",
@@ -197,7 +220,7 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
   if (values.causal)
     steps.push({
       title: "Mask",
-      sentence: "A decoder must not see later tokens: their scores become −∞.",
+      sentence: "A decoder must not attend to later tokens: their scores are replaced by −∞.",
       body: () => [square(chain.masked, true)],
     });
   steps.push(
@@ -222,7 +245,7 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
     },
     {
       title: "Values",
-      sentence: `What a token passes on is its value vector: ${words("W_V")}.`,
+      sentence: `The value of a token is the vector that the weighted sum reads: ${words("W_V")}.`,
       body: () => [vectors(values.value, columns, column)],
     },
     {
@@ -243,11 +266,27 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
           columns.length > 4 ? " + …" : "",
         ),
         vectors(chain.output, rows, row),
-        h("p", { class: "quiet" }, "The outputs of all heads are joined and multiplied by W_O."),
       ],
     },
   );
+  if (joined)
+    steps.push({
+      title: "Heads joined, W_O",
+      sentence: `The outputs of the ${joined.heads} heads are joined to one vector for each token and multiplied by W_O. The result is added to the hidden state. These are the numbers of the whole layer in the model.`,
+      body: () => [vectors(joined.output, rows, row)],
+    });
   return steps;
+}
+
+/** Return the output of a head's attention layer after W_O, or undefined if the capture lacks it. */
+function joinedOutput(capture: Capture, head: Head): { heads: number; output: Matrix } | undefined {
+  const part = head.kind === "cross" ? "decoder" : head.kind;
+  const name = `${part}.${head.layer}.${head.kind === "cross" ? "cross" : "self"}.output`;
+  const output = activation(capture, name);
+  const heads = capture.attention.filter(
+    ({ kind, layer }) => kind === head.kind && layer === head.layer,
+  ).length;
+  return output && { heads, output };
 }
 
 function agreement(store: Store, head: Head, chain: Chain): HTMLElement[] {

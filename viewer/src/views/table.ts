@@ -1,4 +1,4 @@
-// The weights as a table: the alternative for screen readers, and for copying numbers.
+// The view "Table": the weights as a table, for screen readers and for copying numbers.
 import { columnTokens, headName, rowTokens } from "../capture";
 import { h } from "../dom";
 import type { Store } from "../store";
@@ -19,7 +19,7 @@ export function tableView(store: Store): { node: HTMLElement; draw: () => void }
       h(
         "table",
         {},
-        h("caption", {}, `${headName(head)}: weights in percent. Each row sums to 100.`),
+        h("caption", {}, h("span", {}, `${headName(head)}: weights in percent. Each row sums to 100.`)),
         h(
           "thead",
           {},

@@ -1,4 +1,4 @@
-// What if: heads are switched off, and what changes stands beside what was.
+// The view "What if": switch heads off and compare the result with the unchanged model.
 import { headKey, headName, kindsOf, kindTitle } from "../capture";
 import { h } from "../dom";
 import { changedPasses } from "../live/forced";
@@ -8,7 +8,7 @@ import { outcomeParts } from "./outcome";
 import { patchPart } from "./patch";
 import { rankingPart } from "./ranking";
 
-/** Both passes with the heads off: over the same tokens, and writing freely. */
+/** Run the model with the heads off: over the same tokens, and generating freely. */
 async function measured(store: Store, off: readonly string[], signal: AbortSignal): Promise<Outcome> {
   const { forced, free } = await changedPasses(store.live!, store.capture, { off }, signal);
   return outcomeOf(store.capture, forced, free);
@@ -113,8 +113,7 @@ export function whatIfView(store: Store): { node: HTMLElement; draw: () => void 
     if (key === "") result.replaceChildren(h("p", { class: "quiet" }, "All heads are on."));
     else if (error) result.replaceChildren(h("p", { class: "note" }, error));
     else if (outcome) result.replaceChildren(...outcomeParts(store, outcome));
-    else if (result.childElementCount < 2)
-      result.replaceChildren(h("p", { class: "quiet" }, "The model runs…"));
+    else if (result.childElementCount < 2) result.replaceChildren(h("p", { class: "quiet" }, "Computing…"));
     ranking.draw();
     patch.draw();
   };

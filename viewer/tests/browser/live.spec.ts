@@ -3,6 +3,8 @@ import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page, test } from "@playwright/test";
 import { firstHead } from "../../src/capture";
 import type { Capture } from "../../src/capture.gen";
+import { chapters } from "../../src/live/story";
+import { lostBetween } from "../../src/outcome";
 import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
 import { folderOf, tinyText } from "./model";
@@ -11,7 +13,7 @@ import { serve, type Server } from "./server";
 
 let server: Server;
 test.beforeAll(async () => {
-  server = await serve({ translator: folderOf("bart"), reader: folderOf("bert") });
+  server = await serve({ translator: folderOf("bart"), reader: folderOf("bert"), writer: folderOf("gpt2") });
 });
 test.afterAll(() => server.stop());
 
@@ -42,7 +44,7 @@ function fragment(parts: Record<string, string>): string {
 const asked = { text: tinyText, model: "translator" };
 const short = { ...asked, generate: "6" }; // of an address
 
-test("a sentence is typed, shown, and stands in the address", async ({ page: browser }) => {
+test("a sentence is typed, shown, and part of the address", async ({ page: browser }) => {
   const errors = await visit(browser);
   await expect(browser.getByLabel("Model")).toBeVisible();
   await browser.getByLabel("Model").selectOption("translator");
@@ -124,6 +126,60 @@ test("a head that is switched off changes what the server computes", async ({ pa
   await expect(browser.locator(".ranking li")).toHaveCount(Math.min(12, heads));
 });
 
+test("a decoder needs one request for before and after", async ({ page: browser }) => {
+  const question = { text: tinyText, model: "writer", generate: 5 };
+  await visit(browser, fragment({ text: tinyText, model: "writer", generate: "5", view: "whatif" }));
+  await expect(browser.getByText("All heads are on.")).toBeVisible();
+  let requests = 0;
+  browser.on("request", (sent) => (requests += sent.url().endsWith("/attend") ? 1 : 0));
+  await browser.getByRole("button", { name: "Switch off Decoder self-attention, layer 0, head 1" }).click();
+  await expect(browser.getByText("Attention that changes")).toBeVisible();
+  expect(requests).toBe(1);
+  const request = async (more: object) =>
+    (await (
+      await browser.request.post(`${server.url}/attend`, { data: { ...question, ...more } })
+    ).json()) as Capture;
+  const before = await request({});
+  const written = before.tokens.target!.ids!.slice(before.prompt_tokens);
+  const after = await request({ ablate: "decoder.0.1", written, generate: 0 });
+  expect(after.tokens.target).toEqual(before.tokens.target);
+  const free = await request({ ablate: "decoder.0.1" });
+  await expect(browser.locator(".two .written")).toHaveText([before.translation!, free.translation!]);
+  const lost = lostBetween(before, after)!;
+  await expect(browser.getByText(`lose ${lost.toFixed(3).replace("-", "−")} nats`)).toBeVisible();
+});
+
+test("the guided story is told from the first sentence to the last", async ({ page: browser }) => {
+  const errors = await visit(browser, "");
+  await browser.getByRole("button", { name: "Guided story" }).click();
+  const story = browser.getByRole("region", { name: "Guided story" });
+  for (const [index, { title, state, text }] of chapters.entries()) {
+    await expect(story.getByRole("heading", { name: title })).toBeVisible();
+    await expect(browser.getByLabel("Sentence", { exact: true })).toHaveValue(text);
+    await expect(browser.locator(`#tab-${state["view"]!}`)).toHaveAttribute("aria-selected", "true");
+    await expect(browser).toHaveURL(new RegExp(`story=${index + 1}`));
+    if (state["other"]) await expect(browser.locator(".split svg")).toHaveCount(2);
+    if (state["view"] === "whatif") {
+      await browser.getByRole("button", { name: "Measure every head" }).click();
+      await expect(browser.getByRole("button", { name: /until the text changes/ })).toBeVisible();
+    }
+    if (index === 0) {
+      const axe = new AxeBuilder({ page: browser }).include(".story");
+      expect((await axe.analyze()).violations.map((v) => v.id)).toEqual([]);
+    }
+    if (index + 1 < chapters.length) await story.getByRole("button", { name: "Next" }).click();
+  }
+  // An address opens its chapter; Back and End work.
+  await browser.reload();
+  await expect(story.getByRole("heading", { name: chapters.at(-1)!.title })).toBeVisible();
+  await story.getByRole("button", { name: "Back" }).click();
+  await expect(story.getByRole("heading", { name: chapters.at(-2)!.title })).toBeVisible();
+  await story.getByRole("button", { name: "End" }).click();
+  await expect(browser).not.toHaveURL(/story=/);
+  await expect(browser.locator("#tab-basics")).toHaveAttribute("aria-selected", "true");
+  expect(errors).toEqual([]);
+});
+
 test("states are patched from another sentence", async ({ page: browser }) => {
   await visit(browser, fragment({ ...short, view: "whatif" }));
   await browser.getByLabel("Other sentence").fill("t9 t9 t9");
@@ -152,7 +208,7 @@ test("a place is patched while the others are measured", async ({ page: browser 
   ).toBeVisible();
 });
 
-test("a patch that the server refuses is said", async ({ page: browser }) => {
+test("a refused patch shows the server's message", async ({ page: browser }) => {
   await visit(browser, fragment({ ...short, view: "whatif" }));
   await expect(browser.getByLabel("Other sentence")).toBeVisible();
   const refused = JSON.stringify({ error: "expected a shorter text" });
@@ -162,7 +218,7 @@ test("a patch that the server refuses is said", async ({ page: browser }) => {
   await expect(browser.locator(".patch-part").getByRole("alert")).toHaveText("expected a shorter text");
 });
 
-test("two texts stand beside each other, linked", async ({ page: browser }) => {
+test("two texts are shown beside each other, linked", async ({ page: browser }) => {
   await visit(browser, fragment({ ...short, view: "compare" }));
   await browser.getByLabel("Second sentence").fill("t9 t9 t5");
   await browser.getByRole("button", { name: "Compare", exact: true }).click();
@@ -172,7 +228,7 @@ test("two texts stand beside each other, linked", async ({ page: browser }) => {
   await expect(browser.getByText("The same words in both texts")).toBeVisible();
 });
 
-test("errors are said, and a running request can be cancelled", async ({ page: browser }) => {
+test("errors are shown, and a running request can be cancelled", async ({ page: browser }) => {
   await visit(browser);
   await browser.getByLabel("Model").selectOption("translator");
   const refused = JSON.stringify({ error: "expected at most 1024 tokens, found 2000" });
@@ -183,7 +239,7 @@ test("errors are said, and a running request can be cancelled", async ({ page: b
   await browser.unroute("**/attend");
   await browser.route("**/attend", () => undefined); // never answered
   await browser.keyboard.press("Enter");
-  await expect(browser.getByText("The model reads…")).toBeVisible();
+  await expect(browser.getByText("Computing…")).toBeVisible();
   await browser.getByRole("button", { name: "Cancel" }).click();
   await expect(browser.getByRole("button", { name: "Show attention" })).toBeVisible();
   await browser.unroute("**/attend");
@@ -214,7 +270,7 @@ test("a server that is loading is asked again; one with keys gets the key", asyn
     route.fulfill({ body: JSON.stringify(sampleCapture()) }),
   );
   await browser.goto(`${origin}/`);
-  await expect(browser.getByText("The server loads its models…")).toBeVisible();
+  await expect(browser.getByText("The server is loading its models…")).toBeVisible();
   await expect(browser.getByLabel("API key")).toBeVisible();
   await browser.getByLabel("API key").fill("secret");
   await browser.getByRole("button", { name: "The exam was a piece of cake." }).click();

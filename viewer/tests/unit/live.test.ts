@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { bodyOf } from "../../src/live/protocol";
 import { questionIn } from "../../src/live/live";
 import { forcedQuestion } from "../../src/live/forced";
+import { chapterAddress, chapterIn, chapters } from "../../src/live/story";
+import { directionOf } from "../../src/tokens";
 import { aligned, meanTotalVariation } from "../../src/math";
 import { lostBetween, outcomeOf, writtenOutcome } from "../../src/outcome";
 import { captureInFile } from "../../src/views/compare";
@@ -20,7 +22,7 @@ describe("questions", () => {
       values: true,
     });
   });
-  test("stand in the address", () => {
+  test("are part of the address", () => {
     expect(questionIn("#head=cross.1.0")).toBeUndefined();
     const parts = new URLSearchParams({ text: "a & b = c", model: "x", generate: "7" });
     expect(questionIn(`#${parts.toString()}`)).toMatchObject({ text: "a & b = c", model: "x", generate: 7 });
@@ -30,8 +32,14 @@ describe("questions", () => {
     translated.tokens.written!.ids = [5, 6, 2];
     expect(forcedQuestion(translated)).toEqual({ written: [5, 6, 2], generate: 0 });
     expect(forcedQuestion(sampleCapture({ kind: "encoder" }))).toEqual({ generate: 0 });
-    const continued = { ...sampleCapture({ kind: "decoder" }), text: "a", translation: " b" };
-    expect(forcedQuestion(continued)).toEqual({ text: "a b", generate: 0 });
+    const continued = {
+      ...sampleCapture({ kind: "decoder" }),
+      text: "a",
+      translation: " b c",
+      prompt_tokens: 2,
+    };
+    continued.tokens.target!.ids = [7, 8, 9, 10];
+    expect(forcedQuestion(continued)).toEqual({ written: [9, 10], generate: 0 });
   });
 });
 
@@ -128,4 +136,24 @@ test("a second capture is read from JSON and from a page", () => {
   const page = `<p></p><script type="application/json" id="data">${json.replaceAll("<", "\\u003c")}</script><p></p>`;
   expect(captureInFile(page)).toEqual(capture);
   expect(() => captureInFile("{}")).toThrow("version 2");
+});
+
+test("each chapter of the story has an address that leads back to it", () => {
+  chapters.forEach((chapter, index) => {
+    const address = `#${chapterAddress(index + 1, "demo", undefined)}`;
+    expect(questionIn(address)).toMatchObject({ text: chapter.text, model: "demo" });
+    expect(chapterIn(address)).toBe(index + 1);
+  });
+  expect(chapterIn("#story=0")).toBe(0);
+  expect(chapterIn("#story=99")).toBe(0);
+  // The step at which a word is written.
+  const capture = sampleCapture({ target: ["<s>", "परीक्षा", "एक", "सरल", "काम"] });
+  capture.text = chapters[1]!.text;
+  expect(chapterAddress(2, "", capture)).toContain("written=2");
+});
+
+test("tokens have the direction of their first letter", () => {
+  expect(directionOf(["،", "السلام", "a"])).toBe("rtl");
+  expect(directionOf(["<s>", "परीक्षा"])).toBe("ltr");
+  expect(directionOf(["1", "…"])).toBe("ltr");
 });
