@@ -14,7 +14,7 @@ export interface Chapter {
 }
 
 const exam = "The exam was a piece of cake.";
-const bank = "I deposit money at the bank.";
+const bank = "I keep money in the bank.";
 
 export const chapters: readonly Chapter[] = [
   {
@@ -63,7 +63,7 @@ export const chapters: readonly Chapter[] = [
   {
     title: "The path of a word",
     words:
-      "Each vector moves from its embedding through the layers. Select “bank”, “money” and “deposit” to see which tokens end near each other.",
+      "Each vector moves from its embedding through the layers. Select “bank” and “money” to see whether they end near each other.",
     text: bank,
     state: { view: "meaning" },
   },

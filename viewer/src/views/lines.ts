@@ -27,6 +27,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
         other.kind === head.kind &&
         headKey(other) !== headKey(head),
     );
+    const long = rows.length > 64;
     const layers = [head, ...overlaid].filter((layer) => layer.weights);
     if (!head.weights) return node.replaceChildren(h("p", { class: "note" }, thumbnailOnly));
     const width = Math.min(760, Math.max(300, node.clientWidth));
@@ -53,7 +54,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       const scale = scaleMaximum(store, weights);
       rows.forEach((_, r) => {
         if (store.state.row >= 0 && store.state.row !== r) return;
-        for (const c of drawnColumns(weights[r]!.slice(0, most), least * scale, rows.length > 64)) {
+        for (const c of drawnColumns(weights[r]!.slice(0, most), least * scale, long)) {
           const weight = weights[r]![c]! / scale;
           const middle = (left + right) / 2;
           svg.append(
@@ -61,8 +62,8 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
               d: `M${left},${y(r)}C${middle},${y(r)} ${middle},${y(c)} ${right},${y(c)}`,
               fill: "none",
               stroke: overlayColour(index),
-              "stroke-width": 0.6 + 4 * weight,
-              "stroke-opacity": (0.12 + 0.88 * weight).toFixed(3),
+              "stroke-width": 0.6 + (long ? 0.8 : 4) * weight,
+              "stroke-opacity": (0.12 + (long ? 0.5 : 0.88) * weight).toFixed(3),
             }),
           );
         }
@@ -104,7 +105,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       h("span", {}, h("i", { style: `background: ${overlayColour(index)}` }), headName(layer)),
     );
     node.replaceChildren(...(layers.length > 1 ? [h("p", { class: "legend" }, ...legend)] : []), svg);
-    if (rows.length > 64)
+    if (long)
       node.append(
         h(
           "p",

@@ -218,3 +218,86 @@ test("the exported picture has the numbers, axes and scale", async ({ page: brow
   for (const each of [head.caption, "attends to →", "token ↓", "0 %", String(Math.round(100 * largest))])
     expect(words).toContain(each);
 });
+
+test("a PNG of the shown head is exported", async ({ page: browser }) => {
+  await open(browser, page, "#head=encoder.0.0");
+  const download = browser.waitForEvent("download");
+  await browser.getByLabel("Save as").selectOption("png");
+  const bytes = readFileSync(await (await download).path());
+  expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+  const size = await browser.evaluate(async (data) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    return [image.width, image.height];
+  }, bytes.toString("base64"));
+  const tokens = capture.tokens.source!.text.length;
+  for (const side of size) expect(side).toBeGreaterThan(30 * tokens);
+});
+
+test("every part of the state is in the address and restored from it", async ({ page: browser }) => {
+  const parts = {
+    head: "encoder.0.1",
+    view: "steps",
+    row: "1",
+    column: "2",
+    step: "3",
+    temperature: "0.5",
+    "top-k": "3",
+    "top-p": "0.9",
+    "no-special": "1",
+    "no-sinks": "1",
+    largest: "1",
+    "same-query-key": "1",
+    scale: "0",
+    parameters: "random",
+    with: "encoder.0.0",
+    sum: "1,2",
+    place: "encoder.0",
+  };
+  await open(browser, page, `#${new URLSearchParams(parts).toString()}`);
+  await browser.getByRole("button", { name: "Next" }).click(); // writes the address anew
+  const written = Object.fromEntries(new URLSearchParams(new URL(browser.url()).hash.slice(1)));
+  expect(written).toEqual({ ...parts, step: "4" });
+});
+
+test("basics: positions are dragged over, and the gradient of the softmax vanishes with d", async ({
+  page: browser,
+}) => {
+  await open(browser, page, "#view=basics");
+  const map = browser.getByRole("img", { name: /^Sinusoidal/ });
+  const box = (await map.boundingBox())!;
+  await browser.mouse.move(box.x + 20, box.y + box.height * (5.5 / 64));
+  await browser.mouse.down();
+  await expect(browser.getByText(/^position 5:/)).toBeVisible();
+  await browser.mouse.move(box.x + 40, box.y + box.height * (20.5 / 64));
+  await expect(browser.getByText(/^position 20:/)).toBeVisible();
+  await browser.mouse.up();
+  const gradients = async (index: number, d: number) => {
+    await browser.getByLabel("Features d").fill(String(index));
+    await expect(browser.getByText(`d = ${d}`, { exact: true })).toBeVisible();
+    const texts = await browser.getByText(/mean gradient/).allTextContents();
+    return texts.map((text) => Number(/mean gradient (\S+)/.exec(text)![1]));
+  };
+  const [few, fewScaled] = await gradients(0, 12);
+  const [many, manyScaled] = await gradients(8, 2048);
+  expect(many!).toBeLessThan(few! / 100);
+  expect(manyScaled!).toBeGreaterThan(fewScaled! / 10);
+});
+
+test("steps show the input and the joined heads of the layer", async ({ page: browser }) => {
+  await open(browser, page, "#head=encoder.0.0&view=steps");
+  const shown = JSON.parse(await saved(browser, "json")) as Capture;
+  const state = (name: string) => rowsOf(shown.activations!.find((each) => each.name === name)!.values);
+  await browser.locator(".input-states summary").click();
+  const text = (value: number) =>
+    value
+      .toFixed(2)
+      .replace("-", "−")
+      .replace(/^−(?=0\.00$)/, "");
+  await expect(browser.locator(".input-states td").first()).toHaveText(
+    text(state("encoder.0.self.input")[0]![0]!),
+  );
+  await browser.getByRole("button", { name: "Heads joined, W_O" }).click();
+  await expect(browser.locator(".steps td").first()).toHaveText(text(state("encoder.0.self.output")[0]![0]!));
+});

@@ -163,3 +163,42 @@ test("long texts open at once and pan smoothly", async ({ page: browser }) => {
   );
   expect(longest, "milliseconds of the longest task while panning").toBeLessThanOrEqual(50);
 });
+
+test("2,048 tokens pan without long tasks", async ({ page: browser }) => {
+  const source = Array.from({ length: 2048 }, (_, i) => `token${i}`);
+  await show(
+    browser,
+    "longest",
+    sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 }),
+    "#head=encoder.0.0",
+  );
+  const frames: number[] = [];
+  const longest = await longestTask(browser, async () => {
+    frames.push(
+      ...(await browser.evaluate(async () => {
+        performance.clearMeasures();
+        const scroller = document.querySelector(".scroller")!;
+        for (let i = 1; i <= 40; ++i) {
+          scroller.scrollTo(i * 400, i * 380);
+          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        }
+        return performance.getEntriesByName("heat map").map((entry) => entry.duration);
+      })),
+    );
+  });
+  expect(frames.length).toBeGreaterThanOrEqual(30);
+  expect(longest, "milliseconds of processor time of the longest task").toBeLessThanOrEqual(50);
+});
+
+test("a long text opens with visible weights in the map and the line view", async ({ page: browser }) => {
+  const source = Array.from({ length: 100 }, (_, i) => `token${i}`);
+  await show(browser, "visible", sampleCapture({ kind: "encoder", source }), "#head=encoder.0.0");
+  await expect(browser.getByLabel("scale to the largest weight")).toBeChecked();
+  await browser.getByRole("tab", { name: "Lines" }).click();
+  await expect(browser.locator(".lines path")).toHaveCount(300);
+  await browser.getByRole("tab", { name: "Heat map" }).click();
+  await browser.getByLabel("scale to the largest weight").uncheck();
+  await expect(browser).toHaveURL(/largest=0/);
+  await browser.reload();
+  await expect(browser.getByLabel("scale to the largest weight")).not.toBeChecked();
+});
