@@ -12,6 +12,6 @@ namespace regard {
 // of each page; regions are shared because a matrix rarely fills whole large pages. A region is freed with
 // its last allocation; unused parts are never touched. May be called from any thread.
 void* allocate_in_large_pages(std::size_t bytes);
-void free_in_large_pages(void* memory) noexcept;  // ignores null; any thread
+void free_in_large_pages(void* memory) noexcept;  // null is ignored; may be called from any thread
 
 }  // namespace regard

@@ -31,7 +31,7 @@ struct SessionLimits {
 };
 
 // Return the size in bytes of the key/value cache shared by all sessions. All of it is allocated at
-// construction. Throws usage.
+// construction. Throws usage if the limits are invalid.
 std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits);
 
 // The functions of a listener are called by step(), on the thread of step(), after the model has run. The

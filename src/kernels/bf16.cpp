@@ -278,7 +278,8 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       (stores && (problem.accumulate || problem.epilogue.residual != nullptr)) ||
       ((stored.pre != nullptr || stored.dropout != nullptr) && !stores) ||
       (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
-    throw Error(ErrorKind::internal, "a product stored as bf16 has no steps, or adds to its result");
+    throw Error(ErrorKind::internal,
+                "a product with bf16 storage needs k above 0, and cannot accumulate or add a residual");
   if (problem.k <= 0) return gemm(pool, problem);  // writes zeros and applies the epilogue
   Bf16Product(pool, problem, stored).run(packed);
 }

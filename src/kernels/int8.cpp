@@ -38,7 +38,7 @@ std::vector<Int8Path> find_paths(Isa isa) {
   }
   if (isa == Isa::avx512) {
     paths.push_back(Int8Path::avx512);
-    // AMX requires it too: products of few rows use VNNI
+    // the AMX path requires VNNI too, for products of few rows
     const bool vnni = __builtin_cpu_supports("avx512vnni");
     if (vnni) paths.push_back(Int8Path::avx512_vnni);
     if (vnni && has_amx(AmxFeature::int8)) paths.push_back(Int8Path::amx);

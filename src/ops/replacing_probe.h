@@ -17,8 +17,8 @@ struct ProbedWeights {
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
   float* weights = nullptr;  // [queries, keys], to be changed; where `allowed` is 0 they are not used
-  // [queries, keys], all 1: to be set to the derivative of each weight with respect to the one before the
-  // change; null: no gradients are recorded.
+  // [queries, keys], initially all 1. The probe sets it to the derivative of each changed weight with
+  // respect to the weight before the change. Null if no gradients are recorded.
   float* slope = nullptr;
 };
 

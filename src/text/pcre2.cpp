@@ -97,7 +97,7 @@ std::string newer_members(std::initializer_list<std::string_view> properties) {
 }
 
 struct Class {
-  std::string members;  // empty if it is not a class
+  std::string members;  // empty if the text is not a class
   bool negated = false;
   std::size_t size = 2;  // length of the name of the class in the expression
 };
