@@ -18,8 +18,9 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
   list.push_back({.section = "images",
                   .key = "highest",
                   .target = &c.highest,
-                  .meaning = "Tables whose rows are grey pixels and a label: the value of white. 0: rows are "
-                             "the path of a picture and its label.",
+                  .meaning =
+                      "Value of white in tables whose rows are grey pixels and a label. 0: each row is "
+                      "the path of a picture and its label.",
                   .low = 0,
                   .high = 65535});
   list.push_back({.section = "images",
