@@ -56,7 +56,7 @@ TEST(WordContext, NoSilhouetteWithoutTwoGroups) {
   EXPECT_TRUE(std::isnan(inspect::silhouette(distances, std::vector<std::int32_t>{1, 1, 1})));
   EXPECT_TRUE(std::isnan(inspect::silhouette(distances, std::vector<std::int32_t>{1, 2, 3})));
   EXPECT_REGARD_ERROR(inspect::silhouette(distances, std::vector<std::int32_t>{1, 2}), ErrorKind::usage,
-                      "distances");
+                      "distance");
 }
 
 TEST(WordContext, EqualRowsAreAtTheOrigin) {
