@@ -82,11 +82,13 @@ if(TARGET test_faults)
 endif()
 
 # test_serve with src/serve, the tests and their support under a sanitizer, and the rest of the library as it is: built in
-# minutes in any build folder (make sanitize-serve). test_serve_address, test_serve_thread.
+# minutes in any build folder (make sanitize-serve). test_serve_address, test_serve_thread. The files
+# with the atomic operations that order the library's threads are instrumented too; they replace the library's.
 function(regard_sanitized_serve name sanitizers)
   file(GLOB serve CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/serve/*.cpp)
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/serve/*_test.cpp)
-  add_executable(${name} EXCLUDE_FROM_ALL ${serve} ${tests} ${REGARD_TEST_SUPPORT})
+  add_executable(${name} EXCLUDE_FROM_ALL ${serve} ${tests} ${REGARD_TEST_SUPPORT} ${PROJECT_SOURCE_DIR}/src/base/thread_pool.cpp
+    ${PROJECT_SOURCE_DIR}/src/text/ids_encoder.cpp)
   set(number 0)
   foreach(source ${serve})
     get_source_file_property(group ${source} UNITY_GROUP)
@@ -110,7 +112,7 @@ function(regard_sanitized_serve name sanitizers)
   target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:test_support,INTERFACE_COMPILE_DEFINITIONS>)
   target_compile_options(${name} PRIVATE -O1 -g1 -fno-omit-frame-pointer -fsanitize=${sanitizers} -fno-sanitize-recover=all
     -Wno-maybe-uninitialized $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-tsan>)
-  target_link_options(${name} PRIVATE -fsanitize=${sanitizers})
+  target_link_options(${name} PRIVATE -fsanitize=${sanitizers} -Wl,--allow-multiple-definition)
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)
   endif()

@@ -167,7 +167,7 @@ TEST(Responses, ThatAreNotReadKeepTheirPlace) {
     clients.back()->send(request_text("POST", "/embed_all", large.dump()));
   }
   ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress == 3; }));
-  ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress == 1; }));
+  ASSERT_TRUE(becomes([&] { return server.service().metrics().in_progress == 1; }, 120));
   EXPECT_EQ(server.post("/embed", {{"inputs", "the"}}).status, 429);
   EXPECT_EQ(server.get("/health").status, 200);
   const Reply first = clients[0]->read();
