@@ -79,7 +79,7 @@ void multiply_emulated(const Bf16Block& block) {
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t column = 0; column < block.columns; ++column)
         sums[r * width + column] = emulated_sum(block, a + r * kBf16Steps, block.b + 2 * column);
-    finish_rows(block, row, rows, sums);
+    finish_rows<false>(block, row, rows, sums);
   }
 }
 

@@ -7,8 +7,31 @@
 #include "kernels/simd/bf16_round.h"
 #include "kernels/simd/gemm_finish.h"
 
+#if defined(__x86_64__) && defined(__AVX512F__)
+#define REGARD_BF16_INTRINSICS 1
+#include <immintrin.h>
+
+#include <hwy/base.h>
+
+HWY_PUSH_ATTRIBUTES("avx512bf16")
+#endif
 namespace regard::kernels::REGARD_ISA {
 namespace {
+
+// store_rounded(); kNative: with VCVTNEPS2BF16, for the paths that require AVX512_BF16.
+template <bool kNative>
+HWY_INLINE void store_as_bf16(FloatVector x, std::uint16_t* y, std::int64_t count) {
+#if defined(REGARD_BF16_INTRINSICS)
+  if constexpr (kNative) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(x.raw);
+    __m256i bits;
+    std::memcpy(&bits, &rounded, sizeof bits);
+    const auto lanes = static_cast<__mmask16>(count >= kLanes ? 0xFFFFu : (1u << count) - 1u);
+    return _mm256_mask_storeu_epi16(y, lanes, bits);
+  }
+#endif
+  store_rounded(x, y, count);
+}
 
 // Compute to[row] = sums[row] + c[row] (if accumulate) + bias. sums [rows, block.width()].
 void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, const float* c,
@@ -27,7 +50,7 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
 
 // The rows from `first` on of a block that is stored as bf16. The activation is computed from the value
 // before it as it is stored, so that the backward pass can compute it again.
-template <Activation kActivation, bool kDrops>
+template <Activation kActivation, bool kDrops, bool kNative>
 void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                         const Bf16Draws* draws) {
   const Floats d;
@@ -39,19 +62,19 @@ void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t
       FloatVector x = load_first(d, sums + row * width + column, left);
       if (bias != nullptr) x = hn::Add(x, load_first(d, bias + block.column + column, left));
       if (block.stored_pre != nullptr) {
-        store_rounded(x, block.stored_pre + place, left);
+        store_as_bf16<kNative>(x, block.stored_pre + place, left);
         x = load_stored(block.stored_pre + place, left);
       }
       FloatVector y = activation<kActivation>(d, x);
       if constexpr (kDrops)
         y = hn::IfThenElseZero(kept_values(draws->row[row] + column, block.dropout->draw.threshold),
                                hn::Mul(y, hn::Set(d, block.dropout->draw.kept)));
-      store_rounded(y, block.stored + place, left);
+      store_as_bf16<kNative>(y, block.stored + place, left);
     }
 }
 
 // The rows of the backward pass of activation and dropout: Bf16Storage::activated.
-template <Activation kActivation, bool kDrops>
+template <Activation kActivation, bool kDrops, bool kNative>
 void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                           const Bf16Draws* draws) {
   const Floats d;
@@ -68,35 +91,37 @@ void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64
         gradient = hn::IfThenElseZero(keeps, hn::Mul(gradient, kept));
         activated = hn::IfThenElseZero(keeps, hn::Mul(activated, kept));
       }
-      store_rounded(activated, block.activated + place, left);
-      store_rounded(hn::Mul(gradient, activation_derivative<kActivation>(d, pre)), block.stored + place,
-                    left);
+      store_as_bf16<kNative>(activated, block.activated + place, left);
+      store_as_bf16<kNative>(hn::Mul(gradient, activation_derivative<kActivation>(d, pre)),
+                             block.stored + place, left);
     }
 }
 
 // draws: null without dropout.
-template <bool kDrops>
+template <bool kDrops, bool kNative>
 void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                    const Bf16Draws* draws) {
   const Activation kind = block.epilogue != nullptr ? block.epilogue->activation : Activation::none;
   with_activation(kind, [&](auto constant) {
     if (block.activated != nullptr)
-      finish_gradient_rows<decltype(constant)::value, kDrops>(block, first, rows, sums, draws);
+      finish_gradient_rows<decltype(constant)::value, kDrops, kNative>(block, first, rows, sums, draws);
     else
-      finish_stored_rows<decltype(constant)::value, kDrops>(block, first, rows, sums, draws);
+      finish_stored_rows<decltype(constant)::value, kDrops, kNative>(block, first, rows, sums, draws);
   });
 }
 
+template <bool kNative>
 void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
-  if (block.dropout == nullptr) return finish_stored<false>(block, first, rows, sums, nullptr);
+  if (block.dropout == nullptr) return finish_stored<false, kNative>(block, first, rows, sums, nullptr);
   Bf16Draws draws;
   draw_block(block, first, rows, draws);
-  finish_stored<true>(block, first, rows, sums, &draws);
+  finish_stored<true, kNative>(block, first, rows, sums, &draws);
 }
 
-// Finish the rows from `first` on of a block that is stored as f32.
+// Finish the rows from `first` on of a block.
+template <bool kNative>
 void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
-  if (block.stored != nullptr) return finish_stored(block, first, rows, sums);
+  if (block.stored != nullptr) return finish_stored<kNative>(block, first, rows, sums);
   float* c = block.c + first * block.ldc;
   if (block.epilogue == nullptr) return add_to_rows(block, rows, sums, c, nullptr, c);
   const Epilogue& epilogue = *block.epilogue;
@@ -113,3 +138,6 @@ void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, 
 
 }  // namespace
 }  // namespace regard::kernels::REGARD_ISA
+#if defined(REGARD_BF16_INTRINSICS)
+HWY_POP_ATTRIBUTES
+#endif

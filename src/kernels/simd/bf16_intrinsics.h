@@ -6,12 +6,7 @@
 #include "kernels/simd/bf16_finish.h"
 #include "kernels/tile_shapes.h"
 
-#if defined(__x86_64__) && defined(__AVX512F__)
-#define REGARD_BF16_INTRINSICS 1
-#include <immintrin.h>
-
-#include <hwy/base.h>
-
+#if defined(REGARD_BF16_INTRINSICS)
 HWY_PUSH_ATTRIBUTES("avx512bf16,amx-tile,amx-bf16")
 namespace regard::kernels::REGARD_ISA::bf16 {
 namespace {
@@ -184,7 +179,7 @@ void vector_rows(const Bf16Block& block) {
       vector_tile<4, kVectors>(block, a, sums);
     else
       vector_tile<1, kVectors>(block, a, sums);
-    finish_rows(block, row, rows, sums);
+    finish_rows<true>(block, row, rows, sums);
   }
 }
 
@@ -201,7 +196,7 @@ void multiply_vectors(const Bf16Block& block) {
 
 // Tiles 0 to 5 are sums, 6 is one of A, 7 one of B. The intrinsics require literal numbers.
 template <int kTiles, int kVectors>
-void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
+void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std::int64_t stride) {
   constexpr std::int64_t kRowBytes = kVectors * 64;
   const std::int64_t line = block.a.line * 2, step = block.a.step;
   const std::uint16_t* b = block.b;
@@ -238,26 +233,39 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
     }
     a += step, below += step, b += kVectors * kBf16Columns * kBf16Steps;
   }
-  _tile_stored(0, sums, kRowBytes);
-  if constexpr (kVectors > 1) _tile_stored(1, sums + 16, kRowBytes);
-  if constexpr (kVectors > 2) _tile_stored(2, sums + 32, kRowBytes);
-  float* lower = sums + kBf16Rows * kVectors * kBf16Columns;
-  if constexpr (kTiles > 1) _tile_stored(3, lower, kRowBytes);
-  if constexpr (kTiles > 1 && kVectors > 1) _tile_stored(4, lower + 16, kRowBytes);
-  if constexpr (kTiles > 1 && kVectors > 2) _tile_stored(5, lower + 32, kRowBytes);
+  const std::int64_t bytes = stride * 4;
+  _tile_stored(0, sums, bytes);
+  if constexpr (kVectors > 1) _tile_stored(1, sums + 16, bytes);
+  if constexpr (kVectors > 2) _tile_stored(2, sums + 32, bytes);
+  float* lower = sums + kBf16Rows * stride;
+  if constexpr (kTiles > 1) _tile_stored(3, lower, bytes);
+  if constexpr (kTiles > 1 && kVectors > 1) _tile_stored(4, lower + 16, bytes);
+  if constexpr (kTiles > 1 && kVectors > 2) _tile_stored(5, lower + 32, bytes);
+}
+
+// Whether the sums are the elements of C.
+bool is_plain(const Bf16Block& block) {
+  if (block.stored != nullptr || block.accumulate || block.columns != block.width()) return false;
+  const Epilogue* epilogue = block.epilogue;
+  return epilogue == nullptr || (epilogue->bias == nullptr && epilogue->pre == nullptr &&
+                                 epilogue->activation == Activation::none && epilogue->residual == nullptr);
 }
 
 template <int kVectors>
 void all_tile_rows(const Bf16Block& block) {
   alignas(64) float sums[2 * kBf16Rows * kBf16PanelColumns];
+  const bool plain = is_plain(block);
   for (std::int64_t row = 0; row < block.rows; row += 2 * kBf16Rows) {
     const std::int64_t left = block.rows - row, rows = left < 2 * kBf16Rows ? left : 2 * kBf16Rows;
     const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group;
+    const bool direct = plain && rows % kBf16Rows == 0;
+    float* to = direct ? block.c + row * block.ldc : sums;
+    const std::int64_t stride = direct ? block.ldc : kVectors * kBf16Columns;
     if (rows > kBf16Rows)
-      tile_rows<2, kVectors>(block, a, sums);
+      tile_rows<2, kVectors>(block, a, to, stride);
     else
-      tile_rows<1, kVectors>(block, a, sums);
-    finish_rows(block, row, rows, sums);
+      tile_rows<1, kVectors>(block, a, to, stride);
+    if (!direct) finish_rows<true>(block, row, rows, sums);
   }
 }
 
