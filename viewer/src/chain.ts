@@ -111,3 +111,14 @@ export function chainOf(
   const weights = softmaxRows(masked);
   return { key, raw, divided, masked, weights, output: weightedSums(weights, values.value), factor };
 }
+
+/** Return the output of a head's attention layer after W_O, or undefined if the capture lacks it. */
+export function joinedOutput(capture: Capture, head: Head): { heads: number; output: Matrix } | undefined {
+  const part = head.kind === "cross" ? "decoder" : head.kind;
+  const name = `${part}.${head.layer}.${head.kind === "cross" ? "cross" : "self"}.output`;
+  const output = activation(capture, name);
+  const heads = capture.attention.filter(
+    ({ kind, layer }) => kind === head.kind && layer === head.layer,
+  ).length;
+  return output && { heads, output };
+}

@@ -1,5 +1,5 @@
 // The step-by-step view of one head, computed from its captured query, key and value vectors.
-import { activation, columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../capture";
+import { columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../capture";
 import type { Capture } from "../capture.gen";
 import { fixed, h } from "../dom";
 import {
@@ -7,6 +7,7 @@ import {
   chainOf,
   chosenVectors,
   inputsOf,
+  joinedOutput,
   positionsKnown,
   type Source,
   type Vectors,
@@ -276,17 +277,6 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
       body: () => [vectors(joined.output, rows, row)],
     });
   return steps;
-}
-
-/** Return the output of a head's attention layer after W_O, or undefined if the capture lacks it. */
-function joinedOutput(capture: Capture, head: Head): { heads: number; output: Matrix } | undefined {
-  const part = head.kind === "cross" ? "decoder" : head.kind;
-  const name = `${part}.${head.layer}.${head.kind === "cross" ? "cross" : "self"}.output`;
-  const output = activation(capture, name);
-  const heads = capture.attention.filter(
-    ({ kind, layer }) => kind === head.kind && layer === head.layer,
-  ).length;
-  return output && { heads, output };
 }
 
 function agreement(store: Store, head: Head, chain: Chain): HTMLElement[] {
