@@ -22,11 +22,17 @@ export function drawnWeights(store: Store): Matrix | undefined {
   return result;
 }
 
+const largest = new WeakMap<Matrix, number>(); // computed once, because the map is drawn in every frame
+
 /** Return the weight that has the full colour. */
 export function scaleMaximum(store: Store, weights: Matrix): number {
   if (!store.state.rescale) return 1;
-  let most = 1e-12;
-  for (const row of weights) for (const weight of row) most = Math.max(most, weight);
+  let most = largest.get(weights);
+  if (most === undefined) {
+    most = 1e-12;
+    for (const row of weights) for (const weight of row) most = Math.max(most, weight);
+    largest.set(weights, most);
+  }
   return most;
 }
 
