@@ -166,7 +166,7 @@ def start_peer(options, cell, task, clients, folder):
     if task == "llama":
         file = options.models / f"llama-{'q8_0' if cell == 'llama-int8' else 'f32'}.gguf"
         command = [options.llama_server, "-m", str(file), "--port", str(PEER_PORT), "--parallel", str(clients), "-t",
-                   str(options.threads), "-c", str(256 * clients)]
+                   str(options.threads), "-c", str(256 * clients), *options.llama_options.split()]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until_ready(process, "/v1/models")
         while True:  # 503 until the weights are loaded
@@ -241,6 +241,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("models", type=pathlib.Path)
     parser.add_argument("--llama-server", default="llama-server")
+    parser.add_argument("--llama-options", default="", help="more options of it, such as --no-repack where its AMX kernels crash")
     parser.add_argument("--cells", default="llama-f32,llama-int8,minilm,marian")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
