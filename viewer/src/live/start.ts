@@ -70,13 +70,14 @@ export function start(root: HTMLElement): void {
     dispose?.();
     const live = new Live(question);
     live.key = ask.value().key;
-    live.story = chapterIn(fragment);
+    // The address, not `fragment`: the story may have ended during the request.
+    live.story = fragment ? chapterIn(location.hash) : 0;
     shown = { question, capture, live };
     if (!fragment) story.draw(0);
     if (!fragment) history.pushState(null, "", `#${new URLSearchParams(live.address()).toString()}`);
     ask.setUnknown(capture.unseen_words ?? []);
     dispose = show(holder, capture, live);
-    showStep(fragment);
+    if (fragment) showStep(location.hash);
   };
   /** Show the step of a chapter that names a word, once the tokens are known. */
   const showStep = (fragment: string) => {
@@ -98,8 +99,7 @@ export function start(root: HTMLElement): void {
       return;
     }
     story.draw(0);
-    if (!shown) return;
-    shown.live.story = 0;
+    if (shown) shown.live.story = 0;
     const parts = new URLSearchParams(location.hash.slice(1));
     parts.delete("story");
     history.replaceState(null, "", `#${parts.toString()}`);
