@@ -56,7 +56,8 @@ def flags(name, reference, ours, what):
 
 def main():
     print("// Written by tools/unicode_reference.py; not to be edited.")
-    print(f"// Reference: Hugging Face tokenizers {tokenizers.__version__}. Base: Unicode 15.0.")
+    print(f"// Each table lists the code points at which Hugging Face tokenizers {tokenizers.__version__} (the reference) differs from\n"
+          "// Unicode 15.0.")
     print('#include "text/unicode_reference.h"\n\nnamespace regard::text::unicode {\n')
     newer = {}
     for short, name in NAMES.items():

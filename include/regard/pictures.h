@@ -9,7 +9,8 @@
 //
 // Pictures are PNG, JPEG, WebP (if the build has the libraries), PPM, PGM and IDX files; "-" is standard
 // input. They are resized and normalised as specified by preprocessor_config.json in the model's folder.
-// Threads, bits and errors are as in regard/tasks.h.
+// regard/tasks.h describes the use of threads, the bit-identical results and the errors; they are the same
+// here.
 #pragma once
 
 #include <filesystem>

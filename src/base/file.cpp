@@ -167,7 +167,8 @@ void MappedFile::release(std::size_t begin, std::size_t size) const noexcept {
 
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to) {
   before_step("rename", to);
-  if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot rename to", errno);
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    throw io_error(to, "cannot rename '" + from.string() + "' to this path", errno);
 }
 
 void sync_folder(const std::filesystem::path& folder) {

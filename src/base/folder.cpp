@@ -36,7 +36,7 @@ bool rename_with(unsigned flag, const char* step, const std::filesystem::path& f
   if (error == 0 && ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flag) != 0) error = errno;
   if (error == 0) return true;
   if (error == ENOSYS || error == EINVAL || error == EOPNOTSUPP) return false;
-  throw io_error(to, "cannot rename to", error);
+  throw io_error(to, "cannot rename '" + from.string() + "' to this path", error);
 }
 
 bool is_there(const std::filesystem::path& path) {

@@ -133,7 +133,7 @@ void run(const StudyBenchRequest& request, Globals& globals) {
     throw usage_error("the benchmark needs a decoder").found(request.model);
   for (const std::int64_t longest : {request.tokens, request.length})
     if (model->max_positions() > 0 && longest > model->max_positions())
-      throw usage_error("the model has fewer positions")
+      throw usage_error("--tokens or --length exceeds the model's positions")
           .found(std::to_string(longest))
           .expected("at most " + std::to_string(model->max_positions()));
   model->prepare_for_inference(globals.pool());

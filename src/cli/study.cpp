@@ -62,7 +62,9 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
           "heads, sets: count only the predictions of this part of the target. Other views: the answer\n"
           "whose logit is measured (its first token, or a label)")
       ->check(valid_text());
-  verb.add_option("--instead", request.instead, "Subtract the logit of this answer")->check(valid_text());
+  verb.add_option("--instead", request.instead,
+                  "Measure the logit of --answer minus the logit of this answer")
+      ->check(valid_text());
   verb.add_option("--position", request.position,
                   "Position where the answer is predicted. Default: the last of a decoder, else 0")
       ->check(not_negative());

@@ -138,7 +138,7 @@ TaggedSentence tagged_sentence(const TableRow& row, std::size_t words, std::size
   if (sentence.words.size() != sentence.tags.size())
     throw row.error(tags, "not one label for each word")
         .found(fmt::format("{} words and {} labels", sentence.words.size(), sentence.tags.size()))
-        .remedy("Separate words by single spaces; write a no-break space inside a word");
+        .remedy("Separate words by single spaces. For a space inside a word, use a no-break space");
   return sentence;
 }
 

@@ -21,7 +21,7 @@ struct ModelFolder {
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
   std::string warning;  // reports that the best checkpoint is damaged and another is used; usually empty
-  std::shared_ptr<FolderLock> lock;  // prevents removal of a checkpoint while it exists
+  std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
 
   // Read the JSON files; `adapter` is set if the folder of config.json has one. weights() reads the tensors.
   // Throws io if the path does not exist or is a file, bad_file if the folder is not a model or its content

@@ -33,9 +33,10 @@ class TrainingWords {
   // Read the file of the run that `model` belongs to: a run folder, or one of its checkpoints.
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
-  // Return the words and symbols (such as emoji, not punctuation) of `text` that occur in no training source;
-  // each once, in the order of the text, spelled as there. Upper and lower case are the same. `text` is
-  // UTF-8. Symbols are left out if the file is of a version that did not count them.
+  // Return the words and symbols (such as emoji; no punctuation) of the UTF-8 `text` that do not occur in the
+  // training sources. The comparison ignores case. Each is returned once, spelled as at its first occurrence
+  // in `text`, in the order of these occurrences. Symbols are not reported if the file has none, as in files
+  // of older versions.
   std::vector<std::string> unseen(std::string_view text) const;
   // Return the words of `text` that occur in the training sources in other cases only ("THE" for "the"), each
   // with its most frequent spelling there.

@@ -49,9 +49,9 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Run the whole model on every batch, and keep the values from which the passes of the heads start. Only
-  // kMostKept bytes are kept; for later batches the layers are computed again. Throws invalid_input if there
-  // is nothing to predict, numeric if the loss is not finite.
+  // Run the whole model on every batch and keep the values that without() reuses. Once kMostKept bytes are
+  // kept, later batches keep nothing, and without() computes all their layers again. Throws invalid_input if
+  // there is nothing to predict, numeric if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());

@@ -45,8 +45,8 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
 // Operands and results of a product that are stored as bf16: each pointer replaces the one of the same name
-// in Gemm or Epilogue, with the same strides. c: requires neither accumulate nor a residual. pre: the
-// activation is computed from its rounded values.
+// in Gemm or Epilogue, with the same strides. c cannot be combined with accumulate or a residual. If
+// pre is set, the activation is computed from the rounded values in pre.
 struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;

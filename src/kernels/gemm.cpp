@@ -147,7 +147,7 @@ class Product {
     tile.ahead = tile.halves + k.size() * width;  // the next steps, or the next panel
   }
 
-  // number of steps of packed 16-bit elements
+  // Return k rounded up to an even number, the size of k in packed 16-bit matrices.
   std::int64_t padded_k() const { return round_up(problem_.k, 2); }
 
   // Compute one tile of C over all of k.
@@ -206,8 +206,9 @@ class Product {
     });
   }
 
-  // Products that read the weight once: one tile per group of `panels` panels, and a range of adjacent groups
-  // per thread. prepare(tile, columns) sets the panels' location, then multiply(tile) is called.
+  // Compute the product in one pass over the weight. A tile covers a group of `panels` panels, and each
+  // thread gets a range of adjacent groups. For each tile, call prepare(tile, columns), which sets the
+  // panels' location, and then multiply(tile).
   template <class Prepare>
   void stream_panels(void (*multiply)(const GemmBlock&), std::int64_t panels, const Prepare& prepare) {
     const std::int64_t width = panels * table_.tile_columns;

@@ -31,7 +31,7 @@ std::string joined(const Choices& choices) {
 }
 
 Error wrong(std::string_view key, const std::string& found, const std::string& expected) {
-  Error error = usage_error("the model's " + std::string(key) + " does not match");
+  Error error = usage_error("invalid value of the model's " + std::string(key));
   error.found(found).expected(expected);
   return error;
 }

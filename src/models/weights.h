@@ -1,6 +1,6 @@
 // Load a model's weights from files and save them. A file's tensor names may differ from the model's as far
-// as the family's NameRules allow. Loading renames each parameter to the file's name, which gradients and
-// saved files then use.
+// as the family's NameRules allow. Loading gives each parameter the name that its tensor has in the file.
+// Gradients and saved files then use that name.
 #pragma once
 
 #include <filesystem>

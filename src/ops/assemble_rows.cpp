@@ -41,7 +41,7 @@ Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t ro
     wanted = wanted || tape.wanted({placed.part});
   }
   if (places != rows)
-    throw usage_error("assemble rows: the number of places differs from the rows")
+    throw usage_error("assemble rows: the number of places differs from the number of rows")
         .found(std::to_string(places))
         .expected(std::to_string(rows));
   Var out = tape.make({rows, features}, wanted);

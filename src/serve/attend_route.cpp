@@ -66,9 +66,9 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
     return;
   }
   if (!target.empty() && kind != ModelKind::encoder_decoder)
-    throw HttpError(400, "a target needs an encoder-decoder model", "invalid_value", "target");
+    throw HttpError(400, "\"target\" needs an encoder-decoder model", "invalid_value", "target");
   if (generate > 0 && kind == ModelKind::encoder)
-    throw HttpError(400, "generate needs a model with a decoder", "invalid_value", "generate");
+    throw HttpError(400, "\"generate\" needs a model with a decoder", "invalid_value", "generate");
   if (!target.empty()) {
     require_short(host, target, "target");
     request.written = inspect::written_ids(loaded, target);
@@ -97,9 +97,10 @@ void add_generated(const Call& call, ModelHost& host, const inspect::AttendReque
   if (!call.value("free", false)) return;
   const std::int64_t most = most_generated(call, host.loaded().model->kind());
   if (host.loaded().model->kind() == ModelKind::encoder)
-    throw HttpError(400, "free needs a model with a decoder", "invalid_value", "free");
+    throw HttpError(400, "\"free\" needs a model with a decoder", "invalid_value", "free");
   if (most == 0)
-    throw HttpError(400, "free needs \"generate\", the number of tokens", "invalid_value", "free");
+    throw HttpError(400, "\"free\" needs \"generate\" above 0, the maximum number of tokens to generate",
+                    "invalid_value", "free");
   view.generated = inspect::changed_translation(host.loaded(), host.pool(), request, most,
                                                 [&] { call.waiting.require(); });
 }

@@ -1,4 +1,5 @@
-// Texts of HTTP messages: the reason of a status, the head of a response, checks of a request's fields.
+// Format and parse parts of HTTP messages: reason phrases, response heads and chunks, checks of request
+// fields, and request targets.
 #pragma once
 
 #include <optional>

@@ -5,8 +5,8 @@
 
 namespace regard::serve {
 
-// Throw HttpError 400 for a file that cannot be read, without its path in memory; any other error unchanged.
-// Call in a catch block.
+// If `error` is bad_file or io, throw HttpError 400; its message omits the path of the server's in-memory
+// copy of the file. Otherwise rethrow the current exception. Call in a catch block.
 [[noreturn]] void refuse_file(const Error& error);
 
 }  // namespace regard::serve

@@ -1,5 +1,6 @@
 // Written by tools/unicode_reference.py; not to be edited.
-// Reference: Hugging Face tokenizers 0.23.3. Base: Unicode 15.0.
+// Each table lists the code points at which Hugging Face tokenizers 0.23.3 (the reference) differs from
+// Unicode 15.0.
 #include "text/unicode_reference.h"
 
 namespace regard::text::unicode {

@@ -189,7 +189,8 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
   return hn::CopySign(hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.55f)), small, large), x);
 }
 
-// Below 0.9: x + x q(x²). Above: 1 − exp(−p(|x|)), p fitted to −log erfc.
+// erf(x): for |x| < 0.9, x + x q(x²); otherwise sign(x) (1 − exp(−p(|x|))), where the polynomial p is fitted
+// to −log erfc.
 template <class D>
 HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
   const auto size = at_most<D>(hn::Set(d, 4.0f), hn::Abs(x));

@@ -266,9 +266,9 @@ Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_
   return ops::select_rows(tape, vectors, indices);
 }
 
-// With scores s_ij = scale · cos(a_i, b_j) over the second and third texts of all rows of the micro-batch:
-// −log softmax_j (s_i)_i (Henderson et al. 2017, MultipleNegativesRankingLoss). Triplets: max(0, d(a, b) −
-// d(a, c) + margin). Cosine: (cos(a, b) − score)².
+// Return the loss of a micro-batch, by kind. Ranking (Henderson et al. 2017, MultipleNegativesRankingLoss):
+// cross-entropy of row i's scores s_ij = scale · cos(a_i, b_j) over the second and third texts b_j of all
+// rows; the correct one is b_i. Triplet: max(0, d(a, b) − d(a, c) + margin). Cosine: (cos(a, b) − score)².
 Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const {
   const EmbeddingConfig& how = config_.embedding;
   Var first = column(tape, vectors, 0, 1);
