@@ -3,6 +3,8 @@ import { defineConfig } from "@playwright/test";
 // PAGE: a page written by `regard attend --html`; CAPTURE: the JSON of the same command.
 export default defineConfig({
   testDir: "tests/browser",
+  workers: 2,
+  fullyParallel: true,
   timeout: 180000,
   expect: { timeout: 30000 }, // on a busy machine
   reporter: "line",
