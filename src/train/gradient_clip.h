@@ -19,7 +19,7 @@ double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, N
 double norm_part(ThreadPool& pool, const Parameter& parameter, NormType type);
 double norm_of_parts(std::span<const double> parts, NormType type);
 
-// Return the factor by which gradients of norm `norm` must be multiplied so that their norm is at most
+// Return the factor that scales gradients of norm `norm` down to a norm of at most
 // `max_norm`: min(1, max_norm / (norm + 1e-6)), as in torch. Returns 1 if max_norm is 0.
 double clip_factor(double norm, double max_norm);
 

@@ -24,6 +24,22 @@ export async function open(browser: Page, file: string, fragment = ""): Promise<
   return errors;
 }
 
+/**
+ * Open the page served at `url` and choose `model`, which reads files. The model "text" is chosen first: only
+ * then is there a box for a sentence.
+ */
+export async function visitModelOfFiles(browser: Page, url: string, model: string): Promise<void> {
+  if (process.env["DEVELOP"])
+    await browser.route(`${url}/`, (route) =>
+      route.fulfill({ contentType: "text/html", body: pageWith(null) }),
+    );
+  await browser.goto(url);
+  await browser.getByLabel("Model", { exact: true }).selectOption("text");
+  await expect(browser.getByLabel("Sentence")).toBeVisible();
+  await browser.getByLabel("Model", { exact: true }).selectOption(model);
+  await expect(browser.getByLabel("Sentence")).toBeHidden();
+}
+
 /** What "Save as" writes. */
 export async function saved(browser: Page, format: string): Promise<string> {
   const download = browser.waitForEvent("download");

@@ -7,7 +7,7 @@ import { expect, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
 import { folderOf, program } from "./model";
-import { pageWith, saved } from "./open";
+import { saved, visitModelOfFiles } from "./open";
 import { serve } from "./server";
 
 const media = "../tests/data/page";
@@ -18,15 +18,7 @@ test("live: a picture file is chosen, a head switched off, a caption shown", asy
   copyFileSync(join(media, "vit.preprocessor_config.json"), join(vit, "preprocessor_config.json"));
   const server = await serve({ vit, caption, text: folderOf("bart") });
   try {
-    if (process.env["DEVELOP"])
-      await browser.route(`${server.url}/`, (route) =>
-        route.fulfill({ contentType: "text/html", body: pageWith(null) }),
-      );
-    await browser.goto(server.url);
-    await browser.getByLabel("Model", { exact: true }).selectOption("text");
-    await expect(browser.getByLabel("Sentence")).toBeVisible();
-    await browser.getByLabel("Model", { exact: true }).selectOption("vit");
-    await expect(browser.getByLabel("Sentence")).toBeHidden();
+    await visitModelOfFiles(browser, server.url, "vit");
     await browser.getByRole("button", { name: "Show attention" }).click();
     await expect(browser.getByRole("alert")).toHaveText("Expected a picture file, found none.");
     await browser.getByLabel("Picture file").setInputFiles(picture);

@@ -53,6 +53,22 @@ for (const kind of ["encoder", "decoder", "encoder-decoder"] as const)
     expect(titles).toHaveLength(kind === "encoder-decoder" ? 3 : 1);
   });
 
+/** Scroll the heat map 40 times by `x` and `y` pixels; the milliseconds of work of each frame. */
+function framesOfPanning(browser: Page, x: number, y: number): Promise<number[]> {
+  return browser.evaluate(
+    async ([x, y]) => {
+      performance.clearMeasures();
+      const scroller = document.querySelector(".scroller")!;
+      for (let i = 1; i <= 40; ++i) {
+        scroller.scrollTo(i * x, i * y);
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      }
+      return performance.getEntriesByName("heat map").map((entry) => entry.duration);
+    },
+    [x, y] as const,
+  );
+}
+
 test("a model of pictures shows attention over its patches", async ({ page: browser }) => {
   const tokens = ["[CLS]", ...Array.from({ length: 12 }, (_, i) => `${Math.floor(i / 4)},${i % 4}`)];
   const capture = sampleCapture({ kind: "encoder", source: tokens });
@@ -139,15 +155,7 @@ test("long texts open at once and pan smoothly", async ({ page: browser }) => {
   const { metrics } = await session.send("Performance.getMetrics");
   const used = metrics.find((metric) => metric.name === "ProcessTime")!.value;
   expect(used, "seconds of processor time to the first view").toBeLessThan(1);
-  const frames = await browser.evaluate(async () => {
-    performance.clearMeasures();
-    const scroller = document.querySelector(".scroller")!;
-    for (let i = 1; i <= 40; ++i) {
-      scroller.scrollTo(i * 60, i * 50);
-      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    }
-    return performance.getEntriesByName("heat map").map((entry) => entry.duration);
-  });
+  const frames = await framesOfPanning(browser, 60, 50);
   expect(frames.length).toBeGreaterThanOrEqual(30);
   const median = frames.sort((a, b) => a - b)[Math.floor(frames.length / 2)]!;
   expect(median, "milliseconds of work in a frame").toBeLessThanOrEqual(8);
@@ -174,17 +182,7 @@ test("2,048 tokens pan without long tasks", async ({ page: browser }) => {
   );
   const frames: number[] = [];
   const longest = await longestTask(browser, async () => {
-    frames.push(
-      ...(await browser.evaluate(async () => {
-        performance.clearMeasures();
-        const scroller = document.querySelector(".scroller")!;
-        for (let i = 1; i <= 40; ++i) {
-          scroller.scrollTo(i * 400, i * 380);
-          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-        }
-        return performance.getEntriesByName("heat map").map((entry) => entry.duration);
-      })),
-    );
+    frames.push(...(await framesOfPanning(browser, 400, 380)));
   });
   expect(frames.length).toBeGreaterThanOrEqual(30);
   expect(longest, "milliseconds of processor time of the longest task").toBeLessThanOrEqual(50);

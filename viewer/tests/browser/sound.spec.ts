@@ -10,7 +10,7 @@ import type { Capture } from "../../src/capture.gen";
 import { heard, peak } from "../../src/sound";
 import { rowsOf } from "../../src/packed";
 import { copyOf, folderOf, program, whisper } from "./model";
-import { open, pageWith, saved } from "./open";
+import { open, pageWith, saved, visitModelOfFiles } from "./open";
 import { serve } from "./server";
 
 const short = join(whisper, "short.wav");
@@ -116,15 +116,7 @@ test("a head without weights shows what each time receives", async ({ page: brow
 test("live: a sound file is chosen, and a head switched off", async ({ page: browser }) => {
   const server = await serve({ whisper: copyOf(whisper), ast: folderOf("ast"), text: folderOf("bart") });
   try {
-    if (process.env["DEVELOP"])
-      await browser.route(`${server.url}/`, (route) =>
-        route.fulfill({ contentType: "text/html", body: pageWith(null) }),
-      );
-    await browser.goto(server.url);
-    await browser.getByLabel("Model", { exact: true }).selectOption("text");
-    await expect(browser.getByLabel("Sentence")).toBeVisible();
-    await browser.getByLabel("Model", { exact: true }).selectOption("whisper");
-    await expect(browser.getByLabel("Sentence")).toBeHidden();
+    await visitModelOfFiles(browser, server.url, "whisper");
     await browser.getByLabel("Sound file").setInputFiles(short);
     await expect(browser.locator(".spectrogram")).toBeVisible();
     const capture = JSON.parse(await saved(browser, "json")) as Capture;
