@@ -178,7 +178,7 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
   const std::int64_t batch = q.shape()[0], heads = q.shape()[1], kv_heads = k.shape()[1], keys = k.shape()[2];
   AttentionGradients gradients{
       Tensor::empty(q.shape()), Tensor::zeros(k.shape()), Tensor::zeros(v.shape()), {}};
-  // Each query head writes separate key and value gradients; those of one key head are then summed in order.
+  // Each query head writes separate gradients; those of a shared key head are then summed in order.
   Tensor key_parts = Tensor::empty({batch * heads, keys * kernel.head_dim});
   Tensor value_parts = Tensor::empty({batch * heads, keys * kernel.value_dim});
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {

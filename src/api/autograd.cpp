@@ -47,11 +47,11 @@ struct REGARD_HIDDEN Learner::State {
   std::shared_ptr<ThreadPool> pool;
   Arena arena;
   Tape tape;
-  std::deque<Trained> trained;                // a deque, because its elements do not move
+  std::deque<Trained> trained;                // a deque, because its elements must not move when it grows
   std::deque<std::vector<std::int32_t>> ids;  // ids are kept until the next begin()
   std::deque<RaggedBuffer> shapes;
   std::deque<Tensor> constants;
-  Value walked = nullptr;  // the loss that backward() started from since begin()
+  Value walked = nullptr;  // loss passed to backward() since begin(); null if it was not called
   int steps = 0;
 
   std::span<const std::int32_t> keep(std::span<const std::int32_t> values) {

@@ -21,9 +21,9 @@ int wanted = 0;
 std::shared_ptr<ThreadPool> api::pool() {
   const std::lock_guard lock(guard);
   if (!shared_pool) shared_pool = std::make_shared<ThreadPool>(wanted);
-  // In the child of a fork(), no other thread may hold the mutex. Handlers run in reverse order of
-  // registration: registered after the pool's handler, this one locks first, in the same order as this
-  // function.
+  // Hold the mutex during fork(), so that the child never inherits it locked by another thread. Handlers that
+  // run before a fork run in reverse order of registration. This one is registered after the pool's handler,
+  // so it locks first. This function locks in the same order.
   static const int watched =
       pthread_atfork([] { guard.lock(); }, [] { guard.unlock(); }, [] { guard.unlock(); });
   static_cast<void>(watched);

@@ -15,7 +15,7 @@ std::string padded(const std::string& text, int width, bool right) {
   return right ? fill + text : text + fill;
 }
 
-// Return the tensor's first rows in double.
+// Return the first `rows` rows of the tensor, converted to f64.
 Tensor first_rows(const Tensor& tensor, std::int64_t rows) {
   const bool matrix = tensor.shape().rank() == 2;
   return (matrix ? tensor.slice_rows(0, std::min(rows, tensor.rows())) : tensor).to(DType::f64);

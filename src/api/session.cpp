@@ -50,7 +50,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   }
 
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
-    // If there are several independent samples, only the first is streamed.
+    // If a session generates several independent samples, only the first is streamed.
     if (sequence == 0)
       if (SessionStreamer* of = streamer(id); of != nullptr && of->streams) of->emit(of->stream.push(token));
   }
@@ -103,8 +103,8 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     const bool streams = callbacks.text && search->beam == 1;
     SessionStreamer streamer{std::move(callbacks), search, prompt, infer::TextStream(loaded, *search, prompt),
                              streams};
-    // Hold the lock until the session is in `streamers`: a step on another thread may already deliver its
-    // tokens.
+    // Hold the lock until the session is in `streamers`: a
+    // step on another thread may deliver tokens at once.
     const std::lock_guard lock(guard);
     if (closed) throw usage_error("no session can be added while the Sessions object is being destroyed");
     const Id id = sessions.join(std::move(request));

@@ -44,7 +44,7 @@ Study study(const Model& model, std::string_view view, const StudyOptions& optio
   const inspect::StudyRequest request = inner(model, view, options);
   const auto progress = [&options](double share) { return !options.progress || options.progress(share); };
   const auto pool = api::pool();
-  // The gradients of "tokens" need weights in f32 that are not packed for inference.
+  // The view "tokens" computes gradients, which requires f32 weights that are not packed for inference.
   infer::LoadedModel widened;
   if (request.view == "tokens") widened = infer::LoadedModel::open(state->name, WeightMode::widened);
   const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;

@@ -23,12 +23,12 @@ struct Turns {
   std::unique_lock<std::mutex> take() { return std::unique_lock(calls); }
 };
 
-// Return the probe that ablates the heads and applies the interventions; null if there are none.
+// Return the probe that ablates the heads and applies the interventions; null if both lists are empty.
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<HeadName>& ablated,
                                 const std::vector<std::string>& interventions);
 
-// Make the state of a task; its errors name the model's folder.
+// Create the state of a task. Errors thrown by its constructor name the model's folder.
 template <class State, class... Options>
 std::shared_ptr<State> made(const Model& model, const Options&... options) {
   const std::shared_ptr<ModelAccess::State>& of = ModelAccess::state(model);

@@ -70,7 +70,7 @@ struct REGARD_HIDDEN Training::State : train::Listener {
   }
 
   TrainingResult result() {
-    // A callback calls this during a step, when its thread already holds the lock.
+    // Do not lock if a callback calls this during a step: its thread already holds the lock.
     std::unique_lock lock(calls, std::defer_lock);
     if (stepping != std::this_thread::get_id()) lock.lock();
     const train::RunResult found = run->result();

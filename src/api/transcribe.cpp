@@ -19,7 +19,7 @@ tasks::TranscribeOptions inner(const TranscribeOptions& options) {
   return to;
 }
 
-// Copy the words to the other type.
+// Copy the words to a vector of another word type.
 template <class To, class From>
 std::vector<To> words_as(const std::vector<From>& words) {
   std::vector<To> all;

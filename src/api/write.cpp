@@ -1,4 +1,4 @@
-// Model::translate, generate, write and chat.
+// Implementation of Model::translate, generate, write and chat.
 #include <utility>
 
 #include "api/model_state.h"
@@ -72,7 +72,7 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput i
   return results;
 }
 
-// Reject negative counts: internally they disable a rule, but they are invalid in public options.
+// Reject negative counts: internal options use them to disable a rule, but public options must not.
 void check_counts(const DecodingOptions& options) {
   const auto check = [](const char* name, std::int64_t value) {
     if (value < 0) throw usage_error(std::string(name) + " is negative").found(std::to_string(value));
