@@ -20,7 +20,7 @@ namespace regard {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 16;  // bytes
-constexpr int kMostLinks = 40;                         // the kernel's limit of links in a path
+constexpr int kMostLinks = 40;  // Linux follows at most this many symbolic links in a path
 std::atomic<WriteStop> write_stop{nullptr};
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -59,7 +59,7 @@ int descriptor_of(const std::filesystem::path& link) {
   return same ? descriptor : -1;
 }
 
-// Duplicate an open descriptor. The offset is shared, so that nothing is overwritten.
+// Duplicate an open descriptor. Both share the file offset, so no write overwrites another.
 int duplicate(int descriptor) {
   if (descriptor == STDOUT_FILENO) std::fflush(stdout);
   return ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -105,7 +105,7 @@ WriteStop set_write_stop(WriteStop stop) noexcept {
   return write_stop.exchange(stop);
 }
 
-// Resolve symbolic links to the path to replace. Opens a path that cannot be replaced.
+// Return the path to replace, with symbolic links resolved. Opens the path if it cannot be replaced.
 std::filesystem::path AtomicFile::resolve() {
   struct stat status {};
   if (path_ == "-") {

@@ -1,7 +1,7 @@
 #include "base/decompress.h"
 
 #if REGARD_HAVE_ZLIB
-#define ZLIB_CONST  // inputs are const
+#define ZLIB_CONST  // declares zlib's input pointers const
 #include <zlib.h>
 #endif
 #if REGARD_HAVE_ZSTD
@@ -37,7 +37,7 @@ class GzipDecompressor : public Decompressor {
   Step step(std::span<const char> in, std::span<char> out) override {
     constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
     const std::size_t given = std::min(in.size(), kMost), room = std::min(out.size(), kMost);
-    if (complete_ && given > 0) {  // another member follows
+    if (complete_ && given > 0) {  // another gzip member follows
       inflateReset(&stream_);
       complete_ = false;
     }
@@ -110,7 +110,7 @@ std::optional<Compression> compression_of(std::string_view first) noexcept {
   };
   if (matches("\x1F\x8B"sv)) return Compression::gzip;
   if (matches("\x28\xB5\x2F\xFD"sv)) return Compression::zstd;
-  for (char kind = 0x50; kind < 0x60; ++kind) {  // a skippable frame, before the data
+  for (char kind = 0x50; kind < 0x60; ++kind) {  // a skippable frame may precede the data
     const char magic[4] = {kind, '\x2A', '\x4D', '\x18'};
     if (matches({magic, 4})) return Compression::zstd;
   }

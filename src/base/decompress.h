@@ -24,8 +24,8 @@ class Decompressor {
   };
   virtual ~Decompressor() = default;
 
-  // Decompress from `in` to `out`, as far as one of them allows. Concatenated gzip members and zstd frames
-  // are one stream. Throws bad_file if the data is corrupt.
+  // Decompress from `in` to `out` until `in` is used up or `out` is full. Concatenated gzip members and zstd
+  // frames are one stream. Throws bad_file if the data is corrupt.
   virtual Step step(std::span<const char> in, std::span<char> out) = 0;
   // Return true if the data may end after the bytes consumed so far.
   virtual bool complete() const = 0;

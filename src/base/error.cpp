@@ -114,7 +114,7 @@ Error caught_error() {
   } catch (const std::bad_alloc&) {
     return resource_error("out of memory");
   } catch (const std::system_error& error) {
-    // EAGAIN: no further thread could be started.
+    // EAGAIN means that the system could not start another thread.
     const int code = error.code().value();
     return {is_exhausted(code) || code == EAGAIN ? ErrorKind::resource_exhausted : ErrorKind::io,
             error.what()};

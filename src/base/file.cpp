@@ -30,7 +30,7 @@ class Descriptor {
   int number_;
 };
 
-// flags: O_NONBLOCK to avoid blocking on a pipe.
+// Pass O_NONBLOCK in `flags` to avoid blocking on a pipe.
 int open_for_reading(const std::filesystem::path& path, int flags = 0) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw io_error(path, "cannot open", errno);

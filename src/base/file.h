@@ -124,8 +124,8 @@ class AppendedFile {
   int descriptor_ = -1;
 };
 
-// Install a function that stops writing: while `stop` returns true, writing throws WriteStopped, also if a
-// signal interrupts the wait for a reader. Default: null, which never stops. Returns the previous setting.
+// Install a function that stops writing: writes throw WriteStopped while `stop` returns true, also during the
+// wait for a reader of a FIFO. Default: null, which never stops. Returns the previous function.
 struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;
@@ -134,9 +134,9 @@ WriteStop set_write_stop(WriteStop stop) noexcept;
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 
-// For fault-injection tests: called before every step that changes the disk (here and in base/folder.h) with
-// the name of the step, such as "write" or "sync folder". A non-zero result makes the step fail with that
-// errno. Default: null, no hook.
+// Set a hook for fault-injection tests. It is called before every step that changes the disk (here and in
+// base/folder.h) with the name of the step, such as "write" or "sync folder". A non-zero result makes the
+// step fail with that errno. Default: null, no hook.
 using FileHook = int (*)(const char* step, const std::filesystem::path& path);
 FileHook set_file_hook(FileHook hook) noexcept;  // returns the previous hook
 // Return the errno with which the hook makes this step fail, or 0.

@@ -128,7 +128,7 @@ namespace {
 // Remove an entry unless a process uses it. TemporaryEntry locks the entries that it has created.
 void remove_leftover(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  const FolderLock held(descriptor);  // closes the descriptor; links cannot be opened and are not locked
+  const FolderLock held(descriptor);  // closes the descriptor, which is -1 for a symbolic link
   if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   remove_tree(path);
 }

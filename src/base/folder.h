@@ -16,14 +16,14 @@ void make_folder(const std::filesystem::path& folder);
 // Create the folder and its missing parents, and sync the folders that contain new entries.
 void make_folders(const std::filesystem::path& folder);
 
-// Rename `ready` to `folder` and sync their parent. An existing folder is replaced and removed: in one step
-// if the system can exchange names, else in two; after a crash between these, restore_replaced() restores the
-// old folder.
+// Rename `ready` to `folder` and sync their parent. An existing folder is replaced, then removed. Replacing
+// it takes one step if the system can exchange names, else two steps. After a crash between the two,
+// restore_replaced() restores the old folder.
 void replace_folder(const std::filesystem::path& ready, const std::filesystem::path& folder);
 // Restore the names of folders in `parent` after a process was killed inside replace_folder().
 void restore_replaced(const std::filesystem::path& parent);
 
-// Rename the folder to a temporary name and then remove it, so that readers never see a partly removed
+// Rename the folder to a temporary name before removing it, so that readers never see a partly removed
 // folder.
 void remove_folder(const std::filesystem::path& folder);
 
@@ -39,7 +39,7 @@ void remove_leftovers(const std::filesystem::path& folder);
 class FolderLock {
  public:
   explicit FolderLock(
-      // lock for a writer; throws usage, naming the process that holds it
+      // acquire a writer's lock; throws usage, naming the process that holds it
       const std::filesystem::path& folder);
   // Return a lock for a reader; null if there is no such folder or it is being removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
@@ -56,11 +56,12 @@ class FolderLock {
 };
 
 // Return the process that holds the writer's lock of the folder, as listed by the system; std::nullopt if
-// there is none, or if it is unknown (in another container, on a network file system). Takes no lock.
+// there is none, or if the process is unknown (in another container, on a network file system). Takes no
+// lock.
 std::optional<long> writer_of(const std::filesystem::path& folder);
 
-// Creates a folder with its content. It gets its name only at commit(). If the object is destroyed before
-// that, it removes the temporary folder.
+// Creates a folder with its content. The folder gets its final name only at commit(). If the object is
+// destroyed before that, it removes the temporary folder.
 class AtomicFolder {
  public:
   // Create missing parents. Throws usage if `path` exists.

@@ -43,10 +43,10 @@ class InputStream {
   int descriptor_ = -1;
   bool (*stopped_)() = nullptr;
   std::string raw_;        // bytes of the file; those from begin_ on are not yet consumed
-  std::size_t begin_ = 0;  // in raw_
+  std::size_t begin_ = 0;  // offset in raw_
   bool decided_ = false, ended_ = false, interrupted_ = false;
   std::unique_ptr<Decompressor> decompressor_;  // null if the data is not compressed
-  bool output_waits_ = false;                   // the decompressor may have more output without input
+  bool output_waits_ = false;                   // true if the decompressor may have more output without input
 };
 
 // Return the whole file, decompressed; "-" is standard input. Throws as InputStream does, and bad_file if it

@@ -141,7 +141,7 @@ class Builder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // The key is known to be new. Appending skips the search through all earlier keys.
+    // The key is new, as key() has checked. Appending skips the search through all earlier keys.
     auto& members = parent.get_ref<Json::object_t&>();
     members.Container::emplace_back(std::move(key_), std::move(value));
     return &members.back().second;

@@ -1,4 +1,4 @@
-// "Did you mean": the known name closest to a mistyped one.
+// Suggests the known name closest to a mistyped one ("did you mean").
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // Detects oversubscription and reduces the number of active threads of a pool. A thread that shares its core
 // with another process is suspended for a time slice of some milliseconds, and the loop waits for it. If
-// loops last microseconds, one thread fewer is then faster. Measures the lost time, parks a thread for a
-// while, and then tries it again.
+// loops last only microseconds, using one thread fewer is faster. This class measures the lost time, parks
+// one thread for a while, and then activates it again.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ class OversubscriptionMonitor {
   // Add time that the caller of a loop spent waiting for suspended threads.
   void lost(double seconds) noexcept { lost_ += seconds; }
 
-  // Once per window of kWindow seconds, evaluate the time since the last evaluation. `now` is the time of a
-  // steady clock in seconds. count_switches() returns the number of involuntary context switches of this
-  // process so far. Returns true if active() changed.
+  // Decide once per window of kWindow seconds whether to change active(); calls within a window do nothing.
+  // `now` is the time of a steady clock in seconds. count_switches() returns the number of involuntary
+  // context switches of this process so far. Returns true if active() changed.
   template <class CountSwitches>
   bool update(double now, CountSwitches count_switches) {
     const double elapsed = now - begin_;

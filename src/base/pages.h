@@ -5,8 +5,8 @@
 
 namespace regard {
 
-// Allocate at least `bytes`, aligned to a page, to be freed by std::free; throws resource_exhausted. From 2
-// MiB, requests huge pages: a matrix with long rows touches one page per row, more than the TLB holds.
+// Allocate at least `bytes`, aligned to a page, to be freed by std::free; throws resource_exhausted. Requests
+// huge pages from 2 MiB on: a matrix with long rows touches one page per row, more pages than the TLB holds.
 void* allocate_pages(std::size_t bytes);
 
 // Request huge pages: a hint that the system may ignore. `memory` is aligned to a page.

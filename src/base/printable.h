@@ -7,8 +7,8 @@
 
 namespace regard {
 
-// Return the text with control characters (C0, DEL, C1) escaped, cut with a note of its length if it is
-// longer than `longest` bytes.
+// Return the text with control characters (C0, DEL, C1) escaped. Text longer than `longest` bytes is cut, and
+// its length is appended.
 std::string printable(std::string_view text, std::size_t longest = 600);
 
 }  // namespace regard

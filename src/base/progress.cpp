@@ -60,7 +60,7 @@ std::string compose(const ProgressLine& line) {
   std::string bar = repeated("━", filled);
   if (line.colour) bar = "\x1b[32m" + bar + "\x1b[0m";
   bar += repeated("─", kBarCells - filled);
-  // Keep one column free: some terminals wrap a line that fills the last column.
+  // Keep one column free, because some terminals wrap a line that fills the last column.
   const int room = line.columns - 1 - static_cast<int>(tail.size());
   if (room < 0) return cut(tail, std::max(line.columns - 1, 0));
   if (room < kBarCells + 1) return cut(line.text, room) + tail;

@@ -1,6 +1,6 @@
-// A progress line on standard error: text, a bar and the time left. It is shown only on a terminal and
-// unless `quiet` is set, drawn at most ten times per second, and without colour if NO_COLOR is set. Not for
-// results.
+// A progress line on standard error: text, a bar and the time left. It is shown only on a terminal, unless
+// `quiet` is set; it is drawn at most ten times per second, and without colour if NO_COLOR is set. Results
+// must not be printed with it.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct ProgressLine {
 // Return the line, at most as wide as the terminal: "TEXT ━━━━━━──── 42 % 1:23 left".
 std::string compose(const ProgressLine& line);
 
-// Return "12 s", "1:23" or "2:03:09"; an empty string if unknown (negative or not finite).
+// Format a duration as "12 s", "1:23" or "2:03:09". Returns "" if it is unknown (negative or not finite).
 std::string duration_text(double seconds);
 
 class ProgressBar {
@@ -35,10 +35,10 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   bool shown() const noexcept { return shown_; }
-  // `rows` are shown below the line, cut to the width of the terminal. Rows that exceed its height are not
-  // shown.
+  // `rows` are shown below the line, each cut to the width of the terminal. Rows that do not fit its height
+  // are omitted.
   void update(double fraction, std::string_view text, std::span<const std::string> rows = {});
-  // Erase line and rows so that the caller can print other lines; the next update() redraws it.
+  // Erase the line and the rows so that the caller can print other lines; the next update() redraws them.
   void clear();
 
  private:
@@ -50,7 +50,7 @@ class ProgressBar {
 // Return true if standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR
 // is not set.
 bool colour_allowed(int descriptor);
-// The size of the terminal on a descriptor, in characters. 80 × 24 if unknown.
+// Size of the terminal on a descriptor, in characters. Default: 80 × 24, used if the size is unknown.
 struct TerminalSize {
   int columns = 80, rows = 24;
 };

@@ -22,8 +22,8 @@ double RandomStream::next_normal() {
 }
 
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
-  const std::uint64_t limit = bound * (UINT64_MAX / bound);  // reject draws at or above this limit, because
-                                                             // they would bias towards small values
+  // Reject draws at or above this limit, because they would bias the result towards small values.
+  const std::uint64_t limit = bound * (UINT64_MAX / bound);
   while (true) {
     const std::uint64_t high = next();
     const std::uint64_t draw = high << 32 | next();

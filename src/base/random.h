@@ -9,7 +9,7 @@
 
 namespace regard {
 
-// The key: the run's seed, the training step, and the hash of the name of the drawing module
+// The key: the run's seed, the training step, and the hash of the name of the module that draws the numbers
 // ("encoder.0.dropout").
 struct RandomKey {
   std::uint64_t seed = 0;
@@ -54,14 +54,14 @@ constexpr float uniform(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1.0p-24f;
 }
 
-// A sequence of draws for one key. Used for initialisation, shuffling and sampling, where the result depends
-// on the order of the draws.
+// A sequence of draws for one key. Used for initialisation, shuffling and sampling, whose results depend on
+// the order of the draws.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key) : key_(fold(key)) {}
   std::uint32_t next();
   float next_uniform() { return uniform(next()); }
-  double next_normal();  // normal with mean 0 and deviation 1 (Box–Muller, in double)
+  double next_normal();  // normally distributed, mean 0, standard deviation 1 (Box–Muller, in double)
   std::uint64_t next_below(std::uint64_t bound);  // uniform in [0, bound), bound > 0, without bias
 
  private:

@@ -5,6 +5,6 @@
 
 namespace regard {
 
-void read_ahead(const void* data, std::size_t bytes) noexcept;  // a hint
+void read_ahead(const void* data, std::size_t bytes) noexcept;  // a hint that the system may ignore
 
 }  // namespace regard

@@ -6,7 +6,7 @@
 namespace regard {
 
 // Throw the error that AtomicFile(path) would throw now. A path that would be written in place ("-", a
-// device, a FIFO, a socket) is not opened. Leaves an existing file unmodified and no file behind.
+// device, a FIFO, a socket) is not opened. An existing file stays unmodified, and no new file remains.
 void require_writable(const std::filesystem::path& path);
 
 }  // namespace regard

@@ -23,7 +23,7 @@ bool is_folder(TemporaryEntry::Kind kind) {
 }
 
 int create(const std::filesystem::path& name, TemporaryEntry::Kind kind) {
-  // open() with O_CREAT and mkdir() apply the umask, which can only be read by changing it for all threads.
+  // open() with O_CREAT and mkdir() apply the umask. Reading it would require changing it for all threads.
   if (!is_folder(kind))
     return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (::mkdir(name.c_str(), 0777) != 0) return -1;
@@ -60,7 +60,7 @@ void remove_abandoned(const std::filesystem::path& name) {
   ::close(descriptor);
 }
 
-// Return the first bytes of `text`, at most `size`, not ending within a UTF-8 sequence.
+// Return the longest prefix of `text` of at most `size` bytes that does not split a UTF-8 sequence.
 std::string beginning(const std::string& text, std::size_t size) {
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
   return text.substr(0, size);

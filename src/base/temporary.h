@@ -29,8 +29,8 @@ class TemporaryEntry {
 
   const std::filesystem::path& name() const noexcept { return name_; }
   int descriptor() const noexcept { return descriptor_; }
-  // Keep the entry after it was renamed. Returns the descriptor, which is still locked; the caller must
-  // close it.
+  // Keep the entry after the caller has renamed it. Returns the descriptor, which is still locked; the caller
+  // must close it.
   int keep() noexcept {
     name_.clear();
     return std::exchange(descriptor_, -1);

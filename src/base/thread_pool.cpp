@@ -42,8 +42,8 @@ struct Inside {
 };
 thread_local Inside inside;
 
-// Thrown in a body that waits for a task which has thrown. The caller of the loop receives that task's
-// exception.
+// Thrown in a body that waits for other tasks when one of them has thrown. The caller of the loop receives
+// that task's exception.
 struct GaveUp {};
 
 void relax() {
@@ -167,12 +167,12 @@ struct ThreadPool::State {
   void* context = nullptr;
   std::int64_t tasks = 0;
 
-  OversubscriptionMonitor monitor;  // used by the caller only
+  OversubscriptionMonitor monitor;  // used only by the thread that calls the loop
   int loops = 0;                    // number of loops since the monitor's last evaluation
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
-  // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
-  // caller waits only for workers that entered, never for one that is not running.
+  // The value is generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open,
+  // so the caller waits only for workers that entered, never for one that is not running.
   alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked

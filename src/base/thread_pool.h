@@ -20,7 +20,7 @@ namespace regard {
 
 class ThreadPool {
  public:
-  // Starts a thread that runs `work`, or throws.
+  // A function that starts a thread which runs `work`. It throws if the system refuses the thread.
   using Start = std::thread (*)(std::function<void()> work);
 
   // `threads` = 0 selects usable_cores(). The calling thread is worker 0, so a pool of size 1 starts no
@@ -57,20 +57,20 @@ class ThreadPool {
     while (!ready()) wait_or_give_up();
   }
 
-  // Block the loops of other outside threads while the returned lock exists, so that scratch keeps its
-  // content over several loops of the calling thread. Inside a body, returns an empty lock.
+  // Block the loops of other threads outside the pool while the returned lock exists, so that scratch keeps
+  // its content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 
   // Return the worker index of the calling thread inside a body, else 0. The thread may use the scratch
   // memory of that worker.
   int current_worker() const noexcept;
 
-  // Return scratch memory of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between
-  // loops. Its content is undefined after every call. It only grows, so a steady step allocates nothing. A
+  // Return scratch memory of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between loops.
+  // Its content is undefined after every call. It only grows, so repeated equal requests allocate nothing. A
   // body that needs several regions requests their sum once. Outside of a body the caller must hold
   // take_turn(), and may then pass any worker. Throws resource_exhausted.
   std::byte* scratch(int worker, std::size_t bytes);
-  void reserve_scratch(std::size_t bytes);  // scratch() for every worker, so that no task allocates
+  void reserve_scratch(std::size_t bytes);  // call scratch() for every worker, so that no task allocates
 
  private:
   using Call = void (*)(void* context, std::int64_t task, int worker);

@@ -26,8 +26,8 @@ struct Range {
   char32_t first, last;
 };
 
-// Indic_Conjunct_Break=Linker and =Consonant (Unicode 15.1,
-// DerivedCoreProperties.txt).
+// Code points with Indic_Conjunct_Break Linker or
+// Consonant (Unicode 15.1, DerivedCoreProperties.txt).
 constexpr std::array<char32_t, 6> kLinkers = {0x094D, 0x09CD, 0x0ACD, 0x0B4D, 0x0C4D, 0x0D4D};
 constexpr std::array<Range, 26> kConsonants = {{
     {0x0915, 0x0939}, {0x0958, 0x095F}, {0x0978, 0x097F}, {0x0995, 0x09A8}, {0x09AA, 0x09B0},
@@ -47,7 +47,7 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the conjunct rule (GB9c): a consonant was found and, among the marks after it, a linker.
+// State of the conjunct rule (GB9c): whether a consonant and then, among its marks, a linker was found.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -151,7 +151,7 @@ std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept {
       i += 8;
     }
     while (i < text.size() && byte_at(text, i) < 0x80) ++i;
-    // Fast path for sequences of three and two bytes, which most scripts use.
+    // Fast path for sequences of three and two bytes, which cover most scripts.
     while (i + 4 <= text.size()) {
       std::uint32_t four = 0;
       load(i, four);
