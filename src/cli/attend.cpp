@@ -81,7 +81,7 @@ std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOpti
   return maps;
 }
 
-// Return the names of the axes.
+// Return a legend for the axes of the map.
 std::string axes(const inspect::Map& map) {
   const char* rows = map.head.kind == inspect::Kind::cross ? "the generated token" : "the token that attends";
   return fmt::format("row: {}; column: what it attends to; ·: less than half a percent", rows);

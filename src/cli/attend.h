@@ -24,15 +24,15 @@ struct AttendOptions {
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
 
-// Add the parts of the view that only a page shows: the results without the heads of the highest scores
-// (--what-if), and the view of --compare.
+// Add the data that only the HTML page shows: the results without each of the heads with the highest scores
+// (--what-if), and the view of the text of --compare.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 
 // Show the attention of a model that reads images; options.text is the image file.
 void attend_picture(const AttendOptions& options, Globals& globals);
 
-// Show the attention of a model that reads sound; options.text is the file.
+// Show the attention of a model that reads sound; options.text is the sound file.
 void attend_sound(const AttendOptions& options, Globals& globals);
 
 }  // namespace regard::cli

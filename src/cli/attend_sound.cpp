@@ -86,7 +86,7 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
   if (options.generate > 0) throw usage_error("--generate needs a model with a decoder");
 }
 
-// Return the ids of --target, preceded by the tokens that begin a transcript.
+// Return the ids of --target, preceded by the prompt of a transcript without its first token.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& opened, const tasks::ShownSound& sound,
                                      const std::string& target) {
   std::vector<std::int32_t> ids(sound.prompt.begin() + 1, sound.prompt.end());

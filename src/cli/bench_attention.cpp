@@ -1,4 +1,4 @@
-// regard bench attention: the fused kernel in f32 or bf16, forward and backward.
+// regard bench attention: speed of the fused kernel in f32 or bf16, forward and backward.
 #include <cmath>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace {
 
 struct AttentionBenchRequest {
   std::int64_t batch = 1, heads = 1, seq = 0, dim = 0;
-  std::int64_t kv_heads = 0;  // 0 means the number of heads
+  std::int64_t kv_heads = 0;  // 0 means as many as `heads`
   bool causal = false, backward = false;
   std::string dtype = "f32";
 };

@@ -1,4 +1,4 @@
-// regard bench decode: tokens per second of prefill and of generation.
+// regard bench decode: tokens per second of prefill and of decoding steps.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -77,13 +77,13 @@ double weight_bytes(Network& model) {
 }
 
 struct Measured {
-  std::vector<double> prefill, prefill_processor;  // seconds each
-  std::vector<double> steps, processor;            // seconds of each step; `processor`: CPU seconds
+  std::vector<double> prefill, prefill_processor;  // elapsed and CPU seconds of each prefill
+  std::vector<double> steps, processor;            // elapsed and CPU seconds of each decoding step
   // seconds from the start of prefill to the end of the last step
   std::vector<double> whole, whole_processor;
 };
 
-// Use one scheduler for all repetitions, like a server.
+// Decoding benchmark that uses one scheduler for all repetitions, as a server does.
 class Decoding {
  public:
   Decoding(Network& model, const DecodeBenchRequest& request, Globals& globals)
@@ -137,8 +137,8 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
-// Return the ratio of the steps' weight bandwidth to the memory read bandwidth. Uses the median of the steps
-// from index `first` on. `read_gb_s` is the faster of the memory reads before and after the steps.
+// Return the ratio of the decoding steps' weight bandwidth to the memory read bandwidth. Uses the median of
+// the steps from index `first` on. `read_gb_s` is the faster of the memory reads before and after the steps.
 double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
   const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
   return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;

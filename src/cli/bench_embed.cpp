@@ -1,4 +1,4 @@
-// regard bench embed: texts to sentence embeddings, including tokenization.
+// regard bench embed: speed of sentence embedding, including tokenization.
 #include <algorithm>
 
 #include "base/line_reader.h"

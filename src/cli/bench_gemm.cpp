@@ -1,4 +1,4 @@
-// regard bench gemm: one matrix product.
+// regard bench gemm: speed of one matrix product.
 #include <cmath>
 #include <vector>
 
@@ -27,8 +27,8 @@ float* random_matrix(Arena& arena, std::int64_t rows, std::int64_t columns, std:
   return values;
 }
 
-// Pack B in advance, like model weights of type `dtype`. For int8, values are 254 · b, rounded, with scale 1
-// / 254.
+// Pack B in advance, like model weights of type `dtype`. For int8, each value is 254 · b, rounded, and the
+// scale is 1 / 254.
 kernels::PackedMatrix pack_as(const std::string& dtype, ThreadPool& pool, const kernels::Gemm& problem) {
   if (dtype == "f32")
     return kernels::pack(pool, problem.b, problem.ldb, problem.transpose_b, problem.k, problem.n);

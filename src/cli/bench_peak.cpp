@@ -16,8 +16,8 @@ constexpr int kRepetitions = 10;
 constexpr std::int64_t kRounds = 1'600'000;
 constexpr double kSeconds = 0.5;
 
-// Return the GFLOP/s of fused multiply-adds in registers on all threads of the pool; the best repetition
-// counts.
+// Return the GFLOP/s that fused multiply-adds in registers reach on all threads of the pool, in the best
+// repetition.
 double multiply_add_gflops(ThreadPool& pool) {
   double best = 0;
   std::vector<std::int64_t> operations(static_cast<std::size_t>(pool.size()));
@@ -33,7 +33,7 @@ double multiply_add_gflops(ThreadPool& pool) {
   return best;
 }
 
-// Return the GB/s of one sequential pass over memory, timed with `clock`; the best repetition counts.
+// Return the GB/s of one sequential pass over memory, timed with `clock`, in the best repetition.
 double best_of(MemoryBandwidth& read, ThreadPool& pool, double (*clock)() = seconds_now) {
   double best = 0;
   read.once(pool, clock);

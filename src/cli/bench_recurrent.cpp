@@ -1,4 +1,4 @@
-// regard bench recurrent: one recurrent layer, forward and backward.
+// regard bench recurrent: speed of one recurrent layer, forward and backward.
 #include <array>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 struct RecurrentBenchRequest {
   std::string cell = "lstm";
   std::int64_t batch = 32, length = 0, hidden = 0;
-  std::int64_t input = 0;  // 0: hidden
+  std::int64_t input = 0;  // 0 means `hidden`
 };
 
 struct NamedCell {
@@ -50,7 +50,7 @@ class RecurrentWorkload {
     tape_.begin({});
     layer_.forward(tape_, tape_.constant(x_), batch_.view());
   }
-  // The gradients of the input and of all weights, from a gradient of ones.
+  // Compute the gradients of the input and of all weights from an output gradient of ones.
   void both() {
     tape_.begin({.record = true, .training = true});
     for (Parameter* parameter : parameters_) parameter->clear_gradient();

@@ -32,8 +32,8 @@ std::vector<std::int32_t> random_ids(Network& model, std::int64_t count, RandomS
   return ids;
 }
 
-// Sentences of random tokens. A sentence has a prediction at every token except the last, or only the
-// request.predictions last ones of these.
+// Return sentences of random tokens. Each has a label at every token except the last. If request.predictions
+// is not 0, only the last request.predictions of these labels are kept.
 std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBenchRequest& request,
                                                    RandomStream& random) {
   std::vector<inspect::StudyExample> examples;
@@ -51,14 +51,14 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// The same sentences with a prediction at every token: a pass over them computes all states and logits.
+// Return the same sentences with a label at every token: a pass over them computes all states and logits.
 std::vector<inspect::StudyExample> whole_examples(std::vector<inspect::StudyExample> examples) {
   for (inspect::StudyExample& one : examples) one.labels = one.input.target;
   return examples;
 }
 
-// Time each of `works` once per round, one after another. Return the medians of processor time and elapsed
-// time.
+// Time each of `works` once per round, one after another. Return the median CPU time and elapsed time of
+// each.
 std::vector<Timing> time_in_turn(const std::vector<std::function<void()>>& works, std::int64_t rounds) {
   std::vector<std::vector<double>> clock(works.size()), processor(works.size());
   for (std::int64_t round = -1; round < rounds; ++round)
@@ -113,8 +113,8 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
                     [&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
-  // Extrapolate to all heads: the sweep's pass over the whole model counts once, the passes of the heads in
-  // proportion to their number.
+  // Extrapolate to all heads: count the sweep's pass over the whole model once, and scale the time of the
+  // measured heads to the number of all heads.
   const double pass = timings[0].processor_ms, own = timings[1].processor_ms;
   const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
   const double sweep = own + (timings[2].processor_ms - own) * heads / measured;

@@ -48,7 +48,7 @@ void run(const TokenizeBenchRequest& request, Globals& globals) {
     tokenizer->encode_rows(lines, rows, {.add_special = request.special}, &globals.pool());
     return processor_seconds_now() - begin;
   };
-  const double first_cpu = once();  // the first pass starts with an empty word cache
+  const double first_cpu = once();  // the first pass, with an empty word cache
   double least_cpu = std::numeric_limits<double>::infinity();
   const Timing timing = time_repeatedly([&] { least_cpu = std::min(least_cpu, once()); });
   Json line = bench_line("tokenize", globals);

@@ -15,8 +15,8 @@ struct TrainBenchRequest {
   std::int64_t steps = 50;
 };
 
-// Floating-point operations of the matrix products of a step, forward and backward: 6 per weight and token.
-// The products of queries with keys and of attention weights with values are not counted.
+// Counts the floating-point operations of the matrix products of a step, forward and backward: 6 per weight
+// and token. The products of queries with keys and of attention weights with values are not counted.
 class Operations {
  public:
   explicit Operations(Network& model) {

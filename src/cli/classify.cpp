@@ -153,7 +153,7 @@ class ClassifyVerb {
   std::int64_t done_ = 0;
 };
 
-// Lines classified by a running server. Each line is sent in a separate request, so that an error belongs to
+// Lets a running server classify lines. Each line is sent in a separate request, so that an error belongs to
 // that line.
 class ServerClassify {
  public:

@@ -18,7 +18,7 @@ namespace regard::cli {
 struct ClassifyRequest {
   TaskRequest task;
   std::string labels, scores;
-  std::string pattern;  // the text around labels given as words
+  std::string pattern;  // text in which {} stands for the label
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;

@@ -79,7 +79,7 @@ class LineDecoder : public infer::Listener {
 
   // A whole line or, with --sentences, one sentence of it.
   struct Part {
-    std::string space;  // white space after the part
+    std::string space;  // white space that follows the part
     std::vector<std::int32_t> prompt;
     AttendedInput attended;  // set if attention weights are written
     std::vector<Hypothesis> hypotheses;
@@ -94,7 +94,7 @@ class LineDecoder : public infer::Listener {
     bool done() const { return open == 0; }
   };
 
-  // Read available lines, up to kLinesAhead. Blocks only if no line is in progress.
+  // Read the lines that have arrived, up to kLinesAhead. Blocks only if no line is in progress.
   void take_lines() {
     while (!ended_ && lines_.size() < kLinesAhead && (lines_.empty() || reader_.ready())) {
       try {

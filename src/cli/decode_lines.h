@@ -32,7 +32,7 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
 infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
                                const Globals& globals);
 
-// Call model.read(). An error gets the place.
+// Call model.read(). Its errors get `place` as their location.
 ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate, const Place& place);
 
 // Decode the lines of options.input. Lines that have already arrived are decoded together; a single line

@@ -30,7 +30,7 @@ namespace {
 
 struct DemoOptions {
   std::string folder = "runs/demo";
-  std::string exported;  // folder to write the phrasebook to instead of training; empty if there is none
+  std::string exported;  // folder for the phrasebook (--export); empty to train the model
   bool retrain = false;
   std::int64_t steps = 2900;  // takes about a minute on two cores
 };
@@ -208,8 +208,8 @@ struct Scores {
   Score articles;  // held-out sentences that are an article's example; also counted in `kinds`
 };
 
-// Return the number of exact matches on the held-out phrases. A correct translation in different words
-// counts as wrong.
+// Return the number of exact matches on the held-out phrases. A correct translation that differs from the
+// phrasebook counts as wrong.
 Scores held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
   std::vector<std::string> texts;
   for (const demo::Phrase& phrase : demo::phrasebook())

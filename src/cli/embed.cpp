@@ -116,7 +116,7 @@ class EmbedVerb {
     inputs_.push_back(source_->read(line));
     waiting_.push_back(std::move(line));
     cut_ += inputs_.back().cut ? 1 : 0;
-    constexpr std::int64_t kImageTokens = 1024;  // limits the number of images in memory
+    constexpr std::int64_t kImageTokens = 1024;  // token count of an image; limits the images in memory
     return request_.images ? kImageTokens : inputs_.back().tokens();
   }
 

@@ -124,7 +124,7 @@ bool reads_sound(const std::string& path) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
-// Choose the evaluation by the model's head.
+// Evaluate a model that reads sound, as a classifier or as a speech recogniser, depending on its head.
 evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
                                      Globals& globals) {
   infer::LoadedModel model =

@@ -14,7 +14,7 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
-// Return a value on one line: a text unmodified, other values as JSON.
+// Return a value as text on one line: a string with its line ends escaped, other values as JSON.
 std::string plain(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return on_one_line(value.get<std::string>());

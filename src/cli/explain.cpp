@@ -36,7 +36,8 @@ struct ExplainVerbRequest {
 // Maximum number of tokens for which all rows and columns are shown without --full.
 constexpr std::int64_t kMostShown = 64;
 
-// `most`: maximum number of rows and columns to write. If a matrix has more, "shown" holds their number.
+// `most`: maximum number of rows and columns to write. If a matrix is larger, "shown" holds the numbers
+// written.
 nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   const std::int64_t height = std::min(step.value.rows(), most), width = std::min(step.value.columns(), most);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -68,7 +69,7 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
 // Print the lines of follow_query(). For a long text, only the lines of the tokens with the largest weights.
 void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
   const std::vector<std::string> lines = follow_query(steps, query);
-  // The lines are a heading, one for each token, the sum, one for each token, and the result.
+  // The lines are a heading, one line per token, the sum, one line per token, and the result.
   const std::int64_t shown = full ? tokens : std::min(tokens, kMostShown);
   for (std::int64_t i = 0; i < std::ssize(lines); ++i) {
     const std::int64_t token = i <= tokens ? i - 1 : i - tokens - 2;

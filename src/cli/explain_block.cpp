@@ -19,7 +19,7 @@
 namespace regard::cli {
 namespace {
 
-// Records the values of one layer of each side, and the values before it.
+// Records the values of one layer in the encoder and in the decoder, and the input of that layer.
 class LayerProbe : public Probe {
  public:
   explicit LayerProbe(std::int64_t layer) : layer_(layer) {}
@@ -50,7 +50,7 @@ class LayerProbe : public Probe {
 };
 
 struct Side {
-  std::string name;                          // "encoder"
+  std::string name;                          // "encoder" or "decoder"
   std::vector<std::string> tokens, sources;  // `sources`: labels of the keys of cross-attention
 };
 
@@ -133,8 +133,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // Print the last step of a post-norm layer. Its x is the normalised sum after gain and bias, which the
-  // pass does not report.
+  // Print the last step of a post-norm layer. Its x is the normalised sum after gain and bias, which no probe
+  // point reports.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");

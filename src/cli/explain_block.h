@@ -1,4 +1,4 @@
-// regard explain --model M --layer L --block: attention, cross-attention, feed-forward layer, residual
+// regard explain --model M --layer L --block: show attention, cross-attention, feed-forward layer, residual
 // connections and layer norms of one layer, with the numbers of one token.
 #pragma once
 
@@ -10,13 +10,13 @@
 namespace regard::cli {
 
 struct BlockRequest {
-  std::string model, text, target, query;  // `target`: the decoder's text; if empty, the model generates it
+  std::string model, text, target, query;  // `target`: text of the decoder; if empty, it is generated
   std::int64_t layer = 0;
 };
 
-// Return the explanation, for each side of the model that has the layer. `query` selects a token (by number
-// or text) of the last side. Default: the last token. Throws usage if no side has the layer or no token
-// matches, and the errors of inspect::pass_input().
+// Return the explanation for each stack (encoder, decoder) of the model that has the layer. `query` selects a
+// token of the last stack, by number or text. Default: the last token. Throws usage if no stack has the layer
+// or no token matches, invalid_input if the text is too long, and the errors of inspect::pass_input().
 std::string block_text(const BlockRequest& request, ThreadPool& pool);
 
 }  // namespace regard::cli

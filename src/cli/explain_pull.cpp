@@ -34,7 +34,7 @@ std::string nearest(const std::vector<float>& vector, const std::string& word, T
   return names;
 }
 
-// Return true if the token is a word of the table. Signs are not words, and unknown words have random
+// Return true if the token is a word of the table. Punctuation is not a word, and unknown words have random
 // vectors.
 bool is_known(const std::string& token) {
   return vectors::shipped_vectors().find(lower_case(token)).has_value();

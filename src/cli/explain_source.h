@@ -1,6 +1,6 @@
-// Input of `regard explain`. Tokens are the words and punctuation of the text, or those of a tokenizer file.
-// Vectors are the trained ones of the program, those of a file, or invented ones. With --model, one
-// attention head of a model provides both.
+// Input of `regard explain`. Tokens are the words and punctuation of the text, or the tokens of a tokenizer
+// file. Vectors are the program's trained vectors, the vectors of a file, or invented vectors. With --model,
+// both are taken from one attention head of a model.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace regard::cli {
 
 struct ExplainSource {
   std::string text, tokenizer, vectors, model;
-  bool invented = false;  // use the four invented features of small_vectors()
+  bool invented = false;  // use the four features of small_vectors()
   std::int64_t layer = 0, head = 0;
 };
 
@@ -33,7 +33,7 @@ constexpr std::int64_t kMostExplained = 2048;
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
 // Return the index of the first token equal to `wanted`, or else equal apart from case and punctuation at
-// both ends. If there is none, `wanted` is an index. Throws usage.
+// both ends. If there is none, `wanted` is parsed as an index. Throws usage if it is not an index.
 std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 
 }  // namespace regard::cli

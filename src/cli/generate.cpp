@@ -107,8 +107,9 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (stop_signal() == 0) output.finish();
 }
 
-// Return --chat as a JSON list of messages. The text is such a list, or one message of the user. The value
-// is the text itself, a file name that ends in ".json", or "-" for standard input. --system is put first.
+// Return the value of --chat as a JSON list of messages. The value is a text, the name of a ".json" file with
+// the text, or "-" for standard input. The text is a list of messages or one message of the user. A --system
+// message is put first.
 Json conversation_of(const GenerateOptions& options) {
   std::string text = *options.chat;
   std::string name = "the conversation";

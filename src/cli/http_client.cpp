@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;  // bytes
 constexpr std::size_t kMostKey = 4096;
-constexpr std::size_t kMostError = std::size_t{1} << 20;  // bytes of an error that are read as JSON
+constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error that is parsed as JSON
 constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
-constexpr int kPatience = 900'000;      // maximum milliseconds without receiving a byte
+constexpr int kPatience = 900'000;      // maximum milliseconds to wait for the server to send or accept bytes
 constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
 
 std::string lower(std::string text) {
@@ -55,13 +55,13 @@ bool wait_for(int socket, short events) {
   return false;
 }
 
-// The body of an error as JSON; discarded if it is none.
+// Parse the body of an error as JSON. Returns a "discarded" value if it is not JSON.
 Json error_json(const std::string& body) {
   if (body.size() > kMostError) return Json(Json::value_t::discarded);
   return Json::parse(body, nullptr, false);
 }
 
-// Return the message in the body of an error, which may have any of the server's forms.
+// Return the message in the body of an error, in any of the forms that the server uses.
 std::string message_of(const std::string& body) {
   const Json json = error_json(body);
   if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);
@@ -70,8 +70,8 @@ std::string message_of(const std::string& body) {
   return message.is_string() ? message.get<std::string>() : std::string();
 }
 
-// Return the kind of an error with a status of 4xx, which the body names. The body of a proxy's error names
-// none.
+// Return the error kind that the body of a response with status 4xx names. A response from a proxy names no
+// kind.
 ErrorKind kind_of(int status, const std::string& body) {
   const Json json = error_json(body);
   if (!json.is_object() || !json.contains("kind"))
@@ -182,7 +182,7 @@ void HttpClient::send_all(const std::string& bytes) {
   }
 }
 
-// Returns false at the end of the connection.
+// Receive bytes. Returns false when the connection is closed.
 bool HttpClient::read_more() {
   if (!wait_for(socket_, POLLIN)) throw failed("the server does not answer");
   char buffer[65536];

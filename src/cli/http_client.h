@@ -21,19 +21,19 @@ void add_server_options(CLI::App& verb, ServerOptions& options);
 
 class HttpClient {
  public:
-  // Throws usage for a URL that is not http://HOST[:PORT][/PATH], io for the key file.
+  // Throws usage for a URL that is not http://HOST[:PORT][/PATH], io if the key file cannot be read.
   explicit HttpClient(const ServerOptions& options);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
   // Send the body and return the response's JSON. Waits and repeats the request while the server is busy or
-  // loading (429, 503). If the server refuses the request (4xx), throws an error of the kind that its body
-  // names: invalid_input for a wrong input, else usage or resource_exhausted. Throws io if the server cannot
-  // be reached, fails or its response is malformed; Stopped after a stop signal.
+  // loading (429, 503). If the server refuses the request (4xx), throws an error of the kind named in the
+  // response: invalid_input for a wrong input, else usage or resource_exhausted. Throws io if the server
+  // fails, cannot be reached or sends a malformed response; Stopped after a stop signal.
   Json post(const std::string& path, const Json& body);
 
-  // Post and call `read` on the JSON of the response. Throws io also if a member is missing or has another
+  // Post and call `read` on the JSON of the response. Also throws io if a member is missing or has another
   // type.
   template <class Read>
   auto post(const std::string& path, const Json& body, const Read& read) {
@@ -44,7 +44,7 @@ class HttpClient {
       throw malformed();
     }
   }
-  Error malformed() const;  // the response
+  Error malformed() const;  // the error for a malformed response
 
  private:
   struct Response {

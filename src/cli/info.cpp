@@ -1,4 +1,4 @@
-// regard info: contents of a file or folder or, without one, instruction set and number of threads.
+// regard info: describe a file or folder; without one, print the instruction set and the number of threads.
 
 #include <memory>
 #include <string>

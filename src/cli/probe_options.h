@@ -24,7 +24,7 @@ struct ProbeOptions {
 };
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options);
-// --intervene alone.
+// Add only --intervene.
 void add_intervene(CLI::App& verb, std::vector<std::string>& interventions);
 
 using inspect::usual_kind;

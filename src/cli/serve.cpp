@@ -1,4 +1,4 @@
-// regard serve: answer requests over HTTP until a signal.
+// regard serve: answer requests over HTTP until a stop signal arrives.
 #include <csignal>
 #include <ctime>
 
@@ -76,7 +76,7 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
   return options;
 }
 
-// Block the signals that the server waits for in all threads, and return them.
+// Block, in all threads, the signals that the server waits for. Return these signals.
 sigset_t blocked_signals() {
   sigset_t signals;
   sigemptyset(&signals);

@@ -115,8 +115,8 @@ class ServerLines {
       ask(lines_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::invalid_input) throw;
-      // One of the lines is refused. Send each in a separate request, and write the results before the
-      // refused one.
+      // The server refused one of the lines. Send each in a separate request, and write the results of the
+      // lines before the refused one.
       for (Line& line : lines_) ask_alone(line);
     }
     for (Line& line : lines_) write(line);
@@ -146,7 +146,7 @@ class ServerLines {
       if (results.size() != count) throw client_.malformed();
       for (std::size_t i = 0; i < count; ++i) asked[first + i]->hypotheses = std::move(results[i]);
     }
-    // Leave out parts without tokens, as without a server.
+    // Drop parts without tokens, as decoding without a server does.
     for (Line& line : lines)
       std::erase_if(line.parts, [](const Part& part) { return part.hypotheses.empty(); });
   }

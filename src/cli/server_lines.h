@@ -6,8 +6,8 @@
 
 namespace regard::cli {
 
-// Return the members of POST /generate for the options. Throws usage for options that need the model's
-// folder.
+// Return the body of a POST /generate request for the options. Throws usage for options that require the
+// model's folder.
 Json generate_request(const ServerOptions& server, const DecodingOptions& options, const Globals& globals);
 
 // Decode as decode_lines() does. `request` is sent with the texts of the lines as "inputs".

@@ -12,7 +12,7 @@
 namespace regard::cli {
 
 struct LineWork {
-  // Read a line and return its number of tokens. An error without a place gets that of the line.
+  // Read a line and return its number of tokens. An error without a location gets the location of the line.
   std::function<std::int64_t(std::string& line)> take;
   // Run the lines read since the last call and write their results.
   std::function<void()> run;
@@ -34,7 +34,7 @@ class ResultLine {
   explicit ResultLine(Json about) : json_(std::move(about)) {}
   Json& json() { return json_; }
   void field(const std::string& text);
-  void scored(const std::string& text, double score);  // two fields
+  void scored(const std::string& text, double score);  // append two fields
   void print(bool as_json) const;
 
  private:

@@ -22,7 +22,7 @@ struct TaskRequest {
 // Add MODEL, FILE, --skip-bad, --max-tokens, --ablate, --attend and, if `cuts` is set, --truncate.
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
 
-// A model prepared for inference, with its --ablate and --attend.
+// A model prepared for inference, with its --ablate and --attend options applied.
 class TaskModel {
  public:
   TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens);
@@ -41,7 +41,7 @@ class TaskModel {
   std::optional<ModelProbes> probes_;
 };
 
-// Call work_on_lines() on request.input with its --skip-bad. Sets work.skip: a skipped line gets an empty
+// Call work_on_lines() on request.input with request.skip_bad. Sets work.skip: a skipped line gets an empty
 // result and, with --attend, an empty line. It is counted in `lines`.
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
                         std::int64_t& lines, LineWork work);

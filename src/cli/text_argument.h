@@ -7,7 +7,7 @@
 
 namespace regard::cli {
 
-// Check that the text is UTF-8.
+// Return a check that the text is UTF-8.
 inline CLI::Validator valid_text() {
   return {[](std::string& text) {
             const auto bad = utf8::first_bad_byte(text);
@@ -16,7 +16,7 @@ inline CLI::Validator valid_text() {
           "TEXT"};
 }
 
-// Check that a value is not empty, for options whose absence means something else.
+// Return a check that a value is not empty.
 inline CLI::Validator not_empty() {
   return {[](std::string& text) { return text.empty() ? "the value is empty" : std::string(); }, ""};
 }

@@ -31,8 +31,8 @@ inline Timing summarise(std::vector<double> seconds) {
   return {1e3 * median, 1e3 * seconds.front(), 0};
 }
 
-// Time body() after a warm-up: at least 10 repetitions and at least one second. A body shorter than 50 µs is
-// called several times per repetition, which makes the cost of reading the clock negligible.
+// Time body() after a warm-up, for at least 10 repetitions and at least one second. A body shorter than 50 µs
+// is called several times per repetition, which makes the cost of reading the clock negligible.
 template <class Body>
 Timing time_repeatedly(Body&& body) {
   constexpr double kWarmUp = 0.1, kEnough = 1.0, kShortest = 50e-6;

@@ -77,9 +77,10 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const T
   return as_json ? line_of({{"ways", all}}) : lines;
 }
 
-// Read the lines that have arrived, at most a batch, and call `work(line, place)` for each on the pool; it
-// returns the text to print. Results keep the order of the lines. A line that cannot be read is skipped with
-// options.skip_bad; otherwise the results of the lines before it are written and its error is thrown.
+// Read the lines that have arrived, at most a batch, and call `work(line, place)` for each on the pool.
+// `work` returns the text to print. Results keep the order of the lines. With options.skip_bad, a line that
+// cannot be read is skipped; otherwise the results of the lines before it are written and its error is
+// thrown.
 template <class Work>
 void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
   BadLines bad_lines(options.skip_bad);
@@ -130,7 +131,8 @@ void encode(Globals& globals, const TokenizerOptions& options) {
   const bool colour = colour_allowed(kStandardOutput);
   const bool pieces = options.view == "pieces" || (options.view == "auto" && colour);
   const int columns = terminal_size(kStandardOutput).columns;
-  // Printing only ids needs no offsets, unless the tokenizer file sets truncation or padding.
+  // Offsets are not computed if only ids are printed and the tokenizer file sets neither truncation nor
+  // padding.
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();
   const bool as_json = globals.json || (options.format == "jsonl" && options.view == "auto");

@@ -115,7 +115,7 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train->add_option("--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included")
       ->check(not_negative())
       ->capture_default_str();
-  // CLI11 would read "[PAD]" as a list without allow_extra_args(false).
+  // Without allow_extra_args(false), CLI11 would parse "[PAD]" as a list.
   train->add_option("--special", how.special_tokens, "Special tokens, in the order of their ids")
       ->expected(1, kMostSpecialTokens)
       ->allow_extra_args(false)

@@ -48,8 +48,8 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
     screen.print(fmt::format("next: regard {} {}", train::task_traits(config.task).verb, folder));
 }
 
-// With several processes, report an error of this rank and end all others. If all have the same error, only
-// rank 0 reports it.
+// With several processes, report an error of this rank and end all others. If all ranks have the same error,
+// only rank 0 reports it.
 [[noreturn]] void end_ranks(distributed::Ranks& ranks, const Error& error) {
   constexpr std::chrono::seconds kFirstReports{2};
   if (!ranks.first()) std::this_thread::sleep_for(kFirstReports);
@@ -58,7 +58,7 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
   throw error;
 }
 
-// Set the threads of this rank, and print the number of threads of all ranks.
+// Set the number of threads of this rank; rank 0 prints it with the number of ranks.
 void share_host(Globals& globals, const distributed::Ranks& ranks) {
   if (ranks.alone()) return;
   if (globals.threads == 0) globals.threads = distributed::threads_of_rank(ranks);

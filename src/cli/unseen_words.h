@@ -1,4 +1,4 @@
-// Reports words of the input that the model never saw in training, or saw only in other cases.
+// Reports words of the input that did not occur in the training data, or only with other capitalisation.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ namespace regard::cli {
 class UnseenWords {
  public:
   // `model` is a run folder or one of its checkpoints. For any other folder, no word is reported. `tokenizer`
-  // is that of its source texts; it must outlive this object. `quiet`: print nothing.
+  // is the tokenizer of the model's source texts; it must outlive this object. `quiet`: print nothing.
   UnseenWords(const std::string& model, const text::Tokenizer& tokenizer, bool quiet);
 
   struct Report {
-    std::vector<std::string> unseen;      // occur in no training sentence
-    std::vector<std::string> other_case;  // occur in other cases only, which give other tokens
+    std::vector<std::string> unseen;      // words that occur in no training sentence
+    std::vector<std::string> other_case;  // words that occur only with other capitalisation
   };
   // Report the words of `text`. Words that were not printed before are printed to stderr, at most 20 in all.
   // The first time, a hint is printed too.
@@ -31,8 +31,8 @@ class UnseenWords {
   std::optional<infer::TrainingWords> words_;
   const text::Tokenizer& tokenizer_;
   bool quiet_;
-  std::unordered_set<std::string> printed_;  // words
-  std::unordered_set<std::string> hints_;    // printed hints
+  std::unordered_set<std::string> printed_;  // words printed so far
+  std::unordered_set<std::string> hints_;    // hints printed so far
 };
 
 }  // namespace regard::cli

@@ -34,7 +34,7 @@ class SentenceSource : public VectorSource {
   std::optional<tasks::Embedder> embedder_;
 };
 
-// Vectors of the texts or images of a dual encoder.
+// Computes the vectors of the texts or images of a dual encoder.
 class ImageTextSource : public VectorSource {
  public:
   ImageTextSource(const std::string& folder, bool images, WeightMode mode)

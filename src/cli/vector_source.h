@@ -25,7 +25,7 @@ class VectorSource {
   virtual bool compares_by_product() const = 0;
 };
 
-// Return a source of texts for the folder or, if `images` is set, of images. `images` needs a model that
+// Return a source of texts for the folder or, if `images` is set, of images. `images` requires a model that
 // compares texts and images. Throws usage, and the errors of EmbeddingFolder::open(). `options` must outlive
 // the source.
 std::unique_ptr<VectorSource> vector_source(const std::string& folder, const tasks::EmbedOptions& options,

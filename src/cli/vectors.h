@@ -7,7 +7,7 @@
 
 namespace regard::cli {
 
-// Path and format of a file of word vectors.
+// Path and format of a file that holds word vectors.
 struct VectorsFile {
   std::string path, format = "auto";
 

@@ -12,7 +12,7 @@ namespace regard::cli {
 
 // Options common to all verbs.
 struct Globals {
-  int threads = 0;  // 0 means one per physical core
+  int threads = 0;  // 0 means one thread per physical core
   std::uint64_t seed = 1;
   bool json = false;   // print one JSON object per line
   bool quiet = false;  // print no progress on stderr
@@ -28,7 +28,7 @@ struct Globals {
 // Add -t/--threads, -s/--seed, --json and -q/--quiet to a verb.
 void add_globals(CLI::App& verb, Globals& globals);
 
-// Add --quantize to a verb that loads a model.
+// Add --quantize to a verb that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
 // stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
