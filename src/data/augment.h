@@ -1,5 +1,6 @@
 // Random affine changes of training pictures: crop, flip, rotation, zoom, shift, shear. They are combined
-// into one map from points of the new picture to points of the old one, so that a picture is sampled once.
+// into one map from points of the new picture to points of the old one, so that each picture is resampled
+// only once.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 namespace regard::data {
 
 struct Augmentation {
-  double smallest_crop = 1.0;  // minimum share of the picture's area that a crop keeps; 1 disables cropping
+  double smallest_crop = 1.0;  // minimum fraction of the area that a crop keeps; 1 disables cropping
   double flip = 0.0;           // probability of exchanging left and right
   double rotation = 0.0;       // maximum angle in either direction, in degrees
-  double zoom = 0.0;           // maximum change of the size, as a share
-  double shift = 0.0;          // maximum shift, as a share of width and height
+  double zoom = 0.0;           // maximum relative change of the size; 0.1 means 10 %
+  double shift = 0.0;          // maximum shift, as a fraction of width and height
   double shear = 0.0;          // maximum horizontal shear, in degrees
 
   bool used() const {
@@ -36,7 +37,7 @@ struct PixelPlanes {
   std::int64_t channels = 0, height = 0, width = 0;
 };
 // Sample `from` [channels, height, width] at map(x, y) for each place (x, y) of `to`, bilinearly. Points
-// outside have the value fill[channel]. With fill 0 the result equals
+// outside `from` have the value fill[channel]. With fill 0 the result equals
 // torch.nn.functional.grid_sample(mode="bilinear", padding_mode="zeros", align_corners=False).
 void warp(const float* from, const PixelPlanes& shape, const AffineMap& map, std::span<const float> fill,
           float* to);

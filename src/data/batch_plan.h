@@ -18,9 +18,9 @@ class EpochPlan {
     std::int64_t batch_tokens = 4096;  // target tokens per batch, including end tokens
     bool by_length = true;             // batch pairs of similar length
     std::uint64_t seed = 1;
-    // The sources of the pairs, and the weight of each: how often an epoch contains each of its pairs. Empty
-    // means once. With weight 2.3, every pair occurs twice, and a third time with probability 0.3, drawn
-    // again for each epoch.
+    // The sources of the pairs. The weight of a source is the number of times that an epoch contains each of
+    // its pairs. An empty list means once. With weight 2.3, every pair occurs twice, and a third time with
+    // probability 0.3, drawn again for each epoch.
     struct Source {
       std::size_t end = 0;  // index after the last pair of the source; sources follow each other
       double weight = 1.0;
@@ -58,8 +58,9 @@ constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts);
 
-// Consecutive windows of `context` tokens without overlap, in a random order per epoch. A stream of more than
-// kRegion tokens is shuffled region by region; a region consists of blocks from all over the stream.
+// Consecutive windows of `context` tokens without overlap, in a random order that differs between epochs. A
+// stream of more than kRegion tokens is shuffled region by region; a region consists of blocks from all over
+// the stream.
 class WindowPlan {
  public:
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch);

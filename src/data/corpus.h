@@ -1,5 +1,5 @@
-// Corpora: records of one or several texts, read in order from a table. Faulty records are refused, or left
-// out and counted with the place of the first.
+// Corpora: records of one or several texts, read in order from a table. Faulty records are refused, or
+// skipped and counted; the report has the location of the first skipped record.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct CorpusOptions {
   // Columns, one per text of a record. tsv, csv: numbers from 1, or names from the first line, which is then
   // a header. jsonl: names.
   std::vector<std::string> columns{};
-  Faulty empty = Faulty::skip;  // treatment of records with an empty text, or with a text of spaces only
+  Faulty empty = Faulty::skip;  // treatment of records with a text that is empty or only spaces
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
   char delimiter = '\0';              // tsv, csv: see TableOptions::delimiter
@@ -42,7 +42,7 @@ class CorpusReader {
 
   const CorpusReport& report() const { return table_.report(); }
   Place place() const { return row_.place(); }                    // place of the last record
-  std::size_t file_index() const { return table_.file_index(); }  // as TableReader::file_index()
+  std::size_t file_index() const { return table_.file_index(); }  // see TableReader::file_index()
   std::size_t width() const { return width_; }                    // number of texts per record
 
  private:
@@ -81,7 +81,7 @@ class TextReader {
   CorpusReport report_;
 };
 
-// Return the concatenated text of all files.
+// Return the text of all files, concatenated.
 std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report);
 
 }  // namespace regard::data

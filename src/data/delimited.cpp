@@ -4,7 +4,7 @@
 
 namespace regard::data {
 
-// Return the next field of the record. It reuses the memory of the field that it replaces.
+// Return an empty string for the next field of the record. Its memory is reused.
 std::string& FieldReader::field(std::vector<std::string>& fields) {
   if (count_ == fields.size()) fields.emplace_back();
   std::string& next = fields[count_++];

@@ -12,9 +12,9 @@ namespace regard::data {
 
 struct Delimited {
   char delimiter = '\t';
-  // If true, a field that begins with a quotation mark ends at the next single mark. It may contain
-  // delimiters, line ends (kept unchanged) and doubled marks (each becomes one). Other fields are taken
-  // literally.
+  // If true, a field that begins with a quotation mark ends at the next quotation mark that is not doubled.
+  // It may contain delimiters, line ends (kept unchanged) and doubled quotation marks (each becomes one).
+  // Other fields are taken literally.
   bool quotes = false;
 };
 

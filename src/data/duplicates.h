@@ -1,4 +1,4 @@
-// Records that occur in both the training data and the validation data.
+// Finds records that occur in both the training data and the validation data.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// PNG without compression, for pictures inside of other documents. Needs no library.
+// Encodes an image as PNG without compression, to embed it in other documents. Requires no library.
 #pragma once
 
 #include <string>

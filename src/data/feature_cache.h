@@ -1,5 +1,5 @@
-// Features of sounds: in memory, or on disk, written once and then memory-mapped. A cache is a folder that
-// appears whole or not at all:
+// Features of sounds: in memory, or on disk, written once and then memory-mapped. A cache is a folder that is
+// created atomically:
 //   values      f32, the rows of one sound after the other
 //   offsets     uint64: the first row of each sound, and the number of rows
 //   about.json  key, number of columns, sizes and XXH3 of the files
@@ -21,7 +21,7 @@ namespace regard::data {
 class FeatureStore {
  public:
   explicit FeatureStore(std::int64_t columns = 1) : columns_(columns) {}
-  // A store over the files of a cache. The caller has checked them.
+  // A store that reads the files of a cache. The caller must have checked them.
   FeatureStore(std::int64_t columns, std::shared_ptr<const MappedFile> values,
                std::vector<std::uint64_t> offsets);
 
@@ -56,8 +56,8 @@ class FeatureCacheWriter {
   std::unique_ptr<AtomicFile> values_, offsets_;
 };
 
-// Open a cache of `sounds` sounds. Returns nullopt if there is none with this key or if it is damaged. Then
-// `fault` is the reason, or empty if there is no such folder. Reads the whole cache once.
+// Open a cache of `sounds` sounds. Returns nullopt if there is no cache with this key or if it is damaged;
+// `fault` is then the reason, or empty if the folder does not exist. Reads the whole cache once.
 std::optional<FeatureStore> open_feature_cache(const std::filesystem::path& folder, std::uint64_t key,
                                                std::int64_t columns, std::size_t sounds, std::string& fault);
 

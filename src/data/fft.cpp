@@ -36,7 +36,7 @@ struct Planes {
   }
 };
 
-// Return a + f · b, for real and imaginary parts.
+// Return a + f · b; real and imaginary parts are computed alike.
 Lane sum(const Lane& a, const Lane& b, double f) {
   Lane to;
   for (std::int64_t l = 0; l < kLanes; ++l) to.real[l] = a.real[l] + f * b.real[l];

@@ -20,8 +20,8 @@ class Fft {
 
  private:
   struct Stage {
-    std::int64_t radix, groups, stride;  // groups = remaining size / radix
-    std::vector<double> cosine, sine;    // [groups, radix]: cosine and sine of −2π q r / remaining size
+    std::int64_t radix, groups, stride;      // groups = remaining size / radix
+    std::vector<double> cosine, sine;        // [q, r]: cosine and sine of −2π q r / remaining size
     std::vector<double> root_cos, root_sin;  // [radix]: cosine and sine of −2π j / radix
   };
   std::int64_t size_;

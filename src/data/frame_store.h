@@ -1,5 +1,5 @@
-// Rows of floats, appended in order. They are in memory up to a limit, and beyond it in an unnamed temporary
-// file, so that memory does not depend on their number.
+// Rows of floats, appended in order. They are kept in memory up to a limit. Above it, all are moved to an
+// unnamed temporary file, so that memory use is bounded.
 #pragma once
 
 #include <cstdint>

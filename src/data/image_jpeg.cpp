@@ -33,7 +33,7 @@ struct Failure {
   std::longjmp(failure->back, 1);
 }
 
-// Treat missing data as an error, because libjpeg would invent the pixels. Ignore other warnings.
+// Treat missing data as an error, because libjpeg would fill in the pixels. Ignore other warnings.
 void warn(j_common_ptr codec, int) {
   if (codec->err->msg_code == JWRN_JPEG_EOF || codec->err->msg_code == JWRN_HIT_MARKER) fail(codec);
 }
@@ -79,7 +79,7 @@ void to_rgb(const JSAMPLE* cmyk, std::uint8_t* rgb, JDIMENSION width) {
     }
 }
 
-// `inks` is a buffer for one row of CMYK; empty for other images.
+// `inks` is a buffer for one row of a CMYK image; it is empty for other images.
 bool read_rows(Reader& reader, Image& image, std::vector<JSAMPLE>& inks) {
   if (setjmp(reader.failure.back) != 0) return false;
   jpeg_start_decompress(&reader.codec);

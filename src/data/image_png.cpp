@@ -62,7 +62,7 @@ bool read_header(Reader& reader, Source& source) {
   return true;
 }
 
-// Return the orientation that the eXIf chunk before the pixels specifies; 1 if there is none.
+// Return the orientation that the eXIf chunk before the pixels specifies; 1 if there is no such chunk.
 int orientation_of(Reader& reader) {
 #ifdef PNG_eXIf_SUPPORTED
   png_uint_32 size = 0;

@@ -41,7 +41,7 @@ struct PixelTable {
   std::string file;
   std::int64_t height = 0, width = 0;  // 0 if images are square
   std::int64_t label_column = 0;       // number of the column, from 1; 0 means the last
-  std::int64_t highest = 255;          // maximum pixel value; pixels are scaled to 255
+  std::int64_t highest = 255;          // maximum pixel value in the file; pixels are scaled to 255
   bool header = false;
   Faulty malformed = Faulty::refuse;
 };

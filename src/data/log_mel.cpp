@@ -120,8 +120,8 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-// The transform of a + i b contains those of the real frames a and b: A[k] = (X[k] + conj X[−k]) / 2 and
-// B[k] = (X[k] − conj X[−k]) / 2i.
+// The transform X of a + i b determines the transforms A and B of the real frames a and b: A[k] = (X[k] +
+// conj X[−k]) / 2 and B[k] = (X[k] − conj X[−k]) / 2i.
 void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
                            float* to) const {
   const std::int64_t size = fft_.size(), lanes = Fft::kLanes;
@@ -132,7 +132,7 @@ void LogMel::compute_block(std::span<const float> samples, std::int64_t first, s
     load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
   fft_.transform(real, imaginary, imaginary + size * lanes);
   std::vector<double> power(static_cast<std::size_t>(size / 2 + 1));
-  // transformers stores Kaldi's spectrum in f32, so round to it.
+  // Round to f32, in which transformers stores Kaldi's spectrum.
   const auto stored = [this](double x) { return kaldi_ ? static_cast<double>(static_cast<float>(x)) : x; };
   for (std::int64_t f = 0; f < count; ++f) {
     for (std::int64_t k = 0; k <= size / 2; ++k) {

@@ -1,4 +1,4 @@
-// Pictures with a label or a text each. Training and evaluation read them from folders of images, IDX files,
+// Pictures, each with a label or a text. Training and evaluation read them from folders of images, IDX files,
 // tables of paths, and tables of pixels.
 #pragma once
 
@@ -18,9 +18,9 @@ struct PictureRow {
   std::string text;    // the label or the text
   std::string key;     // equal for equal pictures: the path as given, or a hash of the pixels
   Place place;         // place of the row
-  std::size_t id = 0;  // number for use by the caller, who may leave out rows
+  std::size_t id = 0;  // number for use by the caller, which may drop rows
 
-  // Return the picture. Throws as read_images(), and bad_file for a file of several pictures.
+  // Return the picture. Throws as read_images() does, and bad_file if the file holds several pictures.
   Image read() const;
   // Return a name for messages and samples: the path, or "image N of FILE".
   std::string name() const;
@@ -32,13 +32,13 @@ struct PictureRows {
 };
 
 // Read the rows of table.files:
-//   folders: every image in FOLDER/LABEL/…, as list_image_folder();
-//   files that are no tables: pairs of IDX files, images and labels;
+//   folders: every image in FOLDER/LABEL/…, as list_image_folder() does;
+//   files that are not tables: pairs of IDX files, the images and their labels;
 //   tables with highest = 0: two columns, the path of an image, relative to the table's folder, and its text;
-//   tables with highest > 0: grey pixels up to `highest` and a label (PixelTable), whose column is the only
-//   one of table.columns, or the last.
-// Images of the first and third form are not read yet. Throws io and bad_file with file and row; usage if the
-// files do not have one form.
+//   tables with highest > 0: grey pixels up to `highest` and a label (PixelTable). The label's column is the
+//   one in table.columns. Default: the last column.
+// Image files of the first and third form are not read yet. Throws io and bad_file with file and row, and
+// usage if the files have different forms.
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest = 0);
 
 }  // namespace regard::data

@@ -1,5 +1,5 @@
-// A question with the parts of a long text, as windows of token ids for extractive question answering (Devlin
-// et al. 2019, section 4.2).
+// Divides a long text into windows of token ids, each with the question, for extractive question answering
+// (Devlin et al. 2019, section 4.2).
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace regard::data {
 
-// A window: the question, then a part of the text. `bytes`, `characters` and `words` have one entry for each
-// token of the text in this window. The first of these tokens is token `first` of `ids`.
+// A window: the question, followed by a part of the text. `bytes`, `characters` and `words` have one entry
+// for each token of the text in this window. The first of these tokens is ids[first].
 struct QuestionWindow {
   std::vector<std::int32_t> ids, types;
   std::size_t first = 0;
   std::vector<text::Offsets> bytes, characters;  // ranges in the text
-  std::vector<std::int32_t> words;               // index of the token's word
+  std::vector<std::int32_t> words;               // index of the word that contains the token
 };
 
 struct WindowSize {
-  std::int64_t length = 384;  // number of tokens, including those of the question and special tokens
-  std::int64_t stride = 128;  // number of tokens of the text that neighbouring windows share
+  std::int64_t length = 384;  // number of tokens, including the question and special tokens
+  std::int64_t stride = 128;  // number of tokens of the text that consecutive windows share
 };
 
 // Return the windows in the order of the text, or an empty list if the text has no tokens. Throws

@@ -1,5 +1,6 @@
-// Pillow's resampling (libImaging/Resample.c). The filter widens by the factor by which the image shrinks;
-// coefficients are fixed-point with 22 fractional bits; each direction is rounded to bytes.
+// Pillow's resampling (libImaging/Resample.c). If the image shrinks, the filter is widened by the same
+// factor; coefficients are fixed-point with 22 fractional bits; results are rounded to bytes after each
+// direction.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -10,7 +10,7 @@
 
 namespace regard::data {
 
-// Treatment of a faulty row. `keep` is for empty texts only.
+// Treatment of a faulty row. `keep` is valid only for empty texts.
 enum class Faulty { refuse, skip, keep };
 
 enum class SkipReason {
@@ -32,7 +32,7 @@ class RowReport {
  public:
   static constexpr std::size_t kListed = 1000;  // maximum number of rows in skipped(); all are counted
 
-  std::int64_t records = 0;  // rows returned
+  std::int64_t records = 0;  // number of rows returned
 
   // Count a skipped row.
   void skip(SkipReason reason, Place place, std::string what = "");
@@ -45,8 +45,8 @@ class RowReport {
 
   // Return a message such as "29000 records; 2 with an empty text left out (first: FILE:LINE)".
   std::string text() const;
-  // Throws bad_file if more than `most` of all rows (a share from 0 to 1) were skipped. `key` is the setting
-  // that the remedy names.
+  // Throw bad_file if more than `most` of all rows (a fraction from 0 to 1) were skipped. `key` is the
+  // setting that the error message suggests changing.
   void refuse_more_than(double most, const std::string& key) const;
 
  private:

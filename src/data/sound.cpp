@@ -81,7 +81,7 @@ struct SoundStream::State {
   std::unique_ptr<SoundSource> source;
   std::unique_ptr<Resampler> resampler;  // null if the file already has the wanted rate
   std::vector<float> interleaved, mono, ready;
-  std::size_t begin = 0;  // in ready
+  std::size_t begin = 0;  // offset in `ready`
   bool ended = false;
 };
 

@@ -46,7 +46,7 @@ class SoundStream {
   SoundStream(const SoundStream&) = delete;
   SoundStream& operator=(const SoundStream&) = delete;
 
-  const SoundFormat& format() const;  // format of the file
+  const SoundFormat& format() const;  // rate, channels and format name of the file
   // Read mono samples at the wanted rate. Return their number; fewer than to.size() only at the end.
   std::size_t read(std::span<float> to);
 
@@ -56,8 +56,8 @@ class SoundStream {
 };
 
 enum class TooLong { refuse, cut };
-// Return the whole sound. If it is longer than `most_seconds`: TooLong::refuse throws invalid_input;
-// TooLong::cut returns the beginning, at least that long. Throws as SoundStream.
+// Return the whole sound. If it is longer than `most_seconds`, TooLong::refuse throws invalid_input, and
+// TooLong::cut returns the beginning, at least that long. Throws as SoundStream does.
 std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
                               TooLong too_long = TooLong::refuse);
 

@@ -13,7 +13,8 @@ namespace regard::data {
 namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kExtensible = 0xFFFE;
-// Size that programs write to a pipe, because they do not know the real one.
+// Size in the header if the writing program did not know the real size, for example because it wrote to a
+// pipe.
 constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
 
 std::uint32_t number_at(const char* bytes, std::size_t count) {

@@ -1,5 +1,6 @@
 // SpecAugment (Park et al. 2019) without time warping: spans of frames and of bins are set to 0. The number
-// and the places of the spans follow transformers' _compute_mask_indices, separately for each example.
+// and the positions of the spans are drawn as in transformers' _compute_mask_indices, separately for each
+// example.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace regard::data {
 
 struct MaskedSpans {
-  double share = 0.0;        // masked share of the axis, counting overlaps; 0 disables masking
+  double share = 0.0;        // masked fraction of the axis, counting overlaps; 0 disables masking
   std::int64_t length = 10;  // length of a span
   std::int64_t least = 0;    // minimum number of spans
 };
@@ -21,8 +22,8 @@ struct SpecAugment {
   bool active() const { return frames.share > 0.0 || bins.share > 0.0; }
 };
 
-// Return the first indices of spans in an axis of `size`. Their number is share · size / length, rounded up
-// or down at random. They differ, and each leaves room for a span. Empty if the axis is shorter than a span.
+// Return the different random starts of the spans in an axis of `size`. Their number is share · size /
+// length, rounded up or down at random, and at least spans.least. Empty if the axis is shorter than a span.
 std::vector<std::int64_t> masked_spans(const MaskedSpans& spans, std::int64_t size, RandomStream& random);
 
 // Set the spans of features [frames, bins] to 0. The result is a pure function of the arguments.

@@ -1,5 +1,5 @@
-// Questions about texts with marked answers: SQuAD's JSON format (versions 1 and 2), and SQuAD's rows as
-// JSONL.
+// Questions about texts with marked answers, in SQuAD's JSON format (versions 1 and 2) or as JSONL with one
+// SQuAD question per line.
 #pragma once
 
 #include <cstdint>

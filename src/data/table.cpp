@@ -38,7 +38,7 @@ bool is_column_number(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// The current source: lines of a file, or records of a file.
+// An open file, read line by line or record by record.
 struct TableReader::Source {
   std::optional<LineReader> lines;
   std::optional<FieldReader> records;

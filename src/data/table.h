@@ -21,8 +21,8 @@ enum class TableFormat {
   text,   // plain text: one column, one row per line; files are read in order
 };
 
-// Return the format for the extension of a file name (.tsv, .csv, .jsonl, .ndjson; before .gz or .zst), or
-// `otherwise` for other extensions.
+// Return the format for the extension of a file name (.tsv, .csv, .jsonl or .ndjson, also before .gz or
+// .zst), or `otherwise` for other extensions.
 TableFormat format_of(const std::string& path, TableFormat otherwise);
 const char* format_name(TableFormat format);  // name for messages, such as "TSV"
 bool has_columns(TableFormat format);  // true if a row of one file has several columns: tsv, csv, jsonl
@@ -43,9 +43,9 @@ struct TableOptions {
   // Columns to read. tsv, csv: names from the header, or numbers from 1; empty means all columns of the
   // first line. jsonl: keys. lines, text: names for messages; default: numbers.
   std::vector<std::string> columns{};
-  // Columns that may be missing in a table or in an object of jsonl. They follow `columns` in a row.
+  // Columns that a table or a JSON object may lack. In a row, they follow `columns`.
   std::vector<std::string> optional_columns{};
-  char delimiter = '\0';  // character between fields; '\0' selects that of the format (comma or tab)
+  char delimiter = '\0';  // field separator; '\0' selects the format's own (comma or tab)
   Header header = Header::automatic;
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
@@ -61,8 +61,8 @@ class TableRow {
   // null.
   bool has(std::size_t column) const { return cells_[column].present; }
 
-  // Return the text of the column. For a number or truth value of jsonl, this is its JSON. Throws bad_file
-  // for a list, an object, null and a missing value.
+  // Return the text of the column. A number or truth value of jsonl is returned as JSON. Throws bad_file for
+  // a list, an object, null and a missing value.
   const std::string& text(std::size_t column) const;
   // Return the value of the column: in jsonl, the value itself; in other formats, the text parsed as JSON.
   // Throws bad_file if it is not JSON.
@@ -86,8 +86,8 @@ class TableRow {
     std::string text;
     Json value;            // value of jsonl if it is not a string
     bool given = false;    // jsonl: true if the object has the key
-    bool present = false;  // has()
-    bool is_text = true;   // `text` is valid
+    bool present = false;  // result of has()
+    bool is_text = true;   // false if the value is only in `value`
   };
   Error wrong(std::size_t column, const char* expected) const;
   std::string column_name(std::size_t column) const;
@@ -112,8 +112,8 @@ class TableReader {
   // the options refuse, for line-aligned files of unequal length and for a header that lacks a column.
   bool next(TableRow& row);
 
-  // Return the index of the column `name` in a row. Names are those of the options or, if they name none,
-  // those of the first header. Throws usage if there is no such column.
+  // Return the index in a row of the column `name`. Names are those of the options or, if the options have
+  // none, those of the first header. Throws usage if there is no such column.
   std::size_t column(const std::string& name) const;
   // Return the names of all columns in the header of the current file. Empty before the first row, and
   // without a header.
@@ -149,7 +149,7 @@ class TableReader {
   std::size_t current_ = 0;                       // index of the current file; not used for lines
   std::vector<std::string> header_, fields_;
   std::vector<std::optional<std::size_t>> numbers_;  // index in fields_ of each column
-  bool all_columns_ = false;                         // true if options_.columns is empty
+  bool all_columns_ = false;                         // read all columns, because options_.columns is empty
   RowReport report_;
 };
 

@@ -1,4 +1,4 @@
-// Access to the values of a row.
+// Implementation of TableRow: access to the values of a row.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

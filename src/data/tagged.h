@@ -11,7 +11,7 @@
 namespace regard::data {
 
 struct TaggedSentence {
-  std::vector<std::string> words, tags;  // equally many
+  std::vector<std::string> words, tags;  // lists of equal length
   Place place;                           // place of the first word
 };
 

@@ -23,8 +23,8 @@ std::string offsets_name(std::size_t store) {
   return std::to_string(store) + ".offsets";
 }
 
-// Return a text that describes the file format. It includes a hash that depends on the machine's byte order,
-// so that a cache of a machine with another byte order is not used.
+// Return a text that identifies the file format. It includes a hash that depends on the machine's byte order,
+// so that a cache written with another byte order is not used.
 std::string form_text() {
   const std::uint32_t order = 0x01020304;
   return hex(xxh3(std::as_bytes(std::span(&order, 1)))) + "-" + std::to_string(kVersion);

@@ -1,7 +1,7 @@
 // Token ids of corpora on disk: written once, then memory-mapped, so that the corpora may be larger than the
-// memory. A cache is a folder that appears whole or not at all:
+// memory. A cache is a folder that is created atomically:
 //   I.ids      int32 token ids of store I, one sequence after the other
-//   I.offsets  uint64 starts of its sequences, and the number of ids
+//   I.offsets  uint64: the start of each sequence, and the number of ids
 //   texts      JSON lines: lists of strings
 //   about.json key, sizes and XXH3 of the files, and the caller's own data
 #pragma once
@@ -26,7 +26,7 @@ struct TokenCache {
   Json about;                                   // data that was passed to commit()
 };
 
-// The requirements on a cache that is opened.
+// Properties that a cache must have to be opened.
 struct TokenCacheKey {
   std::uint64_t content = 0;         // hash of everything that determines the ids: texts, tokenizers, rules
   std::size_t stores = 0;            // number of token stores
@@ -60,9 +60,9 @@ class TokenCacheWriter {
   std::unique_ptr<AtomicFile> texts_;
 };
 
-// Open a cache. Returns nullopt if there is none with this key or if it is damaged. Then `fault` is set to
-// the reason, or to an empty string if there is no such folder. Reads the whole cache once. Throws io only
-// for lack of memory or descriptors.
+// Open a cache. Returns nullopt if there is no cache with this key or if it is damaged; `fault` is then the
+// reason, or empty if the folder does not exist. Reads the whole cache once. Throws io only for lack of
+// memory or descriptors.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 

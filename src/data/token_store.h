@@ -15,8 +15,8 @@ namespace regard::data {
 class TokenStore {
  public:
   TokenStore() = default;
-  // A store over mapped files: ids (int32) and offsets (uint64, from 0 to the number of ids, not decreasing),
-  // in this machine's byte order. The caller has checked them.
+  // A store over mapped files: ids (int32) and offsets (uint64, from 0 to the number of ids, in ascending
+  // order), in this machine's byte order. The caller must have checked them.
   TokenStore(std::shared_ptr<const MappedFile> ids, std::shared_ptr<const MappedFile> offsets);
 
   std::size_t size() const { return offsets().size() - 1; }
@@ -29,7 +29,7 @@ class TokenStore {
 
   void add(std::span<const std::int32_t> ids);  // must not be called on a store over mapped files
 
-  std::uint64_t fingerprint() const;  // hash of all ids and of the ends of sequences
+  std::uint64_t fingerprint() const;  // hash of all ids and of the sequence boundaries
 
  private:
   std::span<const std::uint64_t> offsets() const { return ids_file_ ? mapped_offsets_ : std::span(offsets_); }
