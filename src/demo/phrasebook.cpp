@@ -15,15 +15,15 @@ namespace regard::demo {
 namespace phrases {
 namespace {
 
-// A hash that depends only on the text and the purpose.
+// Return a hash that depends only on the text and the purpose.
 std::uint32_t hash(std::string_view text, std::uint32_t purpose) {
   return philox({place_of(text), 0, 0, 0}, purpose, 0x70687261u)[0];
 }
 
 constexpr std::uint32_t kChoosing = 1, kPicking = 2, kHoldingOut = 3;
 
-// One in eleven. One in six of idioms and literal uses: they are fewer, and their accuracy is reported
-// separately.
+// Select one pair in eleven, but one in six of the idioms and literal uses, because there are fewer of them
+// and their accuracy is reported separately.
 bool is_candidate(const Phrase& phrase) {
   return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
 }

@@ -17,11 +17,11 @@ enum class PhraseKind : std::uint8_t {
   literal,  // the words of an idiom, meant literally: "a piece of cake" → केक का टुकड़ा
 };
 
-const char* name_of(PhraseKind kind) noexcept;  // "idiom"
+const char* name_of(PhraseKind kind) noexcept;  // returns a name such as "idiom"
 
-// An English word and a Hindi word that translate each other, by their indices in the sentences split at
-// spaces. Sure: these two words alone. Possible: words of two phrases that translate each other only as a
-// whole (idioms), and function words without a counterpart (Och and Ney 2003).
+// A link between an English and a Hindi word, by their indices in the sentences split at spaces. A sure link
+// joins two words that translate each other. A possible link joins words of two phrases that translate each
+// other only as a whole (idioms), or a function word without a counterpart (Och and Ney 2003).
 struct WordLink {
   std::size_t english = 0, hindi = 0;
   bool sure = true;
@@ -35,17 +35,17 @@ struct Phrase {
   PhraseKind kind = PhraseKind::other;
   bool held_out = false;        // excluded from training
   bool article = false;         // an example sentence of texts about attention; always held out
-  std::vector<WordLink> links;  // sorted; of the words that the templates' tables translate
+  std::vector<WordLink> links;  // sorted; for words of the lexicon only
 };
 
-// Pharaoh format: "0-1 2p0"; "-" for sure links, "p" for possible ones.
+// Return the links in Pharaoh format, such as "0-1 2p0": "-" for sure links, "p" for possible ones.
 std::string links_text(const Phrase& phrase);
 
-// All pairs, always in the same order. No English sentence occurs twice. The example sentences of texts about
-// attention (phrasebook/articles.h) are held out, and with them every sentence that uses their idiom with the
-// same subject and tense. Another pair is held out if a hash of the English sentence selects it and each of
-// its words, English and Hindi, occurs in at least two sentences that are not held out. Built at the first
-// call; safe to call from several threads.
+// Return all pairs, always in the same order. No English sentence occurs twice. The example sentences of
+// texts about attention (phrasebook/articles.h) are held out, and with them every sentence that uses their
+// idiom with the same subject and tense. Another pair is held out if a hash of the English sentence selects
+// it and each of its words, English and Hindi, occurs in at least two sentences that are not held out. Built
+// at the first call; safe to call from several threads.
 const std::vector<Phrase>& phrasebook();
 
 }  // namespace regard::demo

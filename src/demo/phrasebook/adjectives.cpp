@@ -5,7 +5,7 @@
 namespace regard::demo::phrases {
 namespace {
 
-// Ordered so that the adjectives for each kind of noun are consecutive.
+// Sorted so that the adjectives for each kind of noun are consecutive.
 constexpr std::array kOfThings{
     Adjective{"clean", "साफ़"},  Adjective{"dirty", "गंदा"},     Adjective{"big", "बड़ा"},
     Adjective{"small", "छोटा"}, Adjective{"beautiful", "सुंदर"}, Adjective{"good", "अच्छा"},

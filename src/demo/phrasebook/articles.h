@@ -13,8 +13,8 @@ struct Article {
   const char* english;
   const char* hindi;
   PhraseKind kind = PhraseKind::other;
-  // Words in lower case that make a sentence a variant of this one: its subject, its tense and its idiom.
-  // Null if not used; all null: only the sentence itself.
+  // Lower-case words that make a sentence a variant of this one: its subject, its tense and its idiom. Unused
+  // keys are null. If all are null, there are no variants.
   std::array<const char*, 3> keys{};
 };
 

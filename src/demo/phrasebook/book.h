@@ -21,11 +21,11 @@ class Book {
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void add(std::span<const Fixed> table, PhraseKind kind = PhraseKind::other);
 
-  // The words that the templates fill in, with their translations. The alignments of all pairs are computed
-  // from it.
+  // Return the lexicon: the words that the templates fill in, with their translations. The alignments of all
+  // pairs are computed from it.
   Lexicon& lexicon() { return lexicon_; }
 
-  // The pairs with their alignments.
+  // Return the pairs with their alignments.
   std::vector<Phrase> take();
 
  private:
@@ -35,10 +35,10 @@ class Book {
   Lexicon lexicon_;
 };
 
-// Return true if a template includes this text: true for about `per_mille` of 1000 texts, by a hash of the
-// text only.
+// Return true if the templates include this text. A hash
+// of the text selects about `per_mille` of 1000 texts.
 bool chosen(std::string_view text, unsigned per_mille);
-// Return a number in [0, count), by a hash of the text only.
+// Return a number in [0, count) that depends only on the text.
 std::size_t pick(std::string_view text, std::size_t count);
 
 // Return the words of a sentence, split at spaces, without punctuation and with ASCII letters in lower case.
@@ -54,7 +54,7 @@ void write_descriptions(Book& book);   // adjectives and comparisons
 void write_possessions(Book& book);    // somebody has, needs, likes, feels
 void write_encounters(Book& book);     // one person as subject, another as object
 void write_places_and_times(Book& book);
-void write_everyday(Book& book);   // what it is, who has come, who wants what, what is where
+void write_everyday(Book& book);   // everyday statements, such as "He wants water"
 void write_idioms(Book& book);     // idioms, and literal uses of the same words
 void write_greetings(Book& book);  // names and greetings
 void write_countries(Book& book);  // countries and their capitals

@@ -46,7 +46,7 @@ void describe_many(Book& book, const Noun& noun, const Adjective& adjective) {
     book.tell(english, words({"ये", so, names, "हैं"}));
 }
 
-// "My shirt is blue."
+// Add sentences such as "My shirt is blue."
 void describe_owned(Book& book, const Noun& noun, const Adjective& adjective) {
   for (const Subject& owner : everyone()) {
     if (const auto english = words({owner.english_owner, noun.english, "is", adjective.english});
@@ -61,7 +61,7 @@ void describe_owned(Book& book, const Noun& noun, const Adjective& adjective) {
   }
 }
 
-// "The book is in the black bag": the adjective is oblique, like its noun.
+// Add sentences such as "The book is in the black bag". The adjective is in the oblique case, like its noun.
 void describe_inside(Book& book) {
   for (const char* container : {"bag", "box", "room", "garden", "house", "boat"}) {
     const Noun& outer = thing(container);
@@ -100,7 +100,7 @@ struct Comparison {
 constexpr std::array kComparisons{Comparison{"taller", "लंबा"}, Comparison{"older", "बड़ा"},
                                   Comparison{"younger", "छोटा"}, Comparison{"thinner", "पतला"}};
 
-// "The girl is taller than the boy."
+// Add sentences such as "The girl is taller than the boy."
 void compare(Book& book) {
   for (const Comparison& more : kComparisons) {
     for (const Subject& who : everyone()) {
@@ -136,7 +136,7 @@ void describe(Book& book, std::span<const Noun> nouns, std::span<const Adjective
   }
 }
 
-// "The white cat is sleeping", "the white cats were sleeping".
+// Add sentences such as "The white cat is sleeping" and "The white cats were sleeping".
 void animals_do(Book& book) {
   constexpr std::array kColours{Adjective{"white", "सफ़ेद"}, Adjective{"black", "काला"},
                                 Adjective{"small", "छोटा"}, Adjective{"big", "बड़ा"}};

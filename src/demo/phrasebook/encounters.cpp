@@ -9,13 +9,13 @@
 namespace regard::demo::phrases {
 namespace {
 
-// The marking of the object in Hindi.
+// Case form or postposition of the object in Hindi.
 enum class Mark { dative, from, owner_masculine, owner_feminine, on };
 
 struct Deed {
   const char *base, *third, *past, *continuous;
   Mark mark;
-  const char* noun;  // मदद in मदद कर
+  const char* noun;  // noun of a compound verb: मदद in मदद कर
   const char* stem;
   Object object;  // with Object::none the subject has no ने
 };
@@ -81,7 +81,7 @@ bool fights(const Subject& who) {
          who.english.find("child") == std::string::npos && (who.english_plural || !who.agreement.plural());
 }
 
-// "The man beats the boy" and "The boy beats the man" are always included, regardless of chosen().
+// Add "The man beats the boy" and "The boy beats the man", regardless of chosen().
 void write_beating(Book& book) {
   const Subject &man = someone("the man"), &boy = someone("the boy");
   for (const auto& [who, whom] : {std::pair{&man, &boy}, std::pair{&boy, &man}})
@@ -111,7 +111,8 @@ void write_giving(Book& book, const Subject& who, const Subject& whom) {
   }
 }
 
-// If the subject owns the object, Hindi needs a reflexive: "I met my brother" is मैं अपने भाई से मिला.
+// If the object belongs to the subject, Hindi requires a reflexive: "I met my brother" is मैं अपने भाई से
+// मिला.
 bool needs_reflexive(const Subject& who, const Subject& whom) {
   return (who.english == "I" || who.english == "we") && whom.english.starts_with("my ");
 }
@@ -143,7 +144,7 @@ void write_encounters(Book& book) {
   for (const Subject& who : everyone()) {
     const bool pronoun = &who < &people().front();
     for (const Subject& whom : everyone()) {
-      // Two pronouns are not combined: "he saw him" is ambiguous, and "I saw me" needs a reflexive.
+      // Do not combine two pronouns: "he saw him" is ambiguous, and "I saw me" requires a reflexive.
       if (&who == &whom || (pronoun && &whom < &people().front())) continue;
       if (needs_reflexive(who, whom)) continue;
       for (const Deed& deed : kDeeds) {

@@ -1,5 +1,5 @@
-// Everyday statements: what "it" is, what is hot or cold, who has come or gone, who wants what, what is
-// where, and sentences about a man with an adjective ("the old man").
+// Everyday statements and questions, such as "It is good", "My brother has come", "He wants water", "What is
+// in the bag?" and "The old man is tired".
 #include <array>
 #include <string>
 
@@ -16,7 +16,7 @@ struct Topic {
   Agreement agreement;
 };
 
-// "It is good", "Was this new?": the forms of one subject and one adjective.
+// Add the forms of one subject and one adjective, such as "It is good" and "Was this new?"
 void write_quality(Book& book, const Topic& what, const Adjective& how, unsigned share) {
   const std::string so = inflect(how.hindi, what.agreement), was = was_then(what.agreement);
   const std::string now = is_now(what.agreement), name = what.english;
@@ -66,7 +66,7 @@ void write_qualities(Book& book) {
     for (const Adjective& how : kBreadth) write_quality(book, what, how, 350);
 }
 
-// "My brother has come", मेरा भाई आ गया है: the participle agrees, the number of feminines shows in है only.
+// Add sentences such as "My brother has come" (मेरा भाई आ गया है). In the feminine only है shows the number.
 void write_arrivals(Book& book) {
   struct Way {
     const char* english;
@@ -98,7 +98,7 @@ void write_arrivals(Book& book) {
       write(words({what.english, "has"}), what.hindi, way, what.agreement);
 }
 
-// "He wants water": उसे पानी चाहिए.
+// Add sentences such as "He wants water" (उसे पानी चाहिए).
 void write_wants(Book& book) {
   constexpr std::array kWanted{Fixed{"tea", "चाय"},
                                Fixed{"milk", "दूध"},
@@ -126,7 +126,7 @@ void write_wants(Book& book) {
   }
 }
 
-// "What is in the bag?", "Who is in the house?", "What was under the table?"
+// Add questions such as "What is in the bag?", "Who is in the house?" and "What was under the table?"
 void write_contents(Book& book) {
   const auto ask = [&book](const char* what, const char* hindi, const char* preposition, const char* name,
                            const char* postposition) {
@@ -162,7 +162,7 @@ void write_sitting(Book& book) {
   }
 }
 
-// "The old man is tired", "Sita helped the blind man".
+// Add sentences such as "The old man is tired" and "Sita helped the blind man".
 void write_men(Book& book) {
   constexpr std::array kKinds{Adjective{"old", "बूढ़ा"}, Adjective{"blind", "अंधा"}, Adjective{"poor", "गरीब"},
                               Adjective{"rich", "अमीर"}, Adjective{"tall", "लंबा"}};

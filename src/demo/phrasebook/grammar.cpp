@@ -20,8 +20,8 @@ bool ends_in_vowel(std::string_view stem) {
   return false;
 }
 
-// Irregular verbs: perfective masculine, masculine plural, feminine, feminine plural; the stem of the future
-// before -गा, -गे and -गा with मैं; commands.
+// An irregular verb. perfective: masculine, masculine plural, feminine, feminine plural. future: the forms
+// before -गा, -गे and (with मैं) -गा. familiar, polite: commands.
 struct Irregular {
   std::string_view stem;
   std::array<std::string_view, 4> perfective;
@@ -38,7 +38,7 @@ constexpr std::array kIrregular{
     Irregular{"छू", {"छुआ", "छुए", "छुई", "छुईं"}, {"छुए", "छुएँ", "छुऊँ"}, "छुओ", "छुइए"},
 };
 
-// The parts of a compound verb (खोल दे, जुट जा), which inflects only its last word.
+// The parts of a compound verb (खोल दे, जुट जा), of which only the last word inflects.
 struct Split {
   std::string before;  // including the space
   std::string_view last;
@@ -59,7 +59,7 @@ std::size_t slot(Agreement agreement) {
   return (agreement.feminine() ? 2u : 0u) + (agreement.plural() ? 1u : 0u);
 }
 
-std::string participle(std::string_view base, Agreement agreement) {  // ता, ते, ती; रहा, रहे, रही
+std::string participle(std::string_view base, Agreement agreement) {  // such as ता, ते, ती or रहा, रहे, रही
   return inflect(base, agreement);
 }
 

@@ -33,28 +33,28 @@ inline constexpr Agreement kFemininePlural{Gender::feminine, Number::plural};
 // (राजा).
 std::string decline(std::string_view noun, Gender gender, Number number, Case which, bool invariable = false);
 
-// Inflect an adjective. Those in -ा inflect (बड़ा, बड़े, बड़ी; नया, नए, नई), in each word (थका हुआ); others do
-// not.
+// Inflect an adjective. Adjectives that end in -ा inflect (बड़ा, बड़े, बड़ी; नया, नए, नई), in each of their
+// words (थका हुआ); others do not.
 std::string inflect(std::string_view adjective, Agreement agreement, Case which = Case::direct);
 
 // Inflect a possessor in का or -रा before the thing possessed. Only its last word inflects (सीता का → सीता
 // की).
 std::string possessive(std::string_view possessor, Agreement thing, Case which = Case::direct);
 
-std::string is_now(Agreement subject);    // है, हैं, हूँ
-std::string was_then(Agreement subject);  // था, थे, थी, थीं
+std::string is_now(Agreement subject);    // returns है, हैं or हूँ
+std::string was_then(Agreement subject);  // returns था, थे, थी or थीं
 
 // Verb forms of a stem (पढ़). The caller passes the agreement: with the subject or, after ने, with the object.
-std::string habitual(std::string_view stem, Agreement agreement);     // पढ़ता है
-std::string ongoing(std::string_view stem, Agreement agreement);      // पढ़ रहा है
-std::string was_ongoing(std::string_view stem, Agreement agreement);  // पढ़ रहा था
-std::string used_to(std::string_view stem, Agreement agreement);      // पढ़ता था
-std::string perfective(std::string_view stem, Agreement agreement);  // पढ़ा, पढ़ी; किया, गया
-std::string future(std::string_view stem, Agreement agreement);        // पढ़ेगा
-std::string subjunctive(std::string_view stem, Agreement agreement);   // पढ़े, पढ़ें
-std::string infinitive(std::string_view stem, Agreement object = {});  // पढ़ना, पढ़नी
-std::string familiar_command(std::string_view stem);                   // पढ़ो (तुम)
-std::string polite_command(std::string_view stem);                     // पढ़िए (आप)
+std::string habitual(std::string_view stem, Agreement agreement);  // पढ़ता है ("reads")
+std::string ongoing(std::string_view stem, Agreement agreement);  // पढ़ रहा है ("is reading")
+std::string was_ongoing(std::string_view stem, Agreement agreement);  // पढ़ रहा था ("was reading")
+std::string used_to(std::string_view stem, Agreement agreement);  // पढ़ता था ("used to read")
+std::string perfective(std::string_view stem, Agreement agreement);  // पढ़ा, पढ़ी ("read"); किया, गया
+std::string future(std::string_view stem, Agreement agreement);       // पढ़ेगा ("will read")
+std::string subjunctive(std::string_view stem, Agreement agreement);  // पढ़े, पढ़ें ("may read")
+std::string infinitive(std::string_view stem, Agreement object = {});  // पढ़ना, पढ़नी ("to read")
+std::string familiar_command(std::string_view stem);                   // पढ़ो ("read!", to तुम)
+std::string polite_command(std::string_view stem);  // पढ़िए ("please read", to आप)
 
 // Join the words that are not empty with single spaces.
 std::string words(std::initializer_list<std::string_view> parts);

@@ -127,7 +127,7 @@ void write_sayings(Book& book) {
   }
 }
 
-// Idioms for a person's state ("I am under the weather", मेरी तबीयत ठीक नहीं है) and literal uses.
+// Add idioms for a person's state ("I am under the weather", मेरी तबीयत ठीक नहीं है) and literal uses.
 void write_states(Book& book) {
   const Agreement health = kFeminine;
   for (const Subject& who : everyone()) {
@@ -171,7 +171,7 @@ void write_states(Book& book) {
   }
 }
 
-// Write sentences such as "He comes home once in a blue moon."
+// Add sentences such as "He comes home once in a blue moon."
 void write_blue_moons(Book& book) {
   constexpr std::array kRare{
       Action{"come", "comes", "came", "coming", "home", "घर", "आ"},
@@ -194,7 +194,7 @@ void write_blue_moons(Book& book) {
                   kIdiom);
 }
 
-// "Break a leg" as a wish for good luck, and literally.
+// Add sentences with "break a leg", as a wish for good luck and literally.
 void write_legs(Book& book) {
   struct Event {
     const char* english;
@@ -227,7 +227,7 @@ void write_legs(Book& book) {
   }
 }
 
-// Idioms are translated as a whole, literal uses word by word.
+// Add idioms to the lexicon as whole phrases, and literal uses word by word.
 void add_saying_words(Lexicon& lexicon) {
   for (const Saying& saying : kSayings) {
     Action what = saying.action;

@@ -43,7 +43,7 @@ constexpr std::array kTasks{
 
 constexpr const char* kEasy = "एक सरल काम";
 
-// "The exam was a piece of cake for the boy."
+// Add sentences such as "The exam was a piece of cake for the boy."
 void write_cakes_for(Book& book, const Matter& task) {
   const Agreement a = task.agreement;
   for (const Subject& who : everyone()) {
@@ -113,7 +113,7 @@ void write_cakes(Book& book) {
   book.add(kLiterally, kLiteral);
 }
 
-// दाम आसमान छूना, literally "the price touches the sky".
+// Add sentences with दाम आसमान छूना, literally "the price touches the sky".
 void write_prices(Book& book) {
   for (const char* name : {"house", "car", "watch", "bicycle", "shirt", "boat", "umbrella"}) {
     const Noun& noun = thing(name);
@@ -182,7 +182,7 @@ void write_rain(Book& book) {
   }
 }
 
-// ऊँट के मुँह में जीरा, literally "a cumin seed in a camel's mouth".
+// Add sentences with ऊँट के मुँह में जीरा, literally "a cumin seed in a camel's mouth".
 void write_drops(Book& book) {
   constexpr std::array kLittle{
       Matter{"the help", "मदद", kFeminine},    Matter{"the rain", "बारिश", kFeminine},
@@ -210,7 +210,7 @@ void write_drops(Book& book) {
     book.tell(words({"the ocean is", how.english}), words({"समुद्र", how.hindi, "है"}), kLiteral);
 }
 
-// आँखों का तारा, literally "the star of the eyes".
+// Add sentences with आँखों का तारा, literally "the star of the eyes".
 void write_apples(Book& book) {
   for (const char* name :
        {"you", "he", "she", "the boy", "the girl", "the child", "my sister", "Ravi", "Sita"}) {
@@ -233,7 +233,7 @@ void write_apples(Book& book) {
   }
 }
 
-// काला अक्षर भैंस बराबर, literally "a black letter is like a buffalo".
+// Add sentences with काला अक्षर भैंस बराबर, literally "a black letter is like a buffalo".
 void write_greek(Book& book) {
   constexpr std::array kWriting{
       Matter{"the lesson", "पाठ", kMasculine}, Matter{"the book", "किताब", kFeminine},
@@ -252,7 +252,7 @@ void write_greek(Book& book) {
   }
 }
 
-// Literal uses of the idioms' words: the moon, hot water, dust and others.
+// Add literal uses of the idioms' words: the moon, hot water, dust and others.
 void write_plain_matters(Book& book) {
   for (const Noun& place : places()) {
     const std::string above = place.form(Number::singular, Case::oblique) + " के ऊपर";

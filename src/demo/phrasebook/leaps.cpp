@@ -1,4 +1,4 @@
-// "The quick brown fox jumps over the lazy dog", and other things that move, grow and flow.
+// Sentences such as "The quick brown fox jumps over the lazy dog", and about things that grow and flow.
 #include <array>
 #include <string>
 
@@ -16,7 +16,7 @@ constexpr std::array kLeaping{Look{"quick brown", "फुर्तीला", "�
                               Look{"big brown", "बड़ा", "भूरा"}, Look{"small white", "छोटा", "सफ़ेद"}};
 constexpr std::array kLeapt{Adjective{"lazy", "आलसी"}, Adjective{"big", "बड़ा"}, Adjective{"brown", "भूरा"}};
 
-// Present, past or future, by a hash of the sentence.
+// Add a sentence in the present, past or future tense, selected by a hash of the sentence.
 void write_leap(Book& book, const std::string& subject, const std::string& hindi, Agreement agreement,
                 const std::string& over, const std::string& hindi_over) {
   const std::string where = hindi_over + " के ऊपर से";
@@ -65,7 +65,7 @@ struct Thing {
   Agreement agreement;
 };
 
-// "The river flows", "Money grew": with the article and without.
+// Add sentences such as "The river flows" and "Money grew", with and without the article.
 void write_changes(Book& book) {
   constexpr std::array kFlowing{Thing{"river", "नदी", kFeminine}, Thing{"water", "पानी", kMasculine},
                                 Thing{"milk", "दूध", kMasculine},

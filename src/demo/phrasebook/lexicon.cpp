@@ -67,7 +67,7 @@ void enter(Entries& entries, const Words& english, const Words& hindi) {
 constexpr std::array kAgreements{kMasculine, kFeminine, kMasculinePlural, kFemininePlural,
                                  Agreement{Gender::masculine, Number::singular, true}};
 
-// Return the first words of the verb's forms, with the second word if a form has two words without an
+// Return the first word of each form of the verb, with the second word if the form has two words without an
 // auxiliary (खोल देगा).
 std::set<std::string> forms_of(const char* stem) {
   std::set<std::string> forms{stem, familiar_command(stem), polite_command(stem)};
@@ -127,8 +127,8 @@ class Alignment {
   std::vector<WordLink> take() const { return {links_.begin(), links_.end()}; }
 
  private:
-  // Return the starts of the phrase's occurrences of which no word is linked; with `again`, of all
-  // occurrences.
+  // Return the positions at which the phrase occurs and none of its words is linked; with `again`, all
+  // positions at which it occurs.
   static std::vector<std::size_t> places(const Words& sentence, const std::vector<bool>& linked,
                                          const std::string& phrase, std::size_t length, bool again) {
     std::vector<std::size_t> found;
@@ -186,7 +186,7 @@ void Lexicon::add_noun(const Noun& noun) {
 
 void Lexicon::add_person(const Subject& who) {
   const auto last = [](const std::string& text) { return words_of(text).back(); };
-  // "my brother" consists of two words that are translated separately.
+  // The two words of a phrase such as "my brother" are translated separately.
   const bool owned = who.english.starts_with("my ");
   const auto enter_person = [&](const std::string& english, const std::string& hindi) {
     const Words kept = stripped_hindi(hindi);

@@ -18,19 +18,19 @@ namespace regard::demo::phrases {
 // are ignored.
 class Lexicon {
  public:
-  // Add an entry. If both sides have one word, it gives a sure link; otherwise possible links of all words
-  // of one side with all words of the other.
+  // Add an entry. An entry with one word on both sides produces a sure link. Other entries produce possible
+  // links of all words of one side with all words of the other side.
   void add(std::string_view english, std::string_view hindi);
   void add_all(std::initializer_list<Fixed> entries);
-  // Add an entry that gives possible links with a Hindi phrase that no entry of add() has linked; the
-  // English words may be linked already.
+  // Add an entry for possible links with Hindi words that the entries of add() have not linked. The English
+  // words may already be linked.
   void also(std::string_view english, std::string_view hindi);
 
   void add_noun(const Noun& noun);      // add the noun in all its forms
   void add_person(const Subject& who);  // add the person as subject, object and owner
   void add_adjective(std::string_view english, std::string_view hindi);
   void add_action(const Action& what);  // add the verb in all its forms, and the object
-  // Add the noun and the preposition of a place such as "on the table", मेज़ पर. Longer places are ignored.
+  // Add the noun and the preposition of a phrase such as "on the table", मेज़ पर. Longer phrases are ignored.
   void add_spot(std::string_view english, std::string_view hindi);
 
   // Return the links of the words of two sentences. The longest English phrases are linked first. If the

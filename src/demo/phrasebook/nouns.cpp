@@ -10,7 +10,7 @@ namespace {
 
 constexpr Gender m = Gender::masculine, f = Gender::feminine;
 
-// The first ones are too large for a bag: see portable().
+// The first entries are too large for a bag; see portable().
 constexpr std::array kGoods{
     Noun{"car", "cars", "गाड़ी", f},        Noun{"table", "tables", "मेज़", f},
     Noun{"chair", "chairs", "कुर्सी", f},    Noun{"door", "doors", "दरवाज़ा", m},

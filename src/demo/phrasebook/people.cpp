@@ -21,8 +21,8 @@ std::vector<Subject> make_pronouns() {
   };
 }
 
-// english_plural is the number in English, `agreement` that in Hindi: "my father" is singular in English but
-// plural in Hindi, out of respect.
+// `english_plural` is the number in English, `agreement` the number in Hindi: "my father" is singular in
+// English but plural in Hindi, out of respect.
 Subject person(std::string english, bool english_plural, std::string hindi, const std::string& oblique,
                Agreement agreement) {
   const std::string owner = english + (english_plural && english.back() == 's' ? "'" : "'s");

@@ -1,4 +1,4 @@
-// Places, days, hours and numbers; the bank for money and the bank of a river.
+// Sentences about places, days, hours and numbers, and about both meanings of "bank" (money, river).
 #include <array>
 #include <string>
 

@@ -37,7 +37,7 @@ constexpr std::array kNeeded{
 };
 // A state that Hindi expresses with a noun and the dative: "the boy is thirsty", लड़के को प्यास लगी है.
 struct State {
-  const char* english;  // the words after am, is, are
+  const char* english;  // the words after "am", "is" or "are"
   const char* hindi;
   Agreement agreement;
   const char* verb;  // without है
@@ -57,7 +57,7 @@ constexpr std::array<const char*, 10> kNumbers{"one", "two",   "three", "four", 
 constexpr std::array<const char*, 10> kHindiNumbers{"एक", "दो",  "तीन", "चार", "पाँच",
                                                     "छह", "सात", "आठ",  "नौ",  "दस"};
 
-std::string with(const Subject& who, const char* postposition) {  // मेरे पास
+std::string with(const Subject& who, const char* postposition) {  // returns text such as मेरे पास
   return possessive(who.owner, kMasculine, Case::oblique) + " " + postposition;
 }
 

@@ -14,7 +14,7 @@ struct Clause {
 
   bool ergative() const { return what.object != Object::none; }
   Agreement agreement() const { return who.agreement; }
-  // The agreement of the verb in the perfective.
+  // Return the agreement of the verb in the perfective.
   Agreement perfective_agreement() const { return ergative() ? agreement_of(what.object) : who.agreement; }
   const std::string& perfective_subject() const { return ergative() ? who.ergative : who.hindi; }
   const char* present() const { return who.english_plural ? what.base : what.third; }
@@ -90,7 +90,7 @@ void write_future(Book& book, const Clause& c) {
     book.ask(english, words({who.hindi, what.hindi_rest, "कब", what.noun, verb}));
 }
 
-// Wishes, abilities and duties. After को the infinitive agrees with the object.
+// Add wishes, abilities and duties. After को the infinitive agrees with the object.
 void write_modals(Book& book, const Clause& c) {
   const auto& [who, what] = c;
   const Agreement object = agreement_of(what.object);
@@ -112,7 +112,7 @@ void write_modals(Book& book, const Clause& c) {
               words({who.dative, what.hindi_rest, what.noun, infinitive(what.stem, object), is_now(object)}));
 }
 
-// Sentences without a named subject: commands and questions with "who".
+// Add sentences without a named subject: commands and questions with "who".
 void write_alone(Book& book, const Action& what) {
   const std::string english = words({what.base, what.english_rest});
   const auto say = [&](const char* before, const char* negation, const std::string& verb) {
@@ -136,7 +136,8 @@ void write_alone(Book& book, const Action& what) {
            say(ergative ? "किसने" : "कौन", "", perfective(what.stem, agreement_of(what.object))));
 }
 
-// "The boy is reading a book and the girl is drinking tea", for about 25 % of the ordered pairs of people.
+// Add sentences such as "The boy is reading a book and the girl is drinking tea", for 25 % of the pairs of
+// people.
 void write_pairs(Book& book) {
   for (const Subject& first : people()) {
     for (const Subject& second : people()) {

@@ -6,7 +6,7 @@
 namespace regard::demo::phrases {
 namespace {
 
-// Words of the templates themselves.
+// Lexicon entries for the function words and other fixed words of the templates.
 constexpr std::array kFunctionWords{
     Fixed{"in", "में"},         Fixed{"on", "पर"},       Fixed{"at", "पर"},        Fixed{"at", "में"},
     Fixed{"not", "नहीं"},      Fixed{"not", "मत"},      Fixed{"and", "और"},       Fixed{"who", "कौन"},

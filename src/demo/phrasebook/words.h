@@ -38,25 +38,25 @@ const Noun& thing(std::string_view english);  // the noun in any of these lists;
 
 // A person who can be subject, object or owner, with all forms that differ.
 struct Subject {
-  std::string english;          // "the boy"
-  std::string english_object;   // "the boy"; "me"
-  std::string english_owner;    // "the boy's"; "my"
+  std::string english;          // such as "the boy"
+  std::string english_object;   // such as "the boy"; "me"
+  std::string english_owner;    // such as "the boy's"; "my"
   bool english_plural = false;  // uses the verb form without -s, like "I" and "you"
   std::string be, was;          // am, is, are; was, were
-  std::string hindi;            // लड़का
-  std::string ergative;         // लड़के ने
-  std::string dative;           // लड़के को; मुझे
-  std::string owner;            // लड़के का; मेरा (see possessive())
-  std::string from;             // लड़के से; मुझसे
-  std::string on;               // लड़के पर; मुझ पर
+  std::string hindi;            // such as लड़का
+  std::string ergative;         // such as लड़के ने
+  std::string dative;           // such as लड़के को; मुझे
+  std::string owner;            // such as लड़के का; मेरा (see possessive())
+  std::string from;             // such as लड़के से; मुझसे
+  std::string on;               // such as लड़के पर; मुझ पर
   Agreement agreement;
 };
 
-// I, you (आप), he, she, we, they.
+// Return the pronouns I, you (आप), he, she, we, they.
 std::span<const Subject> pronouns();
-// Return the boy, my sister, the farmers, Ravi, …
+// Return the other persons: the boy, my sister, the farmers, Ravi, …
 std::span<const Subject> people();
-// Pronouns, then people.
+// Return the pronouns, followed by the other persons.
 std::span<const Subject> everyone();
 const Subject& someone(std::string_view english);  // throws internal if there is none
 
@@ -73,9 +73,9 @@ Agreement agreement_of(Object object);
 // An action with its object: "read a book", किताब पढ़.
 struct Action {
   const char *base, *third, *past, *continuous;  // such as read, reads, read, reading
-  const char* english_rest;                      // "a book", or ""
-  const char* hindi_rest;                        // किताब
-  const char* stem;                              // पढ़
+  const char* english_rest;                      // such as "a book"; may be ""
+  const char* hindi_rest;                        // such as किताब ("book")
+  const char* stem;                              // such as पढ़ ("read")
   Object object = Object::none;
   const char* noun = "";  // बंद, काम: forms one verb with the stem; question words come before it, नहीं after
 };
