@@ -77,7 +77,7 @@ int threads_of_rank(const Ranks& ranks) {
   const bool widened = known && sched_setaffinity(0, sizeof all, &all) == 0;
   const int threads = std::max(1, usable_cores() / ranks.local_size());
   if (widened && bound >= threads)
-    sched_setaffinity(0, sizeof before, &before);  // the binding already covers the cores
+    sched_setaffinity(0, sizeof before, &before);  // restore the binding: it allows enough cores
   return threads;
 }
 

@@ -1,7 +1,7 @@
-// The transport over MPI: non-blocking point-to-point messages only. This file is built as a module of its
-// own (regard_mpi.so), which launch.cpp loads if mpirun or srun started the process, so that the program
-// needs no MPI library on one machine. Only the C interface is used, because the C++ bindings of old
-// versions need another library.
+// The transport over MPI: non-blocking point-to-point messages only. This file is built as a separate module
+// (regard_mpi.so), which launch.cpp loads if mpirun or srun started the process, so that the program runs on
+// one machine without an MPI library. Only the C interface is used, because the C++ bindings of old versions
+// require another library.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -16,7 +16,7 @@
 namespace regard::distributed {
 namespace {
 
-// Messages of the same kind are distinguished by their order.
+// Messages with the same tag are matched in the order in which they were posted.
 constexpr int kTag = 1, kNoticeTag = 2;
 
 int tag_of(int id) {

@@ -3,8 +3,8 @@
 //
 // A collective function must be called by all ranks in the same order. Every message is a non-blocking
 // point-to-point message; nothing is summed by the transport, so results do not depend on its algorithms.
-// Errors: Error of kind io if no message arrives for longer than the timeout, or the transport reports a
-// failure. After such an error no further exchange is possible: the process must end all ranks with abort().
+// Throws io if no message arrives for longer than the timeout, or if the transport reports a failure. After
+// such an error no further exchange is possible: the process must end all ranks with abort().
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ class StopVote;
 
 class Ranks {
  public:
-  Ranks() = default;  // one process
+  Ranks() = default;  // a run of one process
   explicit Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
-  static Ranks& one();  // one process
+  static Ranks& one();  // shared object for a run of one process
 
   int rank() const { return transport_ ? transport_->rank() : 0; }
   int size() const { return transport_ ? transport_->size() : 1; }

@@ -6,7 +6,7 @@
 
 namespace regard::distributed {
 
-// The numbers of the messages: received notices first, by rank, then sent ones.
+// Number the messages: first the received notices, by rank of the sender, then the sent notices.
 StopVote::StopVote(Ranks& ranks) : ranks_(ranks) {
   if (ranks_.alone()) return;
   const auto size = static_cast<std::size_t>(ranks_.size());
@@ -38,7 +38,7 @@ void StopVote::tell(bool stop) {
 void StopVote::completed(int id) {
   --pending_;
   const auto rank = static_cast<std::size_t>(id - kFirstNotice);
-  if (rank >= heard_.size()) return;  // sent
+  if (rank >= heard_.size()) return;  // a sent notice
   has_[rank] = true;
   stop_ = stop_ || heard_[rank] == std::byte{1};
 }

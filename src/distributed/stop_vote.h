@@ -2,8 +2,8 @@
 // that rank would wait for the others until they have finished, possibly longer than the time limit.
 //
 // Every rank constructs the vote, calls stopped() from time to time while it computes, and finish() at the
-// end. Its notices are messages apart from all others (kFirstNotice in transport.h), so other exchanges are
-// allowed meanwhile. There is one vote at a time.
+// end. Its notices are matched separately from all other messages (kFirstNotice in transport.h), so other
+// exchanges are allowed meanwhile. Only one vote may exist at a time.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class StopVote {
   std::vector<std::byte> heard_;  // the notices of all ranks
   std::vector<bool> has_;         // for each rank: true if its notice has arrived
   bool told_ = false, stop_ = false;
-  std::size_t pending_ = 0;  // number of messages that are not complete
+  std::size_t pending_ = 0;  // number of messages that have not completed
 };
 
 }  // namespace regard::distributed

@@ -9,11 +9,11 @@
 
 namespace regard::distributed {
 
-// Messages with numbers from this one on are notices: they are matched among themselves, apart from all
-// others.
+// Messages with this number or a higher one are notices. A notice is matched only with a notice, never with
+// another message.
 inline constexpr int kFirstNotice = 1 << 30;
 
-// Not thread-safe: one thread of a rank makes all calls. No function throws.
+// Not thread-safe: all calls of a rank must come from one thread. No function throws.
 class Transport {
  public:
   virtual ~Transport() = default;
