@@ -14,7 +14,7 @@ struct CaptioningOptions {
 };
 
 // Data: see read_pictures() in evaluate/picture_data.h; the text is the caption. Metrics: exact_match (the
-// share of captions that equal the given one word for word), BLEU and chrF. Decodes with the options of
+// fraction of captions that equal the given one word for word), BLEU and chrF. Decodes with the options of
 // subject.model.
 Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                       const CaptioningOptions& options);

@@ -9,9 +9,10 @@
 namespace regard::evaluate {
 namespace {
 
-constexpr std::size_t kLargestMatrix = 50;  // classes
+constexpr std::size_t kLargestMatrix = 50;  // maximum number of classes
 
-// Return a score of the classes of sampled rows. The table has the columns truth and predicted.
+// Return row statistics for a score of classes. The table has the columns truth and predicted (class
+// numbers).
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {
@@ -30,7 +31,7 @@ RowStatistics of_classes(const Table& rows, std::int32_t classes,
           }};
 }
 
-// Return a score of the pairs of numbers in sampled rows.
+// Return row statistics for a score of pairs of numbers, such as a correlation.
 RowStatistics of_numbers(const Table& rows,
                          double (*score)(std::span<const double> x, std::span<const double> y)) {
   return {rows, [score](Table table) -> metrics::Scorer {

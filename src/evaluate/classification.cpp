@@ -8,11 +8,11 @@
 namespace regard::evaluate {
 namespace {
 
-// The texts of the data, and the column of their label.
+// The texts of the data, their rows, and the column of the label.
 struct LabelledTexts {
   std::vector<tasks::Input> inputs;
   std::vector<data::TableRow> rows;
-  std::size_t label = 1;  // column
+  std::size_t label = 1;  // index of the column
 };
 
 LabelledTexts read_texts(const tasks::Classifier& classifier, const DataOptions& data, Evaluation& result) {

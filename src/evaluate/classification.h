@@ -9,19 +9,19 @@
 namespace regard::evaluate {
 
 struct ClassificationOptions {
-  std::optional<tasks::Scores> scores;  // softmax: one label; sigmoid: several labels; plain: a number.
-                                        // Default: as the folder specifies
-  double threshold = 0.5;               // several labels: minimum probability of a predicted label
-  bool cut = false;                     // truncate texts that are too long for the model
-  std::int64_t most_tokens = 0;         // maximum tokens of a text; 0 means the model's maximum
+  // softmax: one label; sigmoid: several labels; plain: a number. Default: as the folder specifies.
+  std::optional<tasks::Scores> scores;
+  double threshold = 0.5;        // for several labels: minimum probability of a predicted label
+  bool cut = false;              // truncate texts that are too long for the model
+  std::int64_t most_tokens = 0;  // maximum tokens of a text; 0 means the model's maximum
 };
 
 // Data: a table with the columns text and label, or text, text_pair and label. A label is the name or the
 // number of a class. Several labels are a list, which TSV and CSV separate by spaces. The label of a
 // regression is a number.
 // Metrics for one label: accuracy, F1 (micro, macro, weighted, per class), Matthews' coefficient and the
-// confusion matrix. For several labels: F1, and the share of rows whose labels are all correct. For a
-// regression: Pearson, Spearman and the mean squared error.
+// confusion matrix. For several labels: F1, and the fraction of rows whose labels are all correct. For a
+// regression: the Pearson and Spearman correlations and the mean squared error.
 // Throws invalid_input with file and line for an unknown label or a text that is too long.
 Evaluation classification(const Subject& subject, const DataOptions& data,
                           const ClassificationOptions& options);

@@ -16,12 +16,12 @@ struct ComparedScore {
   metrics::Comparison comparison;  // scores of first and second, and the p value
 };
 struct DifferentRow {
-  std::size_t row = 0;  // index of the row in both evaluations
+  std::size_t row = 0;  // index of the row, the same in both evaluations
   double change = 0;    // second − first of the row's score; NaN if rows have no scores
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;
-  // Rows with different outputs, largest change of the score first. If rows have no scores, in order.
+  // Rows with different outputs, sorted by |change|, largest first; in data order if rows have no scores.
   std::vector<DifferentRow> rows;
 };
 // Throws usage if the evaluations are not of the same task and rows.

@@ -8,11 +8,11 @@
 
 namespace regard::evaluate {
 
-// Data with three columns (text, text_pair, score) gives the Spearman and Pearson correlations of the
-// similarities with the scores. Data with two columns, or two line-aligned files (query, document), gives
-// recall at 1, 5 and 10 and the mean reciprocal rank among the documents of all rows; the correct document
-// of a query is the one in its row. The similarity is the one that the folder specifies. Equal documents of
-// several rows count as one candidate.
+// Metrics for data with three columns (text, text_pair, score): the Spearman and Pearson correlations of the
+// similarities with the scores. Metrics for data with two columns, or two line-aligned files (query,
+// document): recall at 1, 5 and 10 and the mean reciprocal rank among the documents of all rows; the correct
+// document of a query is the one in its row. The similarity is the one that the folder specifies. Equal
+// documents of several rows count as one candidate.
 Evaluation embedding(const tasks::EmbeddingFolder& folder, ThreadPool& pool, const DataOptions& data,
                      const tasks::EmbedOptions& options = {});
 

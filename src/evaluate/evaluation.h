@@ -40,7 +40,8 @@ struct Score {
 struct EvaluatedRow {
   Place place;  // place in the data
   Json input, expected, output;
-  double score = std::numeric_limits<double>::quiet_NaN();  // score of this row alone
+  // Score of this row alone. Default: NaN, for evaluations whose rows have no scores.
+  double score = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Evaluation {

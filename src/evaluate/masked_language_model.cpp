@@ -14,11 +14,12 @@ namespace {
 
 struct MaskedText {
   tasks::Input input;
-  std::vector<std::size_t> places;      // masked, ascending
-  std::vector<std::int32_t> originals;  // [places]
+  std::vector<std::size_t> places;      // indices of masked tokens, ascending
+  std::vector<std::int32_t> originals;  // original token at each of `places`
 };
 
-// Choose the tokens to mask: `share` of those that are not special, at least one. None if all are special.
+// Choose the tokens to mask: a fraction options.share of those that are not special, at least one if there is
+// any.
 MaskedText masked(tasks::Input input, const infer::LoadedModel& model, std::int32_t mask,
                   const MaskedOptions& options, std::size_t row) {
   std::vector<std::size_t> places;

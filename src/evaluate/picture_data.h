@@ -1,4 +1,4 @@
-// Data for tasks on pictures: folders, IDX files, tables of paths, tables of pixels.
+// Data of tasks on pictures, read from folders, IDX files, tables of paths, or tables of pixels.
 #pragma once
 
 #include <filesystem>

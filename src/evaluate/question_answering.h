@@ -6,7 +6,7 @@
 
 namespace regard::evaluate {
 
-// A question, a text, and the acceptable answers. Without answers, the text does not answer the question.
+// A question, a text, and the acceptable answers. If there are none, the text does not answer the question.
 struct Question {
   Place place;
   std::string question, text;
@@ -18,8 +18,8 @@ struct Question {
 // CSV, one text; an empty text means no answer. Throws bad_file with file and the place in it.
 std::vector<Question> read_questions(const DataOptions& data);
 
-// Answer every question and compare the result with its answers. If a question has no answer, "no answer" is
-// a candidate for all. Scores are percent.
+// Answer every question and compare the result with its answers. If any question of the data has no answer,
+// "no answer" is a candidate for every question. Scores are in percent.
 Evaluation question_answering(const Subject& subject, const DataOptions& data, tasks::AnswerOptions options);
 
 }  // namespace regard::evaluate

@@ -11,15 +11,15 @@ namespace regard::evaluate {
 struct TokenClassificationOptions {
   std::optional<metrics::EntityScheme>
       strict;               // use seqeval's strict mode with this scheme; default: conlleval's rules
-  std::int64_t window = 0;  // number of tokens; 0 means the model's positions
+  std::int64_t window = 0;  // maximum number of tokens; 0 means the model's positions
 };
 
-// Data: a table with the columns words and labels, which hold lists of equal length (in TSV and CSV
-// separated by spaces), or column files with one word per line (.conllu, .conll, .bio, .iob, .iob2). A
-// word's predicted label is that of its first token; words without tokens count as wrong. Entity scores
-// (labels with prefixes "B-", "I-", "E-", "S-", "L-", "U-") are computed if a true label has one; otherwise
-// the scores are those of classification, so a true label must be one of the model's. Throws bad_file with
-// file and line if a row has another number of labels than words.
+// Data: a table with the columns words and labels, which hold lists of equal length (in TSV and CSV separated
+// by spaces), or column files with one word per line (.conllu, .conll, .bio, .iob, .iob2). A word's predicted
+// label is that of its first token; words without tokens count as wrong. Entity scores (labels with prefixes
+// "B-", "I-", "E-", "S-", "L-", "U-") are computed if a true label has one of these prefixes; otherwise the
+// scores are those of classification, so every true label must be one of the model's. Throws bad_file with
+// file and line if the numbers of labels and words in a row differ.
 Evaluation token_classification(const Subject& subject, const DataOptions& data,
                                 const TokenClassificationOptions& options);
 

@@ -57,7 +57,7 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std:
   return ids;
 }
 
-// Return the token ids of every pair that has a source.
+// Return the token ids of every pair whose source is not empty.
 data::PairStore encoded(const infer::LoadedModel& model, const ParallelText& text) {
   data::PairStore pairs;
   for (std::size_t i = 0; i < text.sources.size(); ++i) {
