@@ -64,7 +64,7 @@ void validate_file(const std::filesystem::path& path, const Json& entry, const s
   if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
 }
 
-// Compare the file named `only`, or every file if that is empty, with the manifest.
+// Compare the file named `only` with the manifest, or every file if `only` is empty.
 void validate(const std::filesystem::path& folder, std::string_view only) {
   const std::filesystem::path manifest_path = folder / kManifest;
   const std::string name = manifest_path.string();

@@ -31,8 +31,8 @@ namespace regard::formats {
 struct Checkpoint {
   std::int64_t step = 0;
   std::filesystem::path folder;
-  // Not empty if this is not the requested checkpoint: names the damaged one, the reason and the one used
-  // instead.
+  // Empty if this is the requested checkpoint. Otherwise names the damaged checkpoint, the reason, and the
+  // checkpoint used instead.
   std::string warning;
   // While this exists, no process removes the checkpoint.
   std::shared_ptr<FolderLock> lock = nullptr;
@@ -43,7 +43,7 @@ class RunFolder {
   // Return true if the folder is a run folder: it has run.toml and checkpoints/.
   static bool is_run_folder(const std::filesystem::path& path);
 
-  // Throws usage unless a new run may be created at `path`: the path must not exist, be an empty folder, or
+  // Throw usage unless a new run may be created at `path`: the path must not exist, be an empty folder, or
   // contain only leftovers of a process killed before it wrote run.toml.
   static void check_free(const std::filesystem::path& path);
   // Create the folder of a new run (and its parents) with `run_toml`, and lock it for writing. Throws usage
@@ -69,8 +69,8 @@ class RunFolder {
   // marked best.
   std::optional<Checkpoint> best() const;
 
-  // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that one
-  // of these names as best, and those being read.
+  // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that a
+  // kept checkpoint names as best, and those being read.
   void prune(int keep_last) const;
 
  private:
@@ -78,10 +78,10 @@ class RunFolder {
   RunFolder(std::filesystem::path path, std::unique_ptr<FolderLock> lock);
   std::optional<std::int64_t> linked(const char* link) const;  // the step that a link points to
   bool has(std::int64_t step) const;
-  // set a link; without effect if there is no such checkpoint
+  // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
-  // best_called_by() returns "best_step" of this checkpoint. The other function returns that of the latest
-  // checkpoint or, if it cannot be read, of the newest one with a readable state.json.
+  // best_called_by() returns "best_step" of this checkpoint. best_called_by_latest() returns that of the
+  // latest checkpoint or, if it cannot be read, of the newest one with a readable state.json.
   std::optional<std::int64_t> best_called_by(std::int64_t step) const;
   std::optional<std::int64_t> best_called_by_latest() const;
   Checkpoint validated(std::int64_t step) const;
@@ -109,8 +109,8 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Add a file, in the case of texts also as FOLDER/NAME. Throws usage unless names are plain (no leading
-  // dot) and distinct.
+  // Add a file. The name of a text may also be FOLDER/NAME. Throws usage unless names are plain (without a
+  // leading dot) and distinct.
   void add_tensors(const std::string& name, std::span<const NamedTensor> tensors,
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);

@@ -17,10 +17,10 @@ struct ModelFolder {
   std::string config_file;                // path of config.json, for messages
   Json config;                            // an object
   std::optional<Json> generation_config;  // generation_config.json, an object
-  std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files
+  std::filesystem::path tokenizer;        // folder of the tokenizer's files
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
-  std::string warning;  // reports that the best checkpoint is damaged and another is used; usually empty
+  std::string warning;               // set if the best checkpoint is damaged and another one is used
   std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
 
   // Read the JSON files; `adapter` is set if the folder of config.json has one. weights() reads the tensors.

@@ -187,7 +187,7 @@ class Machine {
     }
   }
 
-  // -- bytes ------------------------------------------------------------------------------------------------
+  // Reading of bytes, numbers and texts.
   Error fault(const std::string& message) const {
     return {ErrorKind::bad_file,
             "pickle refused: " + message,
@@ -221,7 +221,7 @@ class Machine {
     return result;
   }
 
-  // -- stack ------------------------------------------------------------------------------------------------
+  // Operations on the stack and on marks.
   Object& make(Kind kind) {
     if (objects_.size() >= kMaxObjects) throw fault("it creates too many objects");
     objects_.emplace_back().kind = kind;
@@ -277,7 +277,7 @@ class Machine {
     return false;
   }
 
-  // -- containers -------------------------------------------------------------------------------------------
+  // Instructions that create or fill containers.
   void make_tuple(std::size_t from) {
     Object& tuple = make(Kind::tuple);
     tuple.items.assign(stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
@@ -303,7 +303,7 @@ class Machine {
     stack_.resize(from);
   }
 
-  // -- tensors ----------------------------------------------------------------------------------------------
+  // Instructions that create storages and tensors.
   Ref item(const Object& tuple, std::size_t index, Kind kind) const {
     if (index >= tuple.items.size() || tuple.items[index]->kind != kind)
       throw fault("malformed description of a tensor");
@@ -314,7 +314,7 @@ class Machine {
     if (value < 0) throw fault("a tensor has a negative size").found(std::to_string(value));
     return static_cast<std::uint64_t>(value);
   }
-  // ("storage", class, key, device, elements); the older form adds a view, which is always None here.
+  // Load ("storage", class, key, device, elements). The older form adds a view, which must be None here.
   void load_storage(const Object& tuple) {
     if (item(tuple, 0, Kind::text)->text != "storage") throw fault("a persistent id is not a storage");
     const char* dtype = storage_dtype(item(tuple, 1, Kind::global)->text);
@@ -353,7 +353,7 @@ class Machine {
     check_inside(tensor);
     push(Kind::tensor).tensor = std::move(tensor);
   }
-  // The last element must be inside the storage, and the tensor must not have more elements than the storage.
+  // Check that the last element is inside the storage, and that the tensor has at most as many elements.
   void check_inside(const StoredTensor& tensor) const {
     std::uint64_t elements = 1, last = tensor.offset;
     bool overflow = false, empty = false;
@@ -371,7 +371,7 @@ class Machine {
     const bool inside = empty ? tensor.offset <= available : last < available && elements <= available;
     if (overflow || !inside) throw fault("a tensor extends beyond its storage");
   }
-  // Discard the state of an OrderedDict: it holds only version metadata of the modules.
+  // Discard the state of an OrderedDict, which holds only version metadata of the modules.
   void build() {
     const Object& state = *stack_[depth_of(2) + 1];
     if (state.kind != Kind::dictionary || stack_[depth_of(2)]->kind != Kind::dictionary)

@@ -21,7 +21,7 @@ using Ref = const Object*;  // owned by the Pickle
 // Contiguous elements that one or several tensors refer to.
 struct Storage {
   std::string dtype;  // safetensors' spelling
-  std::string key;    // identifies the bytes in the file
+  std::string key;    // identifies the storage in the file
   std::uint64_t elements = 0;
 };
 
@@ -56,7 +56,7 @@ struct Object {
   StoredTensor tensor;
 };
 
-// One pickle and its objects, which it owns. Every tensor is checked to be inside its storage.
+// A parsed pickle, which owns its objects. Every tensor is checked to be inside its storage.
 class Pickle {
  public:
   // Read the pickle at the start of `bytes`. Throws bad_file naming `name`, the byte (counted from

@@ -19,7 +19,7 @@ namespace regard::formats {
 // on first access. Immutable; any number of threads may read it.
 class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<SafetensorsFile> {
  public:
-  // Throws io if it cannot be mapped, bad_file if anything in it is wrong.
+  // Throws io if the file cannot be mapped, bad_file if its content is invalid.
   static std::shared_ptr<const SafetensorsFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const noexcept override { return map_.path(); }

@@ -78,7 +78,7 @@ UsableType usable_type(const TensorEntry& entry, const std::string& file) {
 Tensor tensor_at(std::span<const std::byte> bytes, const TensorEntry& entry, const std::string& file,
                  std::shared_ptr<void> keeper) {
   const UsableType type = usable_type(entry, file);
-  // The only const_cast: a tensor has no read-only form. Parameter::mapped keeps writers away.
+  // const_cast is necessary because a Tensor cannot be read-only. Parameter::mapped prevents writes to it.
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(type.dtype) == 0)
     return Tensor::view(const_cast<std::byte*>(bytes.data()), type.shape, type.dtype, std::move(keeper));
   Tensor copy = Tensor::empty(type.shape, type.dtype);

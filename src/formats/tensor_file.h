@@ -1,5 +1,5 @@
-// Interface of a file of named tensors in any format: checked completely when opened, data read on first
-// access.
+// Interface of a file of named tensors, in any format. The structure of the file is checked when it is
+// opened; data is read on first access.
 #pragma once
 
 #include <cstddef>
@@ -62,13 +62,13 @@ std::optional<DType> dtype_of(const std::string& spelling) noexcept;
 const char* spelling_of(DType dtype) noexcept;
 unsigned bits_of(const std::string& spelling) noexcept;  // bits of one element; 0 for an unknown spelling
 
-// Index of entries by name. The entries must outlive it and must not move.
+// Index of entries by name. The entries must outlive the index and must not move.
 class EntryIndex {
  public:
   EntryIndex() = default;
   explicit EntryIndex(const std::vector<TensorEntry>& entries);
   const TensorEntry* find(std::string_view name) const;  // null if there is none
-  // Throws bad_file naming the file.
+  // Throws bad_file, naming the file, if there is no such entry.
   const TensorEntry& require(std::string_view name, const std::string& file) const;
 
  private:

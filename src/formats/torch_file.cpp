@@ -25,7 +25,7 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   return strides;
 }
 
-// Return true if the tensor is contiguous; the stride of a dimension of size 1 does not matter.
+// Return true if the tensor is contiguous; strides of dimensions of size 1 are ignored.
 bool is_dense(const pickle::StoredTensor& tensor) {
   if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
   const std::vector<std::int64_t> dense = dense_strides(tensor.shape);

@@ -1,6 +1,6 @@
 // Reads pytorch_model.bin, the output of torch.save() for a dictionary of tensors, as a ZIP archive (since
-// PyTorch 1.6) or in the older form (five pickles, then the storages). Uses the restricted pickle reader. The
-// format is read-only; models are written as safetensors.
+// PyTorch 1.6) or in the older form (five pickles, then the storages). Uses the restricted pickle reader.
+// This format is only read; models are written as safetensors.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ namespace regard::formats {
 
 class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
  public:
-  // Throws io if it cannot be mapped; bad_file unless it is a dictionary from names to tensors in one of the
-  // two forms, little endian.
+  // Throws io if the file cannot be mapped; bad_file unless it is a dictionary from names to tensors in one
+  // of the two forms, little endian.
   static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const noexcept override { return map_.path(); }

@@ -17,7 +17,7 @@
 
 namespace regard::formats {
 
-// Return true if a file name from a JSON file is plain: not empty, no folders, not "." or "..".
+// Return true if a file name from a JSON file is plain: not empty, without a folder, not "." or "..".
 bool plain_file_name(std::string_view name) noexcept;
 
 // Immutable; any number of threads may read it. The files are mapped; opening reads only the headers.
@@ -25,7 +25,7 @@ class Weights {
  public:
   // Open the first of these that exists: model.safetensors; model.safetensors.index.json and its shards;
   // pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of each
-  // shard exactly once, and shards by plain names. Throws bad_file, io.
+  // shard exactly once, and must name shards by plain file names. Throws bad_file, io.
   static Weights open(const std::filesystem::path& folder);
   // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);
@@ -36,8 +36,8 @@ class Weights {
   const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, in file order
   bool contains(std::string_view name) const { return index_.contains(name); }
   const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is none
-  Tensor tensor(std::string_view name) const;             // as TensorFile::tensor()
-  void release(std::string_view name) const;              // as TensorFile::release()
+  Tensor tensor(std::string_view name) const;             // see TensorFile::tensor()
+  void release(std::string_view name) const;              // see TensorFile::release()
   // a release() that may be called after this object is destroyed
   std::function<void()> releaser(std::string_view name) const;
 
