@@ -18,7 +18,7 @@ class Collector : public Listener {
   }
 
   std::vector<std::vector<Hypothesis>> results;  // indexed by id; empty while unfinished
-  std::size_t done = 0;                          // finished requests
+  std::size_t done = 0;                          // number of finished requests
 };
 
 }  // namespace regard::infer

@@ -240,8 +240,8 @@ class BeamSearch : public Hypotheses {
 
   bool full() const { return finished_.size() == static_cast<std::size_t>(width_); }
 
-  // Return true if the best running hypothesis can still beat the worst finished one. Call after
-  // finish_step().
+  // Return true if the best running hypothesis may still get a higher score than the worst finished one. Call
+  // after finish_step().
   bool can_improve() const {
     if (rows_ == 0) return false;
     const bool longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0.0;

@@ -1,5 +1,5 @@
-// The hypotheses of one request: the running rows, the row that each continues, and the finished ones.
-// Independent of the model: the input of each step is the candidates of each row, best first.
+// The hypotheses of one request: the running rows, the row that each of them continues, and the finished
+// hypotheses. Independent of the model: the input of each step is the candidates of each row, best first.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ class Hypotheses {
   // Fill `result` with row `last.row` followed by `last.token`.
   void complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const;
   double normalised(double log_probability, std::int64_t tokens) const;
-  // Make row `to` of the next step: row `next.row` of this step followed by `next.token`.
+  // Fill row `to` of the next step with row `next.row` of this step, followed by `next.token`.
   void continue_row(std::int64_t to, const Continuation& next);
   void finish_step(std::int64_t rows);
 

@@ -12,8 +12,8 @@
 namespace regard::infer {
 namespace {
 
-// Values of generation_config.json, or of config.json if the key is missing there. `strict`: config.json is
-// used only if there is no generation_config.json, as transformers does.
+// Reads values of generation_config.json, or of config.json if the key is missing there. `strict`:
+// config.json is used only if there is no generation_config.json, as in transformers.
 class Settings {
  public:
   explicit Settings(const formats::ModelFolder& folder, bool strict = false)
@@ -39,7 +39,7 @@ class Settings {
   bool strict_;
 };
 
-// One id, or a list of them.
+// Read the value of `key`: one id or a list of ids.
 void read_ids(const Settings& settings, const char* key, std::vector<std::int32_t>& ids) {
   const Json* value = settings.find(key);
   if (value == nullptr) return;
@@ -120,7 +120,7 @@ void read_rules(const Settings& settings, TokenRules& rules) {
 
 constexpr const char* kTasks = "task_specific_params";
 
-// The task's parameters override generation_config.json, as in transformers' pipelines.
+// Let the task's parameters override generation_config.json, as transformers' pipelines do.
 void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedModel& loaded) {
   const auto found = folder.config.find(kTasks);
   const Json tasks = found != folder.config.end() && found->is_object() ? *found : Json::object();

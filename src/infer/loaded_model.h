@@ -34,8 +34,8 @@ constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 
 struct LoadedModel {
   std::unique_ptr<Network> model;
-  // The same object if both sides share a vocabulary, and for decoder-only models. Null for a side that has
-  // no token ids.
+  // Tokenizers of source and target: one object if both share a vocabulary or the model is decoder-only. Null
+  // for a side that has no token ids.
   std::shared_ptr<const text::Tokenizer> source, target;
   // Result of search_options_of(), with the stop strings of the folder.
   SearchOptions options;
@@ -59,7 +59,7 @@ struct LoadedModel {
   // more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is set;
   // otherwise throws invalid_input. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
-  // Encode a rendered conversation; otherwise as read(). See encode_chat().
+  // Encode a rendered conversation with encode_chat(); otherwise like read().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
   // Return the token ids of a source, encoded as in training: special tokens are added but not recognised in
@@ -73,7 +73,7 @@ struct LoadedModel {
   // Return the token ids of a rendered conversation. Special tokens are recognised in the text; none are
   // added.
   std::vector<std::int32_t> encode_chat(std::string_view rendered) const;
-  std::string decode(const Hypothesis& hypothesis) const;  // text without special tokens
+  std::string decode(const Hypothesis& hypothesis) const;  // returns the text without special tokens
 
   // Add to `rules` the token ids of words that must not be generated, spelled with and without a preceding
   // space. Throws usage if a word is empty.

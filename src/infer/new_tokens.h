@@ -8,9 +8,9 @@
 
 namespace regard::infer {
 
-// options.max_new or, if that is 0, the number that SearchOptions derives from max_length, the prompt and
-// the source; limited by the positions of an encoder–decoder. A result below 1 means that the prompt leaves
-// no room.
+// Return options.max_new. If it is 0, return its default (see
+// SearchOptions::max_new). The result is limited by the positions of an
+// encoder–decoder. A result below 1 means that the prompt leaves no room.
 std::int64_t new_tokens_of(const Network& model, const Request& request, const SearchOptions& options);
 
 }  // namespace regard::infer

@@ -79,7 +79,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
   choices_.reserve(free_slots_.size()), jobs_.reserve(free_slots_.size());
 }
 
-// --- admission ---
+// Admission of requests.
 
 void Scheduler::check(const Request& request) const {
   const SearchOptions& options = options_of(request);
@@ -128,7 +128,7 @@ void Scheduler::submit(Request request) {
   waiting_.push_back(std::move(request));
 }
 
-// Admit waiting requests in order: a request never overtakes one that waits for rows or pages.
+// Admit waiting requests in order: no request is admitted before an earlier one that waits for rows or pages.
 void Scheduler::admit() {
   while (!waiting_.empty() && admit(waiting_.front())) waiting_.pop_front();
 }
@@ -167,7 +167,7 @@ bool Scheduler::admit(Request& request) {
   return true;
 }
 
-// --- one step ---
+// One step of all running requests.
 
 void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position) {
   shape_.add(static_cast<std::int64_t>(ids_.size() - before), job.request.id, position);
@@ -235,7 +235,7 @@ void Scheduler::collect_batch() {
   }
 }
 
-// Return the encoder's output for this step's sources. Computing a part of it again gives the same bits.
+// Return the encoder's output for this step's sources. If one of them is not computed yet, all are computed.
 Var Scheduler::encode_sources() {
   const InputBatch sources = sources_.batch();
   const bool known =

@@ -33,9 +33,9 @@ struct SchedulerLimits {
   // Share the cache pages of a prefix that a prompt has in common with a running request. Has no effect if
   // every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
-  // Keep the cache pages of the most recently used ended requests, at most this many, for prompts that begin
-  // with the same tokens (conversations). Pages are released when a request needs them. Only for decoders. 0
-  // keeps none.
+  // Maximum number of ended requests whose cache pages are kept, most recently used first, for prompts that
+  // begin with the same tokens (conversations). Pages are released when a running request needs them. Only
+  // for decoders. 0 keeps none.
   std::int64_t kept_prefixes = 0;
   // Prefill short prompts first in every second step, so that a long prompt does not delay the others. In
   // the other steps the oldest request is first.
@@ -49,8 +49,8 @@ struct SchedulerLimits {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // A new token of independent sequence `sequence`. Greedy search and sampling only, since a beam search may
-  // still drop it. The last token of a sequence is reported by finished() only.
+  // Report a new token of independent sequence `sequence`. Called only for greedy search and sampling,
+  // because a beam search may still drop tokens. The last token of a sequence is reported by finished() only.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
@@ -60,15 +60,15 @@ class Listener {
     (void)id, (void)sequence, (void)choice;
   }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
-  // The request was removed because the model's output for it is not finite, or no token can be drawn. An
-  // exception thrown by a callback propagates out of step() and leaves the scheduler unusable.
+  // Report that the request was removed because the model's output for it is not finite, or no token can be
+  // drawn. An exception thrown by a callback propagates out of step() and leaves the scheduler unusable.
   virtual void failed(std::uint64_t id, const Error& error) { (void)id, throw Error(error); }
 };
 
 class Scheduler {
  public:
-  // Keeps references to all arguments except the limits; they must outlive the scheduler. Throws usage if
-  // options or limits are invalid, or the model has no decoder.
+  // Keeps references to all arguments except the limits; the referenced objects must outlive the scheduler.
+  // Throws usage if options or limits are invalid, or the model has no decoder.
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
@@ -106,7 +106,7 @@ class Scheduler {
     std::int64_t source_length = 0;                // positions of the source; 0 without an encoder
     std::int64_t limit = 0;                        // maximum number of new tokens
     std::int64_t rows_now = 0;                     // number of rows in choices_ in this step
-    std::int64_t fed_now = 0;                      // number of its prompt's tokens in this step
+    std::int64_t fed_now = 0;                      // number of prompt tokens fed in this step
     std::int64_t row_pages = 0, source_pages = 0;  // maximum pages of a row, and of the encoder's output
     bool encoded = false;
     bool slides = false;  // the text may exceed the model's positions

@@ -1,4 +1,4 @@
-// Upper bounds of a request's needs: new tokens, cache pages and cache capacity.
+// Upper bounds for a request: number of new tokens, cache pages and cache capacity.
 #include <algorithm>
 
 #include "infer/new_tokens.h"
@@ -7,9 +7,9 @@
 namespace regard::infer {
 namespace {
 
-// For one token, attention to this number of keys times the hidden size takes as long as the rest of the
-// model: in each layer the matrix products have about 24 hidden² operations, attention 4 hidden for each key
-// at about half the speed.
+// Attention of a token to kKeysAsCostly × hidden size keys takes about as long as the rest of the model: in
+// each layer the matrix products take about 24 hidden² operations, and attention takes 4 hidden operations
+// for each key, at about half the speed.
 constexpr std::int64_t kKeysAsCostly = 3;
 // maximum cost of a step's tokens; avoids overflow
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;
@@ -42,7 +42,7 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
-  // The window and the tokens of one step. Two pages are added because both may start and end within a page.
+  // A row holds the window and the tokens of one step. Both may start and end within a page: add two pages.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 
@@ -56,9 +56,9 @@ void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
   cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
 }
 
-// Return the maximum number of pages that the job may still allocate. When rows fork, diverge and end, the
-// sum over all jobs never grows by more than the number of pages released, because the count for a shared
-// page excludes one of its rows. So an admitted request never runs out of pages.
+// Return the maximum number of pages that the job may still allocate. When rows fork, diverge or end, the sum
+// over all jobs grows at most by the number of pages released, because the count for a shared page excludes
+// one of its rows. Therefore an admitted request never runs out of pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
   // Ended independent sequences need no more pages; a beam search may fork rows again.
   const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
@@ -72,7 +72,7 @@ std::int64_t Scheduler::pages_to_come(const Job& job) const {
   return pages;
 }
 
-// --- tokens of a step ---
+// Number of prompt tokens in a step.
 
 // Set the number of prompt tokens that each request in prefill feeds in this step.
 void Scheduler::share_budget() {
@@ -88,7 +88,7 @@ void Scheduler::share_budget() {
     return;
   }
   // In every second step the oldest request is first, so that long prompts are completed too. If other
-  // requests wait, the oldest gets a quarter of the tokens, so that the first tokens of the others are not
+  // requests wait, the oldest gets a quarter of the tokens, so that the other requests' first tokens are not
   // delayed. A source is never divided.
   const std::size_t oldest = feeding_[0].second;
   const bool divides = model_.kind() == ModelKind::decoder;

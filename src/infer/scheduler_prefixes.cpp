@@ -50,7 +50,7 @@ void Scheduler::share_past(Job& job) {
   job.encoded = true;
 }
 
-// Keep the pages of an ended request in a separate slot.
+// Keep the cache pages of an ended request in a separate slot.
 void Scheduler::keep_prefix(const Job& job) {
   if (prefixes_.empty() || job.slides || job.rule.width != 1) return;
   const std::int64_t length = cache_.length(job.slots[0]);

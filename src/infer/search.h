@@ -18,7 +18,7 @@
 
 namespace regard::infer {
 
-// Rule that ends a beam search, as Hugging Face's `early_stopping`.
+// Rule that ends a beam search, like Hugging Face's `early_stopping`.
 enum class EarlyStopping {
   // stop if the best running hypothesis, scored at its current length, is not above the worst finished one
   no,
@@ -29,23 +29,23 @@ enum class EarlyStopping {
 constexpr std::int64_t kDefaultNew = 128;  // default maximum number of new tokens after a prompt
 
 struct SearchOptions {
-  std::int64_t beam = 1;    // 1: greedy
+  std::int64_t beam = 1;    // number of beams; 1 means greedy search
   std::int64_t n_best = 1;  // hypotheses per request, best first; when sampling: independent draws
-  // Maximum number of new tokens. Default (0): 2 × source + 16 for models with a text encoder, kDefaultNew
-  // for models with another encoder, and set by max_length for decoder-only models.
+  // Maximum number of new tokens. Default (0): 2 × source length + 16 for models with a text encoder,
+  // kDefaultNew for models with another encoder, and determined by max_length for decoder-only models.
   std::int64_t max_new = 0;
-  // Maximum number of tokens, prompt included, of decoder-only models; used if max_new is 0. If this is 0
-  // too, kDefaultNew new tokens.
+  // Maximum number of tokens, prompt included, of decoder-only models; used if max_new is 0. If both are 0,
+  // the maximum is kDefaultNew new tokens.
   std::int64_t max_length = 0;
   double length_penalty = 1.0;  // score = Σ log p / tokens^length_penalty
   EarlyStopping early_stopping = EarlyStopping::no;
 
   bool sample = false;
   double temperature = 1.0;
-  std::int64_t top_k = 0;           // 0: all
-  double top_p = 1.0;               // 1: all
-  double min_p = 0.0;               // 0: all
-  double typical_p = 1.0;           // 1: all
+  std::int64_t top_k = 0;           // 0 keeps all tokens
+  double top_p = 1.0;               // 1 keeps all tokens
+  double min_p = 0.0;               // 0 keeps all tokens
+  double typical_p = 1.0;           // 1 keeps all tokens
   double epsilon = 0.0, eta = 0.0;  // cut-offs of warp.h; 0 disables them
   std::uint64_t seed = 1;
 
@@ -99,7 +99,7 @@ std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
 
 // Continue prompts with a decoder-only model; results and errors are those of translate(). Prompts must not
 // be empty. When a text reaches the model's maximum number of positions P, its last P / 2 tokens become the
-// context.
+// new context.
 std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options);

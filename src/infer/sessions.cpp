@@ -156,7 +156,7 @@ bool Sessions::deliver() {
 }
 
 bool Sessions::step() {
-  const bool left_over = deliver();  // events that remain after a callback threw
+  const bool left_over = deliver();  // true if events remained after a callback threw
   take_inbox();
   const bool worked = scheduler_.step();
   running_ = scheduler_.running(), waiting_ = scheduler_.waiting(), prefilling_ = scheduler_.prefilling();

@@ -22,8 +22,8 @@ struct SessionLimits {
   std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, sources counted
   std::int64_t tokens_at_once = 512;  // maximum tokens in prefill per step, sources counted
   std::int64_t sessions = 1024;       // maximum number of sessions, waiting ones counted
-  // Number of ended sessions to keep the cache pages of, for prompts that begin with the same tokens; see
-  // SchedulerLimits.
+  // Maximum number of ended sessions whose cache pages are kept, for prompts that begin with the same tokens;
+  // see SchedulerLimits.
   std::int64_t kept_prefixes = 0;
 
   std::int64_t cache_pages() const { return pages_for(cache_tokens); }
@@ -55,9 +55,9 @@ class SessionListener {
 
 class Sessions : private Listener {
  public:
-  // Keeps references to all arguments except the limits; they must outlive this object. `options` apply to
-  // requests without their own. Throws usage, and resource_exhausted if there is not enough memory for the
-  // cache.
+  // Keeps references to all arguments except the limits; the referenced objects must outlive this object.
+  // `options` apply to requests without their own. Throws usage, and resource_exhausted if there is not
+  // enough memory for the cache.
   Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
            const SessionLimits& limits = {});
 
@@ -75,8 +75,8 @@ class Sessions : private Listener {
   // Run one pass of the model over all rows, then the callbacks. Returns false if there was nothing to do.
   bool step();
 
-  std::int64_t live() const;  // number of sessions that have not ended; any thread
-  // State as of the last step. running(), waiting() and prefilling() may be called from any thread.
+  std::int64_t live() const;  // number of sessions that have not ended; may be called from any thread
+  // State after the last step. running(), waiting() and prefilling() may be called from any thread.
   std::int64_t running() const { return running_; }
   std::int64_t waiting() const { return waiting_; }
   std::int64_t prefilling() const { return prefilling_; }  // number of running sessions in prefill

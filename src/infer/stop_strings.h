@@ -17,8 +17,8 @@ class StopStrings {
   // Throws usage if a text is empty.
   StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> texts);
 
-  // Return true if the last token of `generated` completes a stop string. `generated` excludes the prompt,
-  // and its earlier tokens must not contain a stop string.
+  // Return true if the last token of `generated` completes a stop string. `generated` excludes the prompt;
+  // its tokens before the last must not contain a stop string.
   bool ended_by(std::span<const std::int32_t> generated) const;
 
   // Return the position of the first stop string in `text`, or npos.
@@ -32,7 +32,7 @@ class StopStrings {
   std::size_t window_ = 0;  // number of last tokens to decode; enough if each token has at least one byte
 };
 
-// Forwards streamed text up to the first stop string. Withholds a suffix that may be the start of one.
+// Forwards streamed text up to the first stop string. Holds back a suffix that may be the start of one.
 class StopFilter {
  public:
   explicit StopFilter(std::shared_ptr<const StopStrings> stops) : stops_(std::move(stops)) {}  // may be null

@@ -7,7 +7,7 @@
 
 namespace regard::infer {
 
-// Maximum beam and n_best; protects against the values of a folder.
+// Maximum beam and n_best; protects against excessive values in a model folder.
 inline constexpr std::int64_t kWidestBeam = 4096;
 // Maximum new tokens of a request: positions are 32-bit integers. Memory grows as tokens are generated.
 inline constexpr std::int64_t kMostNewTokens = (std::int64_t{1} << 31) - 1;

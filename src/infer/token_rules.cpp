@@ -18,7 +18,7 @@ void ban(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = kNever;
 }
 
-// Lower the score of each token in `seen`, once regardless of how often it occurs (penalty > 1).
+// Lower the score of each token in `seen` (raise it if penalty < 1), once regardless of how often it occurs.
 void penalise(std::span<float> scores, Ids seen, double penalty) {
   const auto factor = static_cast<float>(penalty);
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -30,7 +30,7 @@ void penalise(std::span<float> scores, Ids seen, double penalty) {
   }
 }
 
-// Lower the scores of generated tokens by the sum of both penalties.
+// Lower the score of each generated token by `presence` + `frequency` × its number of occurrences.
 void penalise_generated(std::span<float> scores, Ids generated, double presence, double frequency) {
   for (std::size_t i = 0; i < generated.size(); ++i) {
     const auto place = generated.begin() + static_cast<std::ptrdiff_t>(i);
@@ -40,7 +40,7 @@ void penalise_generated(std::span<float> scores, Ids generated, double presence,
   }
 }
 
-// Ban tokens that would complete an n-gram of `where` whose first n − 1 tokens end `history`.
+// Forbid each token that, appended to `history`, would complete an n-gram that occurs in `where`.
 void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t size) {
   if (size <= 0 || std::ssize(history) + 1 < size) return;
   const auto prefix = static_cast<std::size_t>(size - 1);
@@ -94,7 +94,7 @@ void force(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = 0.0f;
 }
 
-// If the timestamps' probabilities together exceed that of the most probable text token, forbid text.
+// Forbid text tokens if the timestamps' total probability exceeds that of the most probable text token.
 void prefer_time(std::span<float> text, std::span<const float> times) {
   const float most = *std::max_element(times.begin(), times.end());
   if (!std::isfinite(most)) return;

@@ -16,15 +16,16 @@ struct SequenceBias {
   double bias = 0.0;
 };
 
-// After `start` + s new tokens, s ≥ 1, |score| · (factor^s − 1) is added to the score of end tokens.
+// Exponential length penalty: after `start` + s new tokens, s ≥ 1, |score| · (factor^s − 1) is added to end
+// tokens.
 struct EndingPressure {
   std::int64_t start = 0;
   double factor = 1.0;
 };
 
-// Whisper's rules for timestamp tokens (Radford et al. 2022, section 4.5), as transformers'
+// Whisper's rules for timestamp tokens (Radford et al. 2022, section 4.5), as in transformers'
 // WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, they do not
-// decrease, and one is chosen if their probabilities together exceed that of every other token.
+// decrease, and a timestamp is chosen if the timestamps' total probability exceeds that of every other token.
 struct TimestampRules {
   std::int32_t first = 0;  // the token of 0 seconds; the preceding token ("no timestamps") is forbidden
   std::int32_t end = 0;    // the end token: tokens below it are text
@@ -43,17 +44,17 @@ struct TokenRules {
   std::int64_t no_repeat_ngram = 0;                  // size of n-grams that must not occur twice
   std::int64_t encoder_no_repeat_ngram = 0;          // size of n-grams of the source that must not occur
   std::vector<std::vector<std::int32_t>> bad_words;  // forbidden sequences; single end tokens are ignored
-  // Minimum number of tokens before an end token: min_length with the prompt, min_new without. As in
+  // Minimum number of tokens before an end token: min_length counts the prompt, min_new does not. As in
   // transformers, min_length has no effect if min_new is not 0.
   std::int64_t min_length = 0, min_new = 0;
   std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
   std::vector<std::int32_t> forced_last;       // tokens forced at the end of max_new (forced_eos_token_id)
-  std::optional<EndingPressure> ending;        // (exponential_decay_length_penalty)
+  std::optional<EndingPressure> ending;        // exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // forbidden tokens
   std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that is not forced
   bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
   std::optional<TimestampRules> timestamps;    // applied after all other rules except `renormalise`
-  // Report log-probabilities after the rules. Not for beam search, which always reports these.
+  // Report log-probabilities after the rules. No effect on beam search, which always reports these.
   bool scores_after_rules = false;
 
   bool change_nothing() const;
@@ -61,7 +62,7 @@ struct TokenRules {
   void check(std::int64_t vocabulary) const;
 };
 
-// The state of a row.
+// The inputs of the rules for one row.
 struct RuleContext {
   std::span<const std::int32_t> source;     // the encoder's input; for decoder-only models, the prompt
   std::span<const std::int32_t> prompt;     // the decoder's prompt, start token included

@@ -107,7 +107,7 @@ std::optional<TrainingWords> TrainingWords::of_model(const std::filesystem::path
 std::vector<std::pair<std::size_t, std::size_t>> TrainingWords::unseen_places(std::string_view text) const {
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (std::size_t i = 0; i < text.size();) {
-    // Words are cut as the rule above cuts them: runs of letters, marks and digits, and single signs.
+    // Words are split by the rule above: sequences of letters, marks and digits, and single other characters.
     const std::size_t begin = i;
     for (utf8::Decoded symbol; i < text.size(); i += static_cast<std::size_t>(symbol.size)) {
       symbol = utf8::decode(text, i);
@@ -137,7 +137,7 @@ std::vector<std::string> TrainingWords::words_of(std::string_view text) const {
 
 std::vector<std::string> TrainingWords::unseen(std::string_view text) const {
   std::vector<std::string> found;
-  std::unordered_set<std::string> named;  // in lower case
+  std::unordered_set<std::string> named;  // words found so far, in lower case
   for (std::string& word : words_of(text)) {
     if (!has_letter_or_digit(word) && !(has_signs_ && is_symbol(word))) continue;
     if (!words_.contains(lower_case(word)) && named.insert(lower_case(word)).second)

@@ -1,5 +1,5 @@
-// The words of a run's training sources, with their counts. Used to report words of a text that the model
-// never saw. The run folder holds them in kTrainingWordsFile, one line "WORD<tab>COUNT" each, sorted by
+// The words of a run's training sources, with their counts. Used to report words of a text that did not occur
+// in training. The run folder holds them in kTrainingWordsFile, one line "WORD<tab>COUNT" each, sorted by
 // bytes.
 #pragma once
 
@@ -19,9 +19,9 @@ namespace regard::infer {
 
 constexpr const char* kTrainingWordsFile = "source_words.tsv";
 
-// Return the content of the file for these texts. Words are cut at white space, and between letters or
-// digits and other characters, in normalisation form C. Each character that is no letter, mark or digit is a
-// word. Empty if the content would be longer than 64 MiB. Deterministic. `pool` may be null.
+// Return the content of the file for these texts. Words are split at white space, and between letters or
+// digits and other characters, in Unicode normalisation form C. Each character that is not a letter, mark or
+// digit is a word. Empty if the content would be longer than 64 MiB. Deterministic. `pool` may be null.
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool);
 
 class TrainingWords {
@@ -38,8 +38,8 @@ class TrainingWords {
   // in `text`, in the order of these occurrences. Symbols are not reported if the file has none, as in files
   // of older versions.
   std::vector<std::string> unseen(std::string_view text) const;
-  // Return the words of `text` that occur in the training sources in other cases only ("THE" for "the"), each
-  // with its most frequent spelling there.
+  // Return the words of `text` that occur in the training sources only with other capitalisation ("THE" for
+  // "the"), each with its most frequent spelling there.
   struct Respelled {
     std::string word, trained;
     bool operator==(const Respelled&) const = default;
@@ -53,9 +53,9 @@ class TrainingWords {
     std::string word;
     std::int64_t count = 0;
   };
-  std::vector<std::string> words_of(std::string_view text) const;  // in order, each spelling once
+  std::vector<std::string> words_of(std::string_view text) const;  // in order, without duplicates
 
-  std::unordered_map<std::string, Spelling> words_;  // by the word in lower case; its most frequent spelling
+  std::unordered_map<std::string, Spelling> words_;  // word in lower case → its most frequent spelling
   std::unordered_set<std::string> spellings_;        // all words as they are in the file
   bool has_signs_ = false;
 };

@@ -20,7 +20,7 @@ bool is_own_model(const formats::ModelFolder& folder);
 // Write the folder `to`: model.safetensors (in `dtype`; default: as stored if all weights have the same half
 // precision, else float32), config.json, generation_config.json, and, if the run has a tokenizer,
 // tokenizer.json, tokenizer_config.json and for two vocabularies target_tokenizer.json. transformers computes
-// the same outputs, AutoTokenizer gives the same ids and generate() the same text; regard opens the folder
+// the same outputs, AutoTokenizer returns the same ids and generate() the same text; regard opens the folder
 // too. Throws usage, before anything is written, if no transformers class computes the same function or `to`
 // exists.
 void save_for_transformers(const formats::ModelFolder& from, const std::filesystem::path& to,

@@ -65,7 +65,7 @@ void keep_top_k(std::int64_t k, std::span<float> scores, const std::vector<std::
     if (score < limit) score = kRemoved;
 }
 
-// Remove the least probable tokens, as many as have a total probability of at most 1 − p.
+// Remove the least probable tokens, as long as their total probability is at most 1 − p.
 void keep_nucleus(double p, std::int64_t min_keep, std::span<float> scores,
                   const std::vector<std::int32_t>& order) {
   const float shift = largest(scores);

@@ -1,5 +1,5 @@
-// Warping of scores before sampling, as Hugging Face's logits warpers, in their order: temperature, top-k,
-// top-p (nucleus; Holtzman et al. 2020), min-p (relative to the most probable), typical (Meister et al.
+// Warping of scores before sampling, like Hugging Face's logits warpers, in their order: temperature, top-k,
+// top-p (nucleus; Holtzman et al. 2020), min-p (relative to the most probable token), typical (Meister et al.
 // 2023), and the cut-offs epsilon and eta (Hewitt et al. 2022).
 #pragma once
 
@@ -12,9 +12,9 @@ namespace regard::infer {
 struct Warp {
   double temperature = 1.0;
   std::int64_t top_k = 0;     // 0 disables top-k; scores equal to the k-th are kept
-  double top_p = 1.0;         // 1: off
+  double top_p = 1.0;         // 1 means off
   double min_p = 0.0;         // 0 means off
-  double typical_p = 1.0;     // 1: off
+  double typical_p = 1.0;     // 1 means off
   double epsilon = 0.0;       // 0 means off
   double eta = 0.0;           // 0 means off
   std::int64_t min_keep = 1;  // minimum number of tokens kept
