@@ -62,7 +62,7 @@ double share(std::int64_t part, std::int64_t whole) {
 
 // The words of a pair, and the word of each token.
 struct WordsOfPair {
-  // the words of the columns, and of the rows in both ways of counting
+  // word index of each column (source) and of each row (`writing`, `reading`: see HeadAlignment)
   std::vector<std::int64_t> source, writing, reading;
 };
 
@@ -78,7 +78,7 @@ WordsOfPair words_of(const infer::LoadedModel& loaded, const PassInput& input) {
 struct AlignedPair {
   std::string text, target;
   std::vector<AlignedWords> links;
-  Place place;  // place of the text
+  Place place;  // location of the text in its file
 };
 
 void check_links(const AlignedPair& pair) {

@@ -23,16 +23,16 @@ struct AlignedWords {
   bool sure = true;  // false if the link is only possible
 };
 
-// Pharaoh format: "0-1 2p0"; "-" for sure links, "p" for possible ones. Throws invalid_input for anything
-// else, and for the same link twice.
+// Parse links in Pharaoh format, such as "0-1 2p0": "-" for sure links, "p" for possible ones. Throws
+// invalid_input for anything else, and for the same link twice.
 std::vector<AlignedWords> parse_alignment(std::string_view line);
 
 // Counts over sentences. Sure links are also possible ones.
 struct AlignmentCounts {
   std::int64_t found = 0, found_sure = 0, found_possible = 0, sure = 0;
 
-  // Precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|,
-  // AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|). Each is 0 if its denominator is 0.
+  // For the found links A, the sure links S and the possible links P: precision = |A ∩ P| / |A|,
+  // recall = |A ∩ S| / |S|, AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|). Each is 0 if its denominator is 0.
   double precision() const;
   double recall() const;
   double error_rate() const;
@@ -42,16 +42,16 @@ struct AlignmentCounts {
 void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
                  std::span<const AlignedWords> reference);
 
-// weights [rows, columns] of a head; row i belongs to the word row_words[i] and column j to column_words[j];
-// −1 means no word. Return, for each target word, a link to the source word with the largest weight, summed
-// over the tokens of both words. Of equal sums the first is used. A target word whose sums are not positive
-// gets no link.
+// Return a link from each target word to the source word with the largest weight, summed over the tokens of
+// both words. weights [rows, columns] of a head; row i belongs to the target word row_words[i] and column j
+// to the source word column_words[j]; −1 means no word. The first of equal sums is used. A target word whose
+// sums are not positive gets no link.
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words);
 
 struct HeadAlignment {
-  std::string name;  // "cross.1.0", "mean of layer 1", "mean"
+  std::string name;  // a head ("cross.1.0"), "mean of layer 1" or "mean"
   // Counts for the weights of the steps that write a word, and for those of the steps that read it (one step
   // later; Chen et al. 2020).
   AlignmentCounts writing, reading;
@@ -63,11 +63,11 @@ struct AlignmentStudy {
   std::int64_t pairs = 0, without_links = 0;  // pairs without links are not counted
 };
 
-// Compare the cross-attention of an encoder–decoder with reference links; the targets are given. Line N of
-// `alignments` holds the links of line N of `data` (TEXT<tab>TARGET). Blank lines of `data` are skipped
-// together with their links. most_examples 0 uses all lines. Throws usage for other models, invalid_input
-// for links outside of the words and files of different lengths. progress(share): false stops the study,
-// which throws cancelled.
+// Compare the cross-attention of an encoder–decoder with reference links, for given
+// targets. Line N of `alignments` holds the links of line N of `data` (TEXT<tab>TARGET).
+// Blank lines of `data` are skipped together with their links. most_examples 0 uses all
+// lines. Throws usage for other models, invalid_input for links outside of the words and
+// files of different lengths, and cancelled if progress(share) returns false.
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
                                std::int64_t most_examples,

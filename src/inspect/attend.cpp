@@ -72,7 +72,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
 
 namespace {
 
-// Throws usage if the text has only special tokens.
+// Throws invalid_input if the text has no tokens besides special tokens.
 void require_text(const infer::LoadedModel& loaded, std::string_view text) {
   if (loaded.source->encode_ids(loaded.as_trained(text), {.add_special = false, .match_special = false})
           .empty())
@@ -182,9 +182,9 @@ std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const M
   return labels;
 }
 
-// Return, for each token of `ids`, whether it covers a part of a word of request.text that request.words
-// lacks. Empty if no token does, or if `ids` does not begin with the text's tokens (a language code precedes
-// them).
+// Return whether each token of `ids` covers a part of a word of request.text that request.words lacks. Empty
+// if no token does, or if `ids` does not begin with the text's tokens (for example because a language code
+// precedes them).
 std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
                                 std::span<const std::int32_t> ids) {
   if (request.words == nullptr || request.input || !request.pair.empty()) return {};
@@ -252,7 +252,7 @@ void add_activations(const Capture& capture, std::size_t most, View& view) {
   limit_activations(view, most);
 }
 
-// Return true if the configuration is of the family "transformer" (models/transformer.h).
+// Return true if the model adds sinusoidal position encodings (family "transformer", models/transformer.h).
 bool has_sinusoids(const Json& config) {
   return config.is_object() && config.contains("positions") && config["positions"] == "sinusoidal";
 }

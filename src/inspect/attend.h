@@ -18,12 +18,12 @@ namespace regard::inspect {
 struct AttendRequest {
   std::string model_name;  // copied to View::model
   std::string text;        // the input text, or the name of an image or sound
-  std::string pair;        // encoders: the second text of a pair; empty: none
+  std::string pair;        // encoders: the second text of a pair; empty if there is none
   // replaces tokenised text and pair; required if the model does not read tokens
   std::optional<ModelInput> input;
   // words of `text` that are not among these are marked; null marks none
   const infer::TrainingWords* words = nullptr;
-  // labels of the encoder's positions; if empty, the tokens or patches
+  // labels of the encoder's positions; if empty, the tokens or patches are used
   std::vector<std::string> source_labels = {};
   // Encoder–decoders: the decoder's prompt in generate_target(), beginning with the start token (if empty,
   // only the start token), and the search options (if null, the folder's).

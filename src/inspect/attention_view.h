@@ -24,7 +24,7 @@ struct TokenOrigin {
 struct Tokens {
   std::vector<std::string> source;   // encoder input; empty for a decoder-only model
   std::vector<std::string> target;   // decoder input; empty for an encoder
-  std::vector<std::string> written;  // the generated token at each target position, which is the next one
+  std::vector<std::string> written;  // token generated at each target position, which is the next token
   // True for each special token (a separator, a start or end token). Empty if unknown.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
   // True for each token of a word that does not occur in the training data. Empty if there is no such word
@@ -64,8 +64,8 @@ struct ModelSize {
   ModelKind kind = ModelKind::encoder;
   std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
   InputSpec input = {};
-  bool sinusoids = false;  // true if the paper's position encodings (nn/positions.h, interleaved) are added
-                           // to the embeddings
+  // True if sinusoidal position encodings (nn/positions.h, interleaved) are added to the embeddings.
+  bool sinusoids = false;
   std::vector<PointShape> points = {};  // points of the pass, in order
   // names and shapes of the weights in the checkpoint
   std::vector<std::pair<std::string, Shape>> weights = {};
@@ -93,7 +93,7 @@ struct GenerationStep {
 
 // Results for the same input without one head.
 struct WhatIf {
-  // `change`: mean over the queries of half the sum of absolute differences of the weights.
+  // `change`: half the sum of the absolute differences of the weights, averaged over the queries.
   struct Change {
     Head head;
     double change = 0;
@@ -130,7 +130,7 @@ struct SoundView {
 struct View {
   std::string model;               // the caller's name for the model
   std::string text;                // the input text, or the name of the image or sound
-  std::string pair;                // the second text of a pair; empty: none
+  std::string pair;                // the second text of a pair; empty if there is none
   std::string translation;         // the target or the continuation as text; empty if there is none
   std::int64_t prompt_tokens = 0;  // decoders with a continuation: tokens of the text before it; else 0
   // With ablated heads or interventions: the text that the model generates without them; empty if not known.

@@ -1,4 +1,4 @@
-// A callback with which a caller that has a deadline can end long work.
+// Callback that allows a caller to end long work, for example at a deadline.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 namespace regard::inspect {
 
 // Called before every pass and after every decoding step. An exception that it throws ends the work and
-// propagates. Empty: not called.
+// propagates. An empty function is not called.
 using BetweenPasses = std::function<void()>;
 
 }  // namespace regard::inspect

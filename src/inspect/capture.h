@@ -75,8 +75,8 @@ class Capture : public Probe {
  private:
   void check_head(const Head& head, const char* purpose) const;
   void check_activations() const;
-  bool wants_vectors(std::string_view point) const;  // true if it is stored in vectors_
-  bool wants_state(std::string_view point) const;    // true if it is stored in hidden_states_
+  bool wants_vectors(std::string_view point) const;  // true if the value is stored in vectors_
+  bool wants_state(std::string_view point) const;    // true if the value is stored in hidden_states_
 
   Selection selection_;
   std::set<Head> ablated_;

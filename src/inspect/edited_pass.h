@@ -1,5 +1,5 @@
 // EditedPass: the probe that changes values during a forward pass according to a list of edits. resolve.h
-// makes the list from descriptions of interventions; studies make it themselves.
+// creates the list from descriptions of interventions; studies create it directly.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct ValueEdit {
 struct WeightEdit {
   Head head;
   Action action = Action::scale;  // scale, uniform, replace or freeze
-  float factor = 1.0f;            // scale
-  Positions positions, keys;      // queries; scale: keys
+  float factor = 1.0f;            // for scale only
+  Positions positions, keys;      // query positions; for scale also key positions
   Tensor pattern;                 // replace: [queries, keys]; freeze: [1, keys]
   std::int64_t from = 0;          // freeze: the first query
 };
@@ -43,7 +43,7 @@ struct WeightEdit {
 // the sequence, also with a key/value cache. Supports one pass at a time.
 class EditedPass : public ReplacingProbe {
  public:
-  // `observer`, if not null, receives every call too and sees the values after the edits. Not owned.
+  // `observer`, if not null, receives every call too, with the values after the edits. Not owned.
   explicit EditedPass(Probe* observer = nullptr) : observer_(observer) {}
 
   void add(ValueEdit edit);
@@ -71,7 +71,7 @@ class EditedPass : public ReplacingProbe {
   ReplacingProbe* replacing() const { return dynamic_cast<ReplacingProbe*>(observer_); }
 
   Probe* observer_;
-  std::unique_ptr<Probe> owned_;  // observer_, or null
+  std::unique_ptr<Probe> owned_;  // owns observer_; null if it is not owned
   std::map<std::string, std::vector<ValueEdit>, std::less<>> values_;
   std::map<Head, std::vector<WeightEdit>> weights_;
   Ragged encoder_, decoder_;  // shapes of the running pass

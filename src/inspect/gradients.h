@@ -27,7 +27,8 @@ struct AttributionOptions {
   // Embedding [tokens, hidden] of the baseline, or [1, hidden] for every token. If undefined, zeros are
   // used.
   Tensor baseline;
-  // Interventions of every pass; an edit of the embedding itself applies after the interpolation. Null: none.
+  // Interventions of every pass; an edit of the embedding itself applies after the interpolation. May be
+  // null.
   const EditedPass* edits = nullptr;
 };
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
@@ -44,8 +45,8 @@ Quadrature gauss_legendre(std::int64_t count);
 // model: the share of each input token in each position's last state, [tokens, tokens] in row order. It is
 // the product over the layers of ½ · (mean of the heads) + ½ · I.
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input);
-// Attention flow: the maximum flow from the position's last state to each input token. The capacities are
-// the same matrices. Throws usage for more than 64 tokens.
+// Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
+// same matrices ½ · (mean of the heads) + ½ · I. Throws usage for more than 64 tokens.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position);
 

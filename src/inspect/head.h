@@ -14,7 +14,7 @@ namespace regard::inspect {
 
 using regard::Kind;
 
-const char* name_of(Kind kind) noexcept;  // "encoder", "decoder", "cross"
+const char* name_of(Kind kind) noexcept;  // returns "encoder", "decoder" or "cross"
 std::optional<Kind> kind_of(std::string_view name) noexcept;
 
 // Layers and heads count from 0.
@@ -23,7 +23,7 @@ struct Head {
   std::int64_t layer = 0;
   std::int64_t head = 0;
 
-  std::string text() const;  // "cross.1.0"
+  std::string text() const;  // returns a name such as "cross.1.0"
   friend auto operator<=>(const Head&, const Head&) = default;
 };
 

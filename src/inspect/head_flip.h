@@ -1,5 +1,5 @@
-// The heads that carry an answer: a set of heads, found by search, that changes the answer to another if all
-// of them are ablated.
+// Searches for a set of heads that changes the model's
+// answer to another one if all of them are ablated.
 #pragma once
 
 #include <cstdint>

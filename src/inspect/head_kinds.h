@@ -10,7 +10,7 @@
 
 namespace regard::inspect {
 
-// Means over the examples of HeadSummary (head_pattern.h).
+// Means of HeadSummary (head_pattern.h) over the examples.
 struct HeadKind {
   Head head;
   HeadSummary mean;  // `telling` and `caption` are not set
@@ -36,9 +36,9 @@ struct InductionOptions {
   // Ids to draw from, at least 2. If empty, all ids from first_random on.
   std::vector<std::int32_t> choices = {};
 };
-// The ids of a text, sorted, each once.
+// Return the ids of a text, sorted, without duplicates.
 std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text);
-// Decoders only: throws usage for other models, and for sequences that are longer than its positions.
+// Throws usage unless the model is decoder-only, and for sequences longer than the model's positions.
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options = {});
 // Mean cross-entropy in nats of the random tokens in the first and in the second half of these sequences.

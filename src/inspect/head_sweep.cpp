@@ -93,8 +93,8 @@ class Sweep {
   }
 
  private:
-  // Skip what does not depend on the head: the layers below it, the attentions of its layer up to their
-  // output projections, and for the encoder's heads the decoder's first self-attention.
+  // Skip computations that do not depend on the head: the layers below it, the attentions of its layer up to
+  // their output projections, and for the encoder's heads the decoder's first self-attention.
   static void reuse(const PointCapture& values, const Head& head, InjectedPass& known) {
     const std::string stack = stack_of(head.kind);
     if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));
@@ -180,8 +180,8 @@ class SweepState {
   std::map<std::string, double> finished_;
 };
 
-// Return a key that identifies model, examples and options. It includes the loss of the whole model, because
-// a hash of the weights' first bytes could be the same after training.
+// Return a key that identifies model, examples and options. The model's weights are identified by the loss of
+// the whole model, because a hash of their first bytes could be the same after training.
 std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
                    const StudyLoss& whole) {
   std::string all = fmt::format("{:.17g} {}", whole.sum, whole.count);

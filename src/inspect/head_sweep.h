@@ -1,6 +1,6 @@
-// Importance of each head: the loss on examples with the head's output set to zero, one head at a time. What
-// a head does not change is not computed again: the layers below it, and the attentions of its layer up to
-// their output projections.
+// Importance of each head: the loss on examples with the head's output set to zero, one head at a time.
+// Values that the head does not affect are not computed again: the layers below it, and the attentions of its
+// layer up to their output projections.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,8 @@ struct HeadLoss {
 };
 
 struct HeadSweep {
-  double loss = 0;              // loss of the whole model, without the heads of HeadSweepOptions::off
-  std::int64_t count = 0;       // predictions
+  double loss = 0;              // loss of the model with only the heads of HeadSweepOptions::off ablated
+  std::int64_t count = 0;       // number of predictions
   std::vector<HeadLoss> heads;  // the largest loss first; equal ones in head order
 };
 

@@ -12,7 +12,7 @@
 namespace regard::inspect {
 namespace {
 
-constexpr int kNumberWidth = 3;  // "100"
+constexpr int kNumberWidth = 3;  // width of "100"
 constexpr int kLongestLabel = 14;
 constexpr int kLongestHead = 8;  // maximum width of a column label, in terminal cells
 

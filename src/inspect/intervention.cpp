@@ -18,7 +18,7 @@ using Fields = std::map<std::string, std::string>;
 
 constexpr std::size_t kLongestText = std::size_t{1} << 20;  // maximum bytes of one intervention
 
-// The values that an action requires. `sources`: keys, exactly one of which must be given.
+// Keys that an action accepts. If `sources` is not empty, exactly one of them must be given.
 struct ActionRule {
   const char* name;
   bool heads_only;

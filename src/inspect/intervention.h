@@ -63,11 +63,11 @@ struct Positions {
   static Positions parse(std::string_view text, std::string_view what);
 };
 
-// One of `head`, `layer` and `point` is set.
+// A place in the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
   std::optional<Head> head;
-  std::string layer;   // "decoder.3"
-  std::string point;   // "decoder.3.residual"
+  std::string layer;   // such as "decoder.3"
+  std::string point;   // such as "decoder.3.residual"
   Positions features;  // features of the point; empty means all
 
   std::string text;  // the text of the site as given

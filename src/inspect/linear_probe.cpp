@@ -81,7 +81,7 @@ class Regression {
   std::vector<Vector> weights_, speed_;  // [labels]; each vector holds the features' weights, then the bias
 };
 
-// Subtract the mean and divide by the deviation of the fitted examples.
+// Subtract the mean and divide by the standard deviation, both computed on the fitted examples.
 void standardise(std::vector<Vector>& fitted, std::vector<Vector>& held_out) {
   const std::size_t features = fitted[0].size();
   const auto count = static_cast<double>(fitted.size());

@@ -27,14 +27,14 @@ struct LayerAccuracy {
 struct LinearProbeResult {
   std::vector<LayerAccuracy> layers;
   std::int64_t labels = 0, fitted = 0, held_out = 0;
-  // accuracy on the held-out texts of always choosing the most frequent label of the fitted ones
+  // accuracy on the held-out texts if the most frequent label of the fitted texts is always predicted
   double majority = 0;
 };
 
 // Fit a multinomial logistic regression for each layer (of the encoder, or of a decoder-only model), with an
 // L2 penalty of 1 / texts. Its input is the mean of the layer's states over the text's tokens, standardised.
 // A random fifth of the texts is held out. Deterministic for a seed. Throws usage for fewer than 10 texts or
-// 2 labels.
+// 2 labels, invalid_input for a text without tokens.
 LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
                                std::uint64_t seed);
 

@@ -29,8 +29,8 @@ class PaddedSide {
   // Images or features: the input spec.name, "pixel_values" [batch, channels, height, width],
   // "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins] or [batch, samples].
   // Samples may have an "attention_mask": ones, then zeros. Masked samples are left out, so padded positions
-  // are never computed. Throws invalid_input for a mask if a norm covers the padding too, because
-  // transformers then gives other results with padding than without.
+  // are never computed. Throws invalid_input for a mask if a norm's statistics would include the padding,
+  // because the results of transformers then depend on the padding.
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
   InputBatch batch() const;
@@ -45,7 +45,7 @@ class PaddedSide {
   std::vector<std::int32_t> labels(const Tensor& padded, bool shift) const;
 
   // Convert [tokens, features] to [batch, length, features]. Padded positions are zero; with keep_padding,
-  // only those that were not computed.
+  // only the positions that were not computed are zero.
   Tensor restore(const Tensor& ragged, bool keep_padding) const;
   // Copy the weights of one sequence [heads, queries, keys] to `into` [batch, heads, length, keys.length()].
   // Rows of padded queries are skipped unless keep_padding.

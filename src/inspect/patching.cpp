@@ -71,7 +71,7 @@ class Patching {
     return answer_difference(model_, pool_, input, answer_, probe);
   }
 
-  // Return the rows of the clean value for the edit's features.
+  // Return the value of the clean run at the edit's point, restricted to the edit's features.
   Tensor clean_value(const ValueEdit& edit) const {
     return clean_.at(edit.point).slice_columns(edit.begin, edit.end).clone();
   }

@@ -13,8 +13,8 @@
 
 namespace regard::inspect {
 
-// The measured quantity: logit(answer) − logit(instead) at one position of the decoder. Classifiers: the
-// logits of two classes, with position 0.
+// The measured quantity: logit(answer) − logit(instead) at one position of the decoder. For classifiers: the
+// difference of the logits of two classes, with position 0.
 struct AnswerDifference {
   std::int64_t position = 0;
   std::int32_t answer = 0, instead = 0;

@@ -16,9 +16,9 @@ struct PatchWeights {
   std::vector<float> weights;  // [patch rows × patch columns]; their sum is at most one
 };
 
-// Return the weights of one head over the patches. Encoder self-attention gives one entry, with the class
-// token (the first special token) as the query, or the mean over all queries if there are no special tokens.
-// Cross-attention gives one entry for each generated token.
+// Return the weights of one head over the patches. For encoder self-attention there is one entry: the query
+// is the class token (the first special token) or, if there are no special tokens, the mean over all queries
+// is returned. For cross-attention there is one entry for each generated token.
 std::vector<PatchWeights> patch_weights(const View& view, const Map& map, const InputSpec& spec);
 
 // Return the weights of attention_rollout() over view.maps.

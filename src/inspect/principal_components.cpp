@@ -42,7 +42,7 @@ Axis main_axis(const Matrix& matrix, std::size_t n) {
   constexpr double kChange = 1e-13;
   Axis axis;
   axis.vector.resize(n);
-  // Start from the longest column. It is not orthogonal to the axis unless all columns are.
+  // Start from the column with the largest diagonal element. It must not be orthogonal to the axis.
   std::size_t longest = 0;
   for (std::size_t i = 0; i < n; ++i)
     if (matrix[i * n + i] > matrix[longest * n + longest]) longest = i;

@@ -70,10 +70,10 @@ double norm_of(const float* row, std::int64_t count) {
   return std::sqrt(squares);
 }
 
-// The final norm with a frozen scale, as a linear function of the residual. It is measured from the norm
-// itself: for a large multiple of a vector the epsilon is negligible, and norm(k c) − norm(0) = gain ·
-// centred(c) / size(c), where size is the standard deviation (layer norm) or the root mean square (RMS
-// norm).
+// The final norm with a frozen scale, as a linear function of the residual. It is
+// measured from the norm itself: for a vector c and a large factor k the epsilon
+// is negligible, and norm(k c) − norm(0) = gain · centred(c) / size(c), where
+// size is the standard deviation (layer norm) or the root mean square (RMS norm).
 class FrozenNorm {
  public:
   FrozenNorm(Network& model, ThreadPool& pool, std::int64_t layers, std::int64_t width)
@@ -211,7 +211,7 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // Row 0: no head. Then, for each head, the rows of the tokens with that head alone.
+    // Row 0 has no head. Then follow, for each head, the rows of all tokens with that head alone.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)

@@ -27,14 +27,15 @@ struct LensCell {
   double wanted_probability = 0;  // probability of `wanted`
   std::int64_t rank = 0;          // rank of `wanted`, from 1
 };
-// Ordered by position, then layer. Throws usage for a model that does not predict the next token.
+// The cells are ordered by position, then layer. Throws usage for a model that does not predict the next
+// token.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example);
 
 // Direct logit attribution (Elhage et al. 2021): the contribution of each component of the last residual to
 // logit(answer) − logit(instead), with the scale of the final norm frozen.
 struct DirectShare {
-  std::string component;  // such as "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward" or
-                          // "decoder.0.self.bias"
+  // Such as "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward" or "decoder.0.self.bias".
+  std::string component;
   std::optional<Head> head;
   double share = 0;  // in logits
 };

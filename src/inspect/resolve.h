@@ -1,5 +1,5 @@
-// Converts interventions, given as data, to the probe that applies them: find their places in the model, run
-// the other inputs that they name, read their files.
+// Converts interventions, given as data, to the probe that applies them: finds their places in the model,
+// runs the other inputs that they name, and reads their files.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace regard::inspect {
 
-// The points of a model and their features, found by a pass over one blank token.
+// The points of a model and their numbers of features, found by a pass over a minimal input.
 struct ModelPoints {
   std::map<std::string, std::int64_t, std::less<>> features;  // for example "decoder.0.self.context" → 64
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
@@ -25,7 +25,7 @@ struct ModelPoints {
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;
-  // Number of features of the head in its attention's context.
+  // Return the number of features of the head in its attention's context.
   std::int64_t head_size(const Head& head) const;
   // Return the value edit that covers the head's output before the output projection. Throws usage if there
   // is no such head.
@@ -33,7 +33,7 @@ struct ModelPoints {
 };
 
 // Throws usage for a place that the model does not have, positions that the other input does not have, or a
-// text without `loaded`; io and bad_file for the files. Returns null if `interventions` is empty.
+// text if `loaded` is null; io and bad_file for the files. Returns null if `interventions` is empty.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
                                     const BetweenPasses& between = {});

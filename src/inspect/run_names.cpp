@@ -21,7 +21,7 @@ const Names& inputs_of_models() {
   return names;
 }
 
-// Outputs and groups with names that have no number.
+// Names of outputs and groups that have no number.
 const Names& outputs_of_models() {
   static const Names names{"all",
                            "last_hidden_state",
@@ -41,7 +41,7 @@ const Names& outputs_of_models() {
   return names;
 }
 
-// Outputs of layers: NAME for all of them, or NAME.N.
+// Names of outputs of layers: NAME selects all layers, NAME.N one layer.
 const Names& outputs_of_layers() {
   static const Names names{"hidden_states",   "encoder_hidden_states", "decoder_hidden_states",
                            "attentions",      "encoder_attentions",    "decoder_attentions",

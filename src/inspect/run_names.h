@@ -13,7 +13,7 @@ namespace regard::inspect {
 // tensor.
 TensorMap usable_inputs(const TensorMap& inputs);
 
-// Throws usage for a name that is neither an output of a model nor a group, with the nearest known name.
+// Throw usage, naming the nearest known name, for a name that is neither an output of a model nor a group.
 void check_output_names(const std::set<std::string>& capture);
 
 // Return true if `capture` selects an output: by "all", by its name, by the part of the name before its

@@ -13,10 +13,10 @@ namespace regard::inspect {
 Spectrogram display_spectrogram(const Tensor& frames, double frame_seconds, double seconds);
 
 // Restrict `selection` so that one pass over `input` has at most `numbers` weights. For an encoder–decoder,
-// the encoder's attention is left out; for other models, all but as many of the last layers as fit. A
-// selection that names kinds, layers or heads is not changed. Returns a sentence about what is left out, or
-// "". Throws invalid_input if the selected weights are still too many. `written` is the number of tokens
-// that an encoder–decoder generates.
+// the encoder's attention is left out. For other models, the last layers that fit are kept. A selection that
+// names kinds, layers or heads is not changed. Returns a sentence about what is left out, or "". Throws
+// invalid_input if the selected weights are still too many. `written` is the number of tokens that an
+// encoder–decoder generates.
 std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& input, std::int64_t written,
                           std::int64_t numbers, Selection& selection);
 

@@ -23,7 +23,7 @@ struct StudyExample {
 };
 
 struct StudyDataOptions {
-  std::int64_t most_examples = 0;  // 0: all
+  std::int64_t most_examples = 0;  // 0 means all
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;

@@ -19,7 +19,7 @@ namespace regard::inspect {
 // which is then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ReplacingProbe {
  public:
-  // `observer`, if not null, sees the values after the replacement. Not owned.
+  // `observer`, if not null, is called with the values after the replacement. Not owned.
   explicit InjectedPass(Probe* observer = nullptr) : observer_(observer) {}
 
   void put(std::string point, Tensor value) { values_[std::move(point)] = std::move(value); }
@@ -49,8 +49,8 @@ struct StudyLoss {
   void add(const StudyLoss& other) { sum += other.sum, count += other.count; }
 };
 
-// Several examples in one ragged batch. What the loss does not depend on is not computed: the positions of a
-// decoder after the last prediction of an example, and the logits at positions without a prediction.
+// Several examples in one ragged batch. Values that do not affect the loss are not computed: the positions of
+// a decoder after the last prediction of an example, and the logits at positions without a prediction.
 class StudyBatch {
  public:
   StudyBatch(Network& model, std::span<const StudyExample> examples);

@@ -62,7 +62,7 @@ class Study {
     if (!whole) options.answer = request_.answer;
     return study_example(loaded_, pool_, request_.text, request_.target, options);
   }
-  // A target that is generated may take long.
+  // Return options with which progress() can stop the study while a target is generated.
   StudyDataOptions interruptible() const {
     StudyDataOptions options;
     options.between = [this] {

@@ -15,14 +15,14 @@ namespace regard::inspect {
 struct StudyRequest {
   std::string model, data, view = "heads";
   std::string text, target, other, other_target, answer, instead, off, state, alignments;
-  std::vector<std::string> interventions;  // view tokens: interventions of every pass
+  std::vector<std::string> interventions;  // for the view "tokens": interventions of every pass
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
 };
 
 // Names of the views, for --view.
 std::vector<std::string> study_views();
 
-// Run the study. progress(share) is called during long ones; if it returns false, the study stops. Throws
+// Run the study. progress(share) is called during long studies; if it returns false, the study stops. Throws
 // usage for a view that does not exist or lacks an option, and the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress);

@@ -5,7 +5,7 @@
 
 namespace regard::inspect {
 
-// Return the default attention kind of a head: cross for an encoder–decoder, else the model's
+// Return the attention kind that is shown by default: cross for an encoder–decoder, else the model's
 // self-attention.
 inline Kind usual_kind(ModelKind kind) {
   if (kind == ModelKind::encoder_decoder) return Kind::cross;

@@ -1,5 +1,5 @@
-// Changes of the results without one of the heads with the highest scores (HeadSummary::telling),
-// precomputed for a page that cannot run a model.
+// Computes how the results change without each of the heads with the highest scores (HeadSummary::telling),
+// for a page that cannot run a model.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace regard::inspect {
 
 struct WhatIfOptions {
   std::int64_t heads = 10;   // maximum number of heads
-  bool generate = false;     // also generate freely without each head
+  bool generate = false;     // also generate a text without each head
   std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
   // Called after each head. Return false to stop, which throws cancelled.
   std::function<bool(double share)> progress = {};
@@ -20,9 +20,9 @@ struct WhatIfOptions {
 // Maximum number of tokens of both sides together.
 constexpr std::int64_t kMostWhatIfTokens = 96;
 
-// Set view.what_if of a view made by attend(request): run one more pass over the same tokens for each head
+// Set view.what_if of a view made by attend(request): for each head, run one more pass over the same tokens
 // and, if `generate` is set, one generation. Does nothing if the view has ablated heads, interventions,
-// averages or too many tokens.
+// averaged heads or too many tokens.
 void add_what_if(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
                  const WhatIfOptions& options, View& view);
 

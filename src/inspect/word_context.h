@@ -47,9 +47,9 @@ struct WordContext {
 constexpr std::size_t kMostContextSentences = 1000;
 
 // Run the encoder (of a decoder-only model: the decoder) on each sentence. "static" is the word's row of the
-// token table, "input" is the first layer's input (with positions), "output" follows the final norm. The
-// word is found regardless of case, as a whole word. Throws usage for a model that does not read text or
-// more than kMostContextSentences sentences, invalid_input if there is no sentence or one without the word.
+// token table, "input" is the first layer's input (with positions), "output" follows the final norm. The word
+// is found regardless of case, as a whole word. Throws usage for a model that does not read text or more than
+// kMostContextSentences sentences, and invalid_input if there is no sentence or a sentence lacks the word.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
                          std::vector<ContextSentence> sentences);
 
