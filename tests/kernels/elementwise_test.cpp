@@ -67,6 +67,30 @@ TEST_P(Elementwise, PlainDerivativesMatchDifferences) {
     }
 }
 
+// gelu and its derivative have one formula for |x| ≤ 6.5 and flush to 0 and 1 beyond.
+TEST_P(Elementwise, GeluIsAccurateOverTheWholeRange) {
+  ThreadPool pool(1);
+  std::vector<float> x;
+  for (int i = -60000; i <= 60000; ++i) x.push_back(static_cast<float>(i) * 3.3e-4f);
+  for (float far : {-3e38f, -200.0f, 200.0f, 3e38f, 1e-30f, -1e-30f}) x.push_back(far);
+  std::vector<float> y(x.size()), slope(x.size(), 1.0f);
+  activate(pool, Activation::gelu, x.data(), y.data(), std::ssize(x));
+  activate_backward(pool, Activation::gelu, x.data(), slope.data(), slope.data(), std::ssize(x));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double truth = plain::activation(Activation::gelu, x[i]);
+    EXPECT_NEAR(y[i], truth, 1.2e-7 * std::max(0.5, std::abs(truth))) << x[i];
+    EXPECT_NEAR(slope[i], plain::activation_derivative(Activation::gelu, x[i]), 1.5e-7) << x[i];
+  }
+  const float odd[] = {std::nanf(""), INFINITY, -INFINITY};
+  float result[3], one[] = {1.0f, 1.0f, 1.0f};
+  activate(pool, Activation::gelu, odd, result, 3);
+  activate_backward(pool, Activation::gelu, odd, one, one, 3);
+  EXPECT_TRUE(std::isnan(result[0]) && std::isnan(one[0]));
+  EXPECT_EQ(result[1], INFINITY);
+  EXPECT_EQ(one[1], 1.0f);
+  EXPECT_EQ(one[2], 0.0f);
+}
+
 TEST_P(Elementwise, ReluKeepsNanAndItsSlopeAtZeroIsZero) {
   ThreadPool pool(1);
   const std::vector<float> x{std::nanf(""), 0.0f, -1.0f, 2.0f}, dy(4, 1.0f);
