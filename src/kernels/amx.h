@@ -1,11 +1,11 @@
-// Detection of AMX, a feature of x86-64 processors that the operating system grants on request.
+// Detection of AMX. The operating system enables this x86-64 extension for a process on request.
 #pragma once
 
 namespace regard::kernels {
 
 enum class AmxFeature { int8, bf16 };
 
-// True if the processor has AMX tiles with this feature and the operating system lets this process use them.
+// Return true if the processor has AMX with this feature and the operating system permits its use.
 bool has_amx(AmxFeature feature);
 
 // Return a bit of register eax of cpuid's leaf 7, subleaf 1; false on other architectures.

@@ -1,6 +1,6 @@
-// Division of attention into tasks. Results are bit-identical for every division: the sums of a row depend
-// only on its keys, the gradients of a key are summed within one task, and those of a query in the order of
-// the key chunks.
+// Division of attention into tasks. Results are bit-identical for every division. Each sum of a row depends
+// on that row's keys only. The gradients of a key are summed within one task, and those of a query in the
+// order of the key chunks.
 #include "kernels/attention.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ REGARD_KERNEL_TABLE(AttentionTable, attention_table)
 
 namespace {
 
-constexpr double kOperationsInTask = 1e6;        // multiply-adds that outweigh the overhead of a task
-constexpr double kOperationsForThreads = 400e3;  // with fewer multiply-adds, one thread is faster
+constexpr double kOperationsInTask = 1e6;        // multiply-adds per task; they outweigh its overhead
+constexpr double kOperationsForThreads = 400e3;  // multiply-adds; with fewer, one thread is faster
 constexpr std::int64_t kTasksForThread = 8;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
@@ -60,7 +60,7 @@ struct Cut {
   }
 };
 
-// Estimated cost in multiply-adds. Loading a key from memory costs as much as kQueriesWorthKey queries.
+// Estimated cost in multiply-adds. Loading a key costs as much as multiplying it by kQueriesWorthKey queries.
 double operations_of(const Attention& problem) {
   constexpr std::int64_t kQueriesWorthKey = 8;
   double pairs = 0.0;
@@ -106,8 +106,8 @@ class Turns final : public PanelTurns {
   std::int32_t* done_;
 };
 
-// Backward pass in chunks of keys of all sequences and key/value heads, ordered by the chunk's position in
-// its sequence.
+// Backward pass over chunks of keys. All sequences and key/value heads process their first chunk, then their
+// second chunk, and so on.
 void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& problem,
                         const AttentionDropout& dropout, std::size_t bytes) {
   const AttentionTable& table = dispatch_attention_table();
@@ -121,7 +121,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   const std::int64_t panels =
       problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
   const Cut cut(pool, turn, chunks * pairs, 2.5 * operations_of(problem));
-  // Grows to the size of the largest problem.
+  // Reused between calls; its capacity stays that of the largest problem so far.
   static thread_local std::vector<std::int32_t> counters;
   std::int32_t* done = nullptr;
   if (chunks > 1 && cut.threaded) {
@@ -136,7 +136,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
                             std::min(keys, begin + table.backward_keys), nullptr};
   };
   cut.run(pool, bytes, [&](std::int64_t unit, std::int64_t end, std::byte* scratch) {
-    // A sequence without keys also has one chunk, which clears its queries' gradients.
+    // A sequence without keys also has one chunk, which sets the gradients of its queries to zero.
     const auto exists = [](const AttentionColumns& columns) {
       return columns.key_begin == 0 || columns.key_begin < columns.key_end;
     };
@@ -189,8 +189,8 @@ std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, 
   return chunk;
 }
 
-// Few queries, as in decoding: bound by reading keys and values. A unit is one head of a sequence; keys of
-// adjacent units are adjacent in memory.
+// Forward pass for few queries, as in decoding, where reading keys and values limits the speed. A unit is one
+// head of a sequence; the keys of adjacent units are adjacent in memory.
 void forward_few(ThreadPool& pool, const Turn& turn, const Attention& problem) {
   const AttentionTable& table = dispatch_attention_table();
   const AttentionDropout dropout = dropout_of(problem);
@@ -228,8 +228,8 @@ void attention_forward(ThreadPool& pool, const Attention& problem) {
     most_queries = std::max(most_queries, sequence.queries);
   const Turn turn = pool.take_turn();
   if (most_queries <= kFewQueries) return forward_few(pool, turn, problem);
-  // A unit is a chunk of queries of one sequence and head. The last chunks come first, since with causal
-  // attention they have the most keys.
+  // A unit is a chunk of queries of one sequence and head. The last chunks are processed first, because they
+  // have the most keys if attention is causal.
   const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
   const std::int64_t chunk_queries = forward_chunk(pool, table, pairs, most_queries);
   const std::int64_t chunks = ceil_divide(most_queries, chunk_queries);

@@ -1,11 +1,11 @@
 // Scaled dot-product attention over ragged batches (Vaswani et al. 2017, section 3.2.1), forward and
-// backward, with the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): the weights are never
-// stored, only the log-sum-exp of each row, from which they can be computed again.
+// backward, with the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022). The weights are never
+// stored. The log-sum-exp (lse) of each row is stored, and the backward pass recomputes the weights from it.
 //
-// For query i of a sequence and key j of it, head h:
-//   s = scale · (q_i · k_j);  s = cap · tanh(s / cap) if softcap;  s += bias;  masked: −∞
-//   w = exp(s − lse_i);  out_i = Σ_j w_ij v_j
-// A row with nothing to attend to has lse −∞, weights 0, output 0 and gradient 0.
+// For query i and key j of the same sequence, head h:
+//   s = scale · (q_i · k_j); s = cap · tanh(s / cap) if softcap; s += bias; masked: s = −∞
+//   w = exp(s − lse_i); out_i = Σ_j w_ij v_j
+// A row that may attend to no key has lse −∞, weights 0, output 0 and gradient 0.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,32 @@ namespace regard::kernels {
 
 // Keys and values in cache pages. Row r of the sequence is row r % rows of page r / rows.
 struct AttentionPages {
-  const float* const* at = nullptr;  // a null page holds rows that no query may attend to
+  const float* const* at = nullptr;  // a page that no query may attend to may be null
   std::int64_t rows = 0;             // rows per page; even
   std::int64_t key = 0, value = 0;   // offsets of keys and values in a page, in floats
 };
 
-// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch; keys and values are given
-// by pointer, so they may be in a cache.
+// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch. Keys and values have
+// their own pointers, because they may be in a cache.
 struct AttentionSequence {
   std::int64_t query_begin = 0;  // first row in q
   std::int64_t queries = 0;
   const float* key = nullptr;     // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
   const float* value = nullptr;   // [keys, kv_heads × value_dim], stride value_stride
   AttentionPages pages;           // replaces key and value if pages.at is set; forward only
-  float* key_gradient = nullptr;  // like key, stride key_gradient_stride; assigned (backward only)
+  float* key_gradient = nullptr;  // backward only: shape of key, stride key_gradient_stride; overwritten
   float* value_gradient = nullptr;
   std::int64_t keys = 0;
   std::int64_t offset =
-      0;  // query i has the position of key i + offset: keys − queries aligns the ends, 0 the starts
-  std::uint64_t index = 0;    // the sequence's index in the global batch: key of its random draws
+      0;  // query i is at the position of key i + offset: keys − queries aligns the ends, 0 the starts
+  std::uint64_t index = 0;    // the sequence's index in the global batch, which selects its random draws
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// The AttentionSpec must be resolved(). The counter of a dropout draw is (index, i + offset, head, key).
+// The AttentionSpec must be resolved(). A dropout draw has the counter (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   const float* bias = nullptr;  // added to the scores
-  // strides as of the bias; accumulated in the order of sequences, then queries
+  // has the strides of the bias; gradients are added in the order of sequences, then queries
   float* bias_gradient = nullptr;
   RandomKey dropout_key;
 
@@ -56,7 +56,7 @@ struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   std::int64_t out_stride = 0;
   float* lse = nullptr;  // [rows, heads]; may be null if no backward pass follows
 
-  // Backward only: d loss / d out in, d loss / d query out (assigned).
+  // Backward only: out_gradient, d loss / d out, is read; query_gradient, d loss / d query, is overwritten.
   const float* out_gradient = nullptr;
   std::int64_t out_gradient_stride = 0;
   float* query_gradient = nullptr;
@@ -66,10 +66,10 @@ struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
 
 void attention_forward(ThreadPool& pool, const Attention& problem);
 
-// Requires query, keys, values, out and lse of the forward pass.
+// Compute the gradients. Requires query, keys and values, and out and lse from the forward pass.
 void attention_backward(ThreadPool& pool, const Attention& problem);
 
-// Compute the weights [queries, keys] of one sequence and head from q, k and lse, without dropout, for
+// Compute the weights [queries, keys] of one sequence and head from q, k and lse, without dropout. Used by
 // probes. Rows sum to one, or to zero if no key may be attended to.
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights);
 

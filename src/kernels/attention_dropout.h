@@ -1,5 +1,5 @@
-// Dropout of attention weights: one draw per weight, keyed by its coordinates, so that it does not depend on
-// how the work is divided. Shared by the fused kernels, the composed path and the tests.
+// Dropout of attention weights. Each weight has one draw, which depends only on the weight's coordinates, not
+// on the division of the work. Shared by the fused kernels, the composed path and the tests.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline AttentionDropout attention_dropout(const RandomKey& key, float rate) {
   return dropout_draw(key, rate);
 }
 
-// Return the factor of one weight: 0 or `kept`. `position` is the query's position on the key side, i +
+// Return the factor of one weight: 0 or `kept`. `position` is the query's position among the keys, i +
 // offset. One Philox block serves eight consecutive keys.
 inline float dropout_factor(const AttentionDropout& dropout, std::uint64_t sequence_index,
                             std::int64_t position, std::int64_t head, std::int64_t key) {

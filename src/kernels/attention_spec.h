@@ -1,5 +1,5 @@
-// Options of attention. A layer's configuration, the differentiable operation and the kernel share this
-// description.
+// Options of attention, shared by a layer's configuration, the differentiable operation and the kernel, so
+// that each option is declared once.
 #pragma once
 
 #include <cmath>
@@ -9,18 +9,18 @@ namespace regard::kernels {
 
 struct AttentionSpec {
   std::int64_t heads = 1;
-  std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0 means heads
+  std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0 means `heads`
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;  // 0: head_dim
-  float scale = 0.0f;          // scale of the scores; 0 means 1 / √head_dim
-  // 0 disables it. Above 0, scores become cap · tanh(score / cap), before bias and mask.
+  float scale = 0.0f;          // 0 means head_dim
+  // If above 0, scores become softcap · tanh(score / softcap), before bias and mask. 0 disables it.
   float softcap = 0.0f;
   bool causal = false;  // query i may attend to key j only if j ≤ i + offset
   std::int64_t window =
       0;  // if above 0, also requires |i + offset − j| < window (with causal: the last `window` keys)
-  float dropout = 0.0f;  // dropout of the weights in training; kept ones are scaled by 1 / (1 − dropout)
+  float dropout = 0.0f;  // dropout rate of the weights in training; kept ones are scaled by 1 / (1 − dropout)
 
-  // Return the options with every default applied. The kernels require it.
+  // Return the options with every default replaced by its value. The kernels require resolved options.
   AttentionSpec resolved() const {
     AttentionSpec spec = *this;
     if (spec.kv_heads == 0) spec.kv_heads = spec.heads;
@@ -30,14 +30,14 @@ struct AttentionSpec {
   }
 };
 
-// Mask in addition to `causal` and `window`: one element per key, 1 = the query may attend to it. Strides in
-// elements between sequences, heads and queries; 0 broadcasts.
+// Mask in addition to `causal` and `window`: one element per key, where 1 means that the query may attend to
+// the key. Strides between sequences, heads and queries are in elements; stride 0 broadcasts.
 struct AttentionMask {
   const std::uint8_t* mask = nullptr;  // null means that all keys may be attended to
   std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
 };
 
-// Strides of an additive bias, like those of a mask.
+// Strides of an additive bias, in elements; stride 0 broadcasts.
 struct AttentionBiasStrides {
   std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
 };

@@ -1,4 +1,4 @@
-// Selection of the bf16 path, and division of bf16 products into tasks, which never changes the result.
+// Selection of the bf16 path, and division of bf16 products into tasks. No division changes the result.
 #include "kernels/bf16.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ REGARD_KERNEL_TABLE(Bf16Table, bf16_table)
 namespace {
 
 constexpr double kBf16WorkForThreads = 1e6;       // multiply-adds; with fewer, one thread is faster
-constexpr std::int64_t kBytesOfRows = 512 << 10;  // packed rows of A of a task
+constexpr std::int64_t kBytesOfRows = 512 << 10;  // bytes of packed rows of A per task
 constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
 constexpr std::int64_t kTasksForThread = 2;
 constexpr int kNoPath = -1;
@@ -33,7 +33,7 @@ std::vector<Bf16Path> find_paths() {
     return paths;
   paths.push_back(Bf16Path::avx512_bf16);
   const char* cap = std::getenv("REGARD_ISA");
-  const bool capped = cap != nullptr && name_of(Isa::avx512) == cap;  // avx512 excludes AMX
+  const bool capped = cap != nullptr && name_of(Isa::avx512) == cap;  // the value avx512 excludes AMX
   if (!capped && has_amx(AmxFeature::bf16)) paths.push_back(Bf16Path::amx_bf16);
   return paths;
 }
@@ -51,8 +51,8 @@ std::int64_t panel_numbers(std::int64_t k) {
   return blocks_of(k) * kBf16Steps * kBf16PanelColumns;
 }
 
-// A matrix of lines with k steps each, as f32 at `data` or as bf16 at `stored`. If `along` is true, elements
-// of adjacent lines are adjacent in memory; otherwise those of adjacent steps are.
+// A matrix of lines with k steps each, stored as f32 at `data` or as bf16 at `stored`. If `along` is true,
+// elements of adjacent lines are adjacent in memory; otherwise elements of adjacent steps are.
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
@@ -103,7 +103,7 @@ class Bf16Product {
   void run(const Bf16Matrix* packed) {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // this call comes from a body of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // the caller runs inside a task of the pool
     choose_tasks();
     const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
     const std::uint16_t* b = nullptr;
@@ -141,8 +141,8 @@ class Bf16Product {
     }
   }
 
-  // Choose as many rows per task as fit L2, but enough tasks for all threads. Columns are divided if there
-  // are few rows.
+  // Choose the number of rows per task: as many as fit L2, but few enough that every thread gets tasks. If
+  // there are few rows, the columns are divided too.
   void choose_tasks() {
     const std::int64_t tasks = threads_ > 1 ? kTasksForThread * threads_ : 1;
     const std::int64_t fitting =
@@ -153,7 +153,7 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return the scratch memory of the worker. That of the caller is placed after the packed B.
+  // Return the scratch memory of the worker. The caller's scratch memory follows the packed B.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);
@@ -184,7 +184,7 @@ class Bf16Product {
     }
   }
 
-  // The rows as they are in memory, if the path can read them so, else packed into `memory`.
+  // Return the rows in place if the path can read them unpacked; otherwise pack them into `memory`.
   Bf16Tiles tiles_of_a(Range rows, std::uint16_t* memory) const {
     const bool complete = rows.size() % kBf16Rows == 0 && problem_.k % kBf16Steps == 0;
     if (table_.reads_rows && stored_.a != nullptr && !problem_.transpose_a && complete)
@@ -261,7 +261,7 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
-  whole.m = whole.n;  // the work is divided into tasks as in packing
+  whole.m = whole.n;  // packing divides its work by columns, as if they were rows
   const Bf16Storage none;
   Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};

@@ -1,11 +1,11 @@
 // Matrix products in bf16: both operands are rounded to bf16 (to nearest, ties to even); products and sums
-// are f32, without subnormal numbers (they count as zero, as in the instructions). An element depends only on
-// its row of A and its column of B, for any shape and number of threads. The order of its sum over k depends
-// on the path, as Intel's manual defines the instructions (volume 2):
+// are f32. Subnormal numbers are treated as zero, as the instructions do. An element depends only on its row
+// of A and its column of B, for any shape and number of threads. The order of its sum over k depends on the
+// path and follows the definition of the instruction in Intel's manual (volume 2):
 //   amx_bf16 (TDPBF16PS): for each block of 32 steps, c += even + odd, where `even` and `odd` are chains of
 //     fused multiply-adds from zero over the block's even and odd steps;
 //   avx512_bf16 (VDPBF16PS): one chain of fused multiply-adds, the second step of each pair first;
-//   emulated: that of amx_bf16, for tests on any processor.
+//   emulated: the order of amx_bf16, for tests on any processor.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ enum class Bf16Path : std::uint8_t { emulated, avx512_bf16, amx_bf16 };
 
 std::string_view name_of(Bf16Path path);
 
-// Return the paths of this processor that REGARD_ISA allows, the fastest last; emulated is not among them.
+// Return the paths that this processor supports and REGARD_ISA allows, fastest last, without `emulated`.
 const std::vector<Bf16Path>& bf16_paths();
 
-// Throws usage if bf16_paths() is empty and no path was set. The error names `what`, such as
-// "training.precision = \"bf16\"".
+// Throws usage if bf16_paths() is empty and set_bf16_path() was not called. The message contains `what`, such
+// as "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
 Bf16Path active_bf16_path();  // throws as require_bf16() does
@@ -35,7 +35,7 @@ Bf16Path active_bf16_path();  // throws as require_bf16() does
 void set_bf16_path(Bf16Path path);
 void reset_bf16_path();  // select the fastest path again
 
-// B [k, n], rounded and packed: a view of memory that the caller owns.
+// B [k, n], rounded and packed. The caller owns the memory.
 struct Bf16Matrix {
   const std::uint16_t* data = nullptr;
   std::int64_t k = 0, n = 0;
@@ -45,31 +45,31 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
 // Operands and results of a product that are stored as bf16: each pointer replaces the one of the same name
-// in Gemm or Epilogue, with the same strides. c cannot be combined with accumulate or a residual. If
-// pre is set, the activation is computed from the rounded values in pre.
+// in Gemm or Epilogue, with the same strides. `c` cannot be combined with accumulate or a residual. If `pre`
+// is set, the activation is computed from the rounded values stored there.
 struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;
   std::uint16_t* pre = nullptr;      // only with c
-  const Dropout* dropout = nullptr;  // of C after the activation (rows.h; its x, y and sizes are not used)
-  // Only with c and pre, which is then an input: the backward pass of activation and dropout. With D the
-  // factors of dropout, c = op(A) op(B) ∘ D ∘ activation'(pre) and activated = D ∘ activation(pre). c may be
-  // pre.
+  const Dropout* dropout = nullptr;  // of C, after the activation (rows.h); its x, y and sizes are not used
+  // If set, compute the backward pass of activation and dropout. Requires c and pre; pre is then an input.
+  // With D the factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c
+  // and pre may be the same array.
   std::uint16_t* activated = nullptr;
 };
 
-// C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. The
-// epilogue is that of gemm(). If `packed` is given, B is its n columns from problem.packed_column on, a
+// C = op(A) op(B), or C += op(A) op(B) if accumulate; the complete sum is then added to C at the end. The
+// epilogue is that of gemm(). If `packed` is set, B is its n columns from problem.packed_column on, a
 // multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must be positive.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});
 
-// y = x rounded to bf16 as the products round it, or widened exactly; `count` elements.
+// round_to_bf16: y = x rounded to bf16 as in the products. widen_bf16: y = x exactly. `count` elements.
 void round_to_bf16(ThreadPool& pool, const float* x, std::uint16_t* y, std::int64_t count);
 void widen_bf16(ThreadPool& pool, const std::uint16_t* x, float* y, std::int64_t count);
 
-// sum_rows() of rows.h for dy in bf16.
+// The same as sum_rows() of rows.h, for dy in bf16.
 void sum_bf16_rows(ThreadPool& pool, const std::uint16_t* dy, std::int64_t rows, std::int64_t columns,
                    float* bias_gradient);
 

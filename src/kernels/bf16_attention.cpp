@@ -1,6 +1,6 @@
-// Division of bf16 attention into products of panels. A task is one key/value head of a sequence: its keys
-// and values are packed once, then blocks of queries pass over them. Blocks and chunks start at the
-// sequence's first query and key and have fixed sizes, so no sum depends on the rest of the batch.
+// Division of bf16 attention into products of panels. A task is one key/value head of a sequence. It packs
+// the keys and values once and multiplies them by one block of queries after another. Blocks and chunks have
+// fixed sizes from the sequence's start on, so no sum depends on the batch.
 #include "kernels/bf16_attention.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace regard::kernels {
 namespace {
 
 constexpr std::int64_t kForwardRows = 64, kLongTextRows = 16, kManyKeys = 4096;
-constexpr std::int64_t kBackwardRows = 64;   // a multiple of kBf16Steps: gradients of keys sum over them
+constexpr std::int64_t kBackwardRows = 64;   // a multiple of kBf16Steps: key gradients sum over these rows
 constexpr std::int64_t kBackwardKeys = 960;  // a multiple of kBf16Steps and kBf16PanelColumns
 
 // One key/value head of a sequence.
@@ -29,9 +29,9 @@ struct HeadTask {
   const std::uint16_t* value = nullptr;
   const Bf16Table& table;
   const Bf16Table::Path& path;
-  const AttentionDropout* dropout = nullptr;  // null: none
+  const AttentionDropout* dropout = nullptr;  // null means no dropout
 
-  // Set the draws for the row's keys, of which the first is `first_key`, in `draws`.
+  // Fill `draws` with the draws for the row's keys, starting at `first_key`.
   void drop(Bf16ScoreRow& row, std::int64_t i, std::int64_t head, std::int64_t first_key,
             std::uint16_t* draws) const {
     if (dropout == nullptr) return;
@@ -40,7 +40,7 @@ struct HeadTask {
     row.threshold = dropout->threshold, row.kept = dropout->kept;
   }
   std::int64_t group() const { return problem.heads / problem.kv_heads; }
-  // Number of keys that query i may attend to: the first ones.
+  // Return the number of keys, counted from the first, that query i may attend to.
   std::int64_t keys_of(std::int64_t i) const {
     if (!problem.causal) return sequence.keys;
     return std::clamp<std::int64_t>(i + sequence.offset + 1, 0, sequence.keys);
@@ -78,7 +78,7 @@ std::int64_t padded_keys(std::int64_t keys) {
 }
 static_assert(kBf16PanelColumns * 2 % kBf16Steps == 0);
 
-// Elements for the draws of a row, if there is dropout.
+// Return the number of elements to allocate for the draws of a row; 0 without dropout.
 std::int64_t draws_of(const Attention& problem, std::int64_t width) {
   return problem.dropout > 0.0f ? round_up(width, kBf16DrawStep) : 0;
 }
@@ -214,8 +214,8 @@ class BackwardHead {
       chunk(task, head, queries, {begin, std::min(keys, begin + kBackwardKeys)}, query_gradient);
   }
 
-  // With D the factors of dropout: dV += (W ∘ D)ᵀ dO and, with dS = scale W ∘ (D ∘ dO Vᵀ − delta), dQ += dS
-  // K, dK += dSᵀ Q, for some queries and keys.
+  // Backward pass for a range of queries and keys. With D the factors of dropout and dS = scale W ∘ (D ∘ dO
+  // Vᵀ − delta): dV += (W ∘ D)ᵀ dO, dQ += dS K, dK += dSᵀ Q.
   void chunk(const HeadTask& task, std::int64_t head, Range queries, Range keys, float* query_gradient) {
     const Attention& problem = task.problem;
     const std::int64_t count = queries.size(), width = padded_keys(keys.size());
@@ -265,7 +265,7 @@ class BackwardHead {
   float deltas_[kBackwardRows];
 };
 
-// Run Head for every key/value head of every sequence.
+// Run a Head object for every key/value head of every sequence.
 template <class Head>
 void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& operands) {
   const Bf16Table& table = bf16_functions();

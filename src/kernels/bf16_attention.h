@@ -1,8 +1,8 @@
-// Attention in bf16 (the formula is that of attention.h): queries, keys, values, weights and, in the backward
-// pass, their gradients are rounded to bf16 for the products of bf16.h; scores, softmax and sums are f32. A
-// row's weights are divided by their sum after the product with the values, as in Dao et al. 2022. Dropout
-// draws are those of attention_dropout.h. Results depend only on the row's own sequence, for any number of
-// threads.
+// Attention in bf16, with the formula of attention.h. Queries, keys, values, weights and, in the backward
+// pass, their gradients are rounded to bf16 for the products of bf16.h. Scores, softmax and sums are f32. A
+// row's weights are divided by their sum only after the product with the values, as in Dao et al. 2022.
+// Dropout draws are those of attention_dropout.h. A result depends only on its own sequence, for any number
+// of threads.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 namespace regard::kernels {
 
 // Operands stored as bf16. They replace the f32 pointers of Attention and have the same strides. The keys of
-// all sequences are concatenated, and each pointer is to the first row of the batch.
+// all sequences are concatenated, and each pointer points to the first row of the batch.
 struct Bf16Operands {
   const std::uint16_t* query = nullptr;
   const std::uint16_t* key = nullptr;
   const std::uint16_t* value = nullptr;
-  std::uint16_t* out = nullptr;  // stride out_stride; instead of Attention::out
+  std::uint16_t* out = nullptr;  // stride out_stride; replaces Attention::out
 };
 
-// Return true if the problem has no softcap, window, mask or bias: these functions do not support them.
+// Return true if the problem has no softcap, window, mask or bias. The functions below do not support them.
 bool bf16_attention_supports(const Attention& problem);
 
 // Compute operands.out, and problem.lse unless it is null.
 void bf16_attention_forward(ThreadPool& pool, const Attention& problem, const Bf16Operands& operands);
 
-// Requires out and lse of the forward pass. Assigns the gradients of queries, keys and values.
+// Compute (overwrite) the gradients of queries, keys and values. Requires the forward pass's out and lse.
 void bf16_attention_backward(ThreadPool& pool, const Attention& problem, const Bf16Operands& operands);
 
 }  // namespace regard::kernels

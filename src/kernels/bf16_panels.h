@@ -1,4 +1,4 @@
-// Products of bf16 attention: operands of bf16.h's products in a worker's memory.
+// Products of bf16 attention, and the memory of their operands in a worker's scratch buffer.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline std::int64_t padded_steps(std::int64_t k) {
 
 constexpr std::int64_t kCacheLine = 64;  // bytes
 
-// Divides memory into aligned pieces; without memory, only counts.
+// Allocates aligned pieces of a buffer. If the buffer is null, it only counts the bytes.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}
@@ -33,7 +33,7 @@ class Pieces {
   std::int64_t used_ = 0;
 };
 
-// Operand B of products, n columns of k steps, as panels.
+// Operand B of products as packed panels: n columns of k steps.
 struct Panels {
   std::uint16_t* data = nullptr;
   std::int64_t n = 0, k = 0;
@@ -44,7 +44,7 @@ struct Panels {
   std::uint16_t* panel(std::int64_t index) const {
     return data + index * kBf16PanelColumns * padded_steps(k);
   }
-  // source: its lines are all n columns.
+  // Pack a complete B. The lines of `source` are its n columns.
   void pack(const Bf16Table::Path& path, const Bf16Source& source) {
     n = source.lines, k = source.steps;
     for (std::int64_t column = 0; column < n; column += kBf16PanelColumns) {
@@ -59,14 +59,14 @@ struct Panels {
   }
 };
 
-// C [rows, columns of b] = A B, or += : the panels of b with `columns`, and `steps` of its steps, from
-// `first_step`, a multiple of kBf16Steps. Writes whole panels.
+// C [rows, columns of b] = A B, or C += A B, for a range of columns of b and `steps` steps of k from
+// `first_step` on, a multiple of kBf16Steps. Writes whole panels.
 struct PanelProduct {
   Bf16Tiles a;  // [rows, steps]
   std::int64_t rows = 0;
-  Range columns;  // begin: a multiple of kBf16PanelColumns
+  Range columns;  // columns.begin is a multiple of kBf16PanelColumns
   std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // of the first column
+  float* c = nullptr;  // points to the first of `columns`
   std::int64_t ldc = 0;
   bool accumulate = false;
 
@@ -99,7 +99,7 @@ inline Bf16Source f32_source(const float* data, std::int64_t line_stride, std::i
   return source;
 }
 
-// Operand A: `source` as it is in memory, if the path can read it so, else packed into `memory`.
+// Return `source` in place as operand A if the path can read it unpacked; otherwise pack it into `memory`.
 inline Bf16Tiles tiles_of(const Bf16Table::Path& path, const Bf16Source& source, std::uint16_t* memory) {
   if (path.reads_rows && source.stored != nullptr && source.step_stride == 1 &&
       source.lines % kBf16Rows == 0 && source.steps % kBf16Steps == 0)

@@ -1,8 +1,8 @@
 // The inner loops of bf16 products that each instruction set provides to src/kernels/bf16.cpp.
 //
-// A is packed into tiles [kBf16Rows rows][kBf16Steps steps of k], the tiles of the same rows side by side. B
-// is packed into panels of kBf16PanelColumns columns, the last one of a multiple of kBf16Columns: [steps / 2]
-// [columns] [2], two consecutive steps of k in each 32 bits. Both are padded with zeros.
+// A is packed into tiles [kBf16Rows] [kBf16Steps]; the tiles of the same rows are adjacent. B is packed into
+// panels [steps / 2] [columns] [2]: each 32 bits hold two steps of k. columns = kBf16PanelColumns, but in the
+// last panel only a multiple of kBf16Columns. Both are padded with zeros.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace regard::kernels {
 constexpr std::int64_t kBf16Rows = 16, kBf16Columns = 16, kBf16Steps = 32, kBf16PanelColumns = 48;
 static_assert(kPackedColumnStep % kBf16PanelColumns == 0);
 
-// A matrix [lines, steps] in memory: element (line, step) at data[line · line_stride + step · step_stride],
-// where one of the strides is 1. The lines are rows of A or columns of B.
+// A matrix [lines, steps] in memory. Element (line, step) is data[line · line_stride + step · step_stride];
+// one of the strides is 1. The lines are rows of A or columns of B.
 struct Bf16Source {
   const float* data = nullptr;
-  const std::uint16_t* stored = nullptr;  // instead of data: bf16
+  const std::uint16_t* stored = nullptr;  // bf16 elements; replaces data if not null
   std::int64_t line_stride = 0, step_stride = 1;
   std::int64_t lines = 0, steps = 0;
 };
 
-// Operand A of a block, in tiles; distances in elements. Path::reads_rows: it may be a matrix in bf16 in
-// memory, of complete tiles.
+// Operand A of a block, in tiles. Distances are in elements. If Path::reads_rows, it may also be an unpacked
+// bf16 matrix whose sizes are multiples of a tile's.
 struct Bf16Tiles {
   const std::uint16_t* data = nullptr;
-  std::int64_t line = kBf16Steps;              // from a row of a tile to the next
-  std::int64_t step = kBf16Rows * kBf16Steps;  // from a tile to the next steps of the same rows
-  std::int64_t group = 0;                      // from a tile to the next rows
+  std::int64_t line = kBf16Steps;              // from one row of a tile to the next
+  std::int64_t step = kBf16Rows * kBf16Steps;  // from a tile to the tile of the same rows and the next steps
+  std::int64_t group = 0;                      // from a tile to the tile of the next rows
 
   static Bf16Tiles packed(const std::uint16_t* tiles, std::int64_t blocks) {
     return {tiles, kBf16Steps, kBf16Rows * kBf16Steps, blocks * kBf16Rows * kBf16Steps};
@@ -40,7 +40,7 @@ struct Bf16Tiles {
   }
 };
 
-// Dropout of C, as kernels::Dropout.
+// Dropout of C, with the draws of kernels::Dropout.
 struct Bf16Dropout {
   DropoutDraw draw;
   const std::uint64_t* sequence_index = nullptr;  // [rows of C]
@@ -67,24 +67,24 @@ struct Bf16Block {
   std::int64_t width() const { return (columns + kBf16Columns - 1) / kBf16Columns * kBf16Columns; }
 };
 
-// A row of scores of bf16 attention: the first `count` are computed, and `rounded` is cleared from there to
-// `padded`.
+// A row of scores of bf16 attention. The first `count` elements are computed; `rounded` is set to zero from
+// `count` to `padded`.
 struct Bf16ScoreRow {
   float* scores = nullptr;
   std::uint16_t* rounded = nullptr;
   std::int64_t count = 0, padded = 0;
   float scale = 1.0f;
-  // Dropout of the weights: draws of the keys, of which those below `threshold` are dropped; null: none.
+  // Dropout draws of the keys; keys with a draw below `threshold` are dropped. Null means no dropout.
   const std::uint16_t* draws = nullptr;
   std::uint32_t threshold = 0;
   float kept = 1.0f;  // factor of kept weights
 };
-// Draws for `count` keys from `first_key` on, a multiple of 8 (attention_dropout.h).
+// Dropout draws for `count` keys from `first_key` on, a multiple of 8 (attention_dropout.h).
 struct Bf16DrawRow {
   const DropoutDraw& dropout;
   std::uint64_t sequence_index = 0;
   std::int64_t position = 0, head = 0, first_key = 0, count = 0;
-  std::uint16_t* draws = nullptr;  // room for `count` rounded up to kBf16DrawStep
+  std::uint16_t* draws = nullptr;  // [count rounded up to kBf16DrawStep]
 };
 constexpr std::int64_t kBf16DrawStep = 128;
 struct Bf16RowSum {
@@ -101,10 +101,10 @@ struct Bf16Table {
   Path of[3];  // indexed by Bf16Path; paths that the instruction set lacks are empty
   void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
   void (*widen)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;
-  // NormTable::sum_rows of numbers in bf16
+  // The same as NormTable::sum_rows, for dy in bf16.
   void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    float* sum) = nullptr;
-  // Rows of attention; simd/bf16_attention.h has the formulas.
+  // Steps on rows of attention; simd/bf16_attention.h states the formulas.
   void (*draw_row)(const Bf16DrawRow& row) = nullptr;
   Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
   void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;

@@ -1,6 +1,6 @@
 // Memory shared by all tasks of one kernel call (partial sums, sorted indices). It is thread-local to the
-// caller and only grows, so a steady step allocates nothing. One user at a time: a kernel that calls another
-// must request it again afterwards.
+// caller and only grows, so repeated calls of the same size allocate nothing. Only one kernel may use it at a
+// time: after calling another kernel, a kernel must request it again.
 #pragma once
 
 #include <cstddef>

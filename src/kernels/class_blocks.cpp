@@ -13,7 +13,7 @@ void summarise_block(const BlockedLogits& problem, const LogitsTile& tile) {
 }
 
 void finish_blocks(ThreadPool& pool, const BlockedLogits& problem) {
-  // whole vectors, because statistics are combined for several rows at once
+  // rows per task: a multiple of every vector length, because a vector combines several rows
   constexpr std::int64_t kRows = 16;
   const ClassBlocksTable& table = dispatch_class_blocks_table();
   pool.parallel_for((problem.rows + kRows - 1) / kRows, [&](std::int64_t task, int) {

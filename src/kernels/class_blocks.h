@@ -1,8 +1,8 @@
-// Cross-entropy over logits that are computed in blocks of classes, each reduced while it is in cache.
-// Log-sum-exp combines blocks in order, so a row's bits depend only on the row.
+// Cross-entropy over logits that are computed in blocks of classes, each reduced while it is in cache. The
+// log-sum-exp combines the blocks in order, so a row's bits depend only on the row.
 //
-// With m_b the largest logit of block b and s_b = Σ exp(x − m_b): lse = m + log Σ_b s_b exp(m_b − m).
-// PyTorch's definition of label smoothing, as in kernels/rows.h.
+// With m_b the largest logit of block b, s_b = Σ exp(x − m_b) and m = max m_b:
+// lse = m + log Σ_b s_b exp(m_b − m). Label smoothing has PyTorch's definition, as in kernels/rows.h.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct BlockedLogits {
   float label_smoothing = 0.0f;
   float factor = 1.0f;            // factor of the gradient
   float* gradient = nullptr;      // [rows, classes], replaces the logits; null if not needed
-  float* maximum = nullptr;       // statistic; overwritten by the gradient's factor
+  float* maximum = nullptr;       // statistic m_b; finish_blocks() overwrites it by the gradient's factor
   float* sum = nullptr;           // statistic
-  float* gap = nullptr;           // statistic: Σ (m_b − x); used with label smoothing only
+  float* gap = nullptr;           // statistic Σ (m_b − x); used with label smoothing only
   float* target_logit = nullptr;  // [rows]
   float* loss = nullptr;          // [rows]
 };
@@ -38,8 +38,8 @@ struct BlockedLogits {
 // Rows [begin, end) of one block of classes.
 struct LogitsTile {
   std::int64_t block = 0, begin = 0, end = 0;
-  float* logits = nullptr;  // [end − begin, columns of the block]; if the gradient is needed, its part of
-                            // BlockedLogits::gradient
+  float* logits = nullptr;  // [end − begin, columns of the block]; if the gradient is needed, the
+                            // corresponding part of BlockedLogits::gradient
   std::int64_t stride = 0;
 };
 
@@ -47,7 +47,7 @@ struct LogitsTile {
 // calling thread.
 void summarise_block(const BlockedLogits& problem, const LogitsTile& tile);
 
-// After all blocks: compute losses, and the gradient if it is needed.
+// Compute the losses and, if it is needed, the gradient. Call it after summarise_block() of all blocks.
 void finish_blocks(ThreadPool& pool, const BlockedLogits& problem);
 
 }  // namespace regard::kernels

@@ -1,4 +1,4 @@
-// The table of kernels/class_blocks.h: rows [begin, end) on the calling thread.
+// Function table of kernels/class_blocks.h. Each function processes rows [begin, end) on the calling thread.
 #pragma once
 
 #include "kernels/class_blocks.h"

@@ -1,7 +1,7 @@
-// Run-time dispatch of a kernel family. Its file in src/kernels/simd/ is compiled once per instruction set
-// and defines
+// Run-time dispatch of a family of kernels. The family's file in src/kernels/simd/ is compiled once per
+// instruction set and defines
 //   namespace regard::kernels::REGARD_ISA { const FamilyTable family_table; }
-// a struct of function pointers. Its file in src/kernels/ contains
+// where FamilyTable is a struct of function pointers. The family's file in src/kernels/ contains
 // REGARD_KERNEL_TABLE(FamilyTable, family_table) once and calls dispatch_family_table().
 #pragma once
 

@@ -1,6 +1,6 @@
-// The random draw of dropout: 16 bits per value, so one Philox block serves eight values, compared with the
-// rate in units of 1/65536. Kept values are scaled by the inverse of the exact keep probability, which
-// preserves the mean.
+// The random draw of dropout. A draw has 16 bits, so one Philox block serves eight values; it is compared
+// with the rate in units of 1/65536. Kept values are scaled by the inverse of the exact keep probability,
+// which preserves the mean.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace regard::kernels {
 
 struct DropoutDraw {
   std::uint32_t key0 = 0, key1 = 0;  // fold(RandomKey)
-  std::uint32_t threshold = 0;       // draws below it are dropped: the rate in units of 1/65536, rounded
+  std::uint32_t threshold = 0;       // draws below it are dropped; the rate in units of 1/65536, rounded
   float kept = 1.0f;                 // factor of kept values: 1 / (1 − threshold / 65536)
 
-  // Return the factor (0 or `kept`) of value `index` of the eight that a block serves.
+  // Return the factor, 0 or `kept`, of value `index` (0 to 7) of the eight values that a block serves.
   float factor(const Counter& block, std::size_t index) const {
     const std::uint32_t draw = block[index / 2] >> (index % 2 * 16) & 0xFFFFu;
     return draw < threshold ? 0.0f : kept;

@@ -1,4 +1,4 @@
-// The table of the element-wise family: each function runs on the calling thread.
+// Function table of the element-wise family. Each function runs on the calling thread.
 #pragma once
 
 #include "kernels/dropout_draw.h"
@@ -36,8 +36,8 @@ struct ElementwiseTable {
                             std::int64_t count);
   void (*dropout)(const DropoutRows& problem);
   void (*rotary)(const RotaryRows& problem);
-  // sum[c] += factor · Σ dy[row, c] over the rows in the low 32 bits of each element of `sorted`, in order,
-  // one fused multiply-add per row.
+  // sum[c] += factor · Σ dy[row, c], one fused multiply-add per row, in the order of `sorted`. The low 32
+  // bits of each of its `count` elements are a row index.
   void (*gather_rows)(const float* dy, const std::uint64_t* sorted, std::int64_t count, std::int64_t columns,
                       float factor, float* sum);
   void (*adamw)(const AdamW& step, float* weight, const float* gradient, float* first, float* second,

@@ -15,7 +15,7 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 
-// keys: id << 32 | row, in the order of rows. Returns the sorted keys, which are in `keys` or in `spare`.
+// Sort keys (id << 32 | row, in the order of rows) by id. The result is in `keys` or in `spare`.
 std::uint64_t* sort_by_id(std::uint64_t* keys, std::uint64_t* spare, std::size_t count,
                           std::int64_t vocabulary) {
   for (int shift = 32; shift < 64 && (std::max<std::int64_t>(vocabulary, 1) - 1) >> (shift - 32) != 0;
@@ -50,7 +50,7 @@ void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* i
     keys[row] = static_cast<std::uint64_t>(static_cast<std::uint32_t>(ids[row])) << 32 | row;
   const std::uint64_t* sorted = sort_by_id(keys, keys + count, count, vocabulary);
   const auto id_at = [&](std::int64_t i) { return static_cast<std::int64_t>(sorted[i] >> 32); };
-  // A task sums the gradients of the ids with the first sorted row in its range.
+  // A task sums the gradients of those ids whose first row in sorted order is in the task's range.
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
     while (begin > 0 && begin < end && id_at(begin) == id_at(begin - 1)) ++begin;
     while (begin < end) {

@@ -1,5 +1,5 @@
 // Blocking and threads of matrix products. Results are bit-identical for every choice made here: an element's
-// chain over k runs in order, and blocks of k keep their partial sums in C.
+// multiply-adds are executed in the order of k, and C keeps the partial sums between blocks of k.
 #include "kernels/gemm.h"
 
 #include <algorithm>
@@ -18,19 +18,19 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 
 namespace {
 
-constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B per phase; less than the shared L3 cache
+constexpr std::int64_t kSharedBytes = 8 << 20;  // bytes of packed B per phase; less than the shared L3 cache
 constexpr std::int64_t kFloatsInPage = 1024;
-constexpr std::int64_t kFewRows = 24;  // up to this many, packing all of B first does not pay off
+constexpr std::int64_t kFewRows = 24;  // with at most this many rows, packing all of B first is slower
 constexpr std::int64_t kRowsToWidenFor = 16;
 constexpr std::int64_t kRowsOfWidened = 192;  // maximum rows per tile that shares a widened panel
 
-// Prefetch distance in a weight that is read once, in floats; it may reach into the next panel.
+// Prefetch distance, in floats, in a weight that is read once. The address may lie in the next panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
 // With fewer multiply-adds, one thread is faster.
 constexpr double kWorkForThreads = 400e3;
 
-// One product: chooses the path and calls the inner loops of the instruction set.
+// Computes one product: selects the path and calls the inner loops of the instruction set.
 class Product {
  public:
   Product(ThreadPool& pool, const Gemm& problem)
@@ -43,7 +43,7 @@ class Product {
   void run() {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // this call comes from a body of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // the caller runs inside a task of the pool
     if (problem_.packed != nullptr) {
       multiply_prepacked();
     } else if (problem_.m <= kFewRows) {
@@ -63,7 +63,7 @@ class Product {
     }
   }
 
-  // Call body for each block of k; at least once, so that C is written if k = 0.
+  // Call `body` for each block of k, and once if k = 0, so that C is written.
   template <class Body>
   void for_each_k_block(std::int64_t step, Body&& body) const {
     std::int64_t begin = 0;
@@ -97,8 +97,8 @@ class Product {
     return e.bias != nullptr || e.pre != nullptr || e.residual != nullptr || e.activation != Activation::none;
   }
 
-  // Transposed A is read in place, unless its row stride is a multiple of the page size: then the rows map to
-  // the same few cache sets.
+  // Transposed A is read in place unless its row stride is a multiple of the page size. In that case its rows
+  // map to the same few cache sets, so it is packed.
   bool packs_a() const { return problem_.transpose_a && problem_.lda % kFloatsInPage == 0; }
 
   const float* source_of_a(std::int64_t row, std::int64_t k) const {
@@ -109,7 +109,7 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // Return the scratch memory of the worker. That of the caller is placed after the memory shared by all
+  // Return the scratch memory of the worker. The caller's scratch memory follows the memory shared by all
   // workers.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
@@ -117,7 +117,7 @@ class Product {
     return reinterpret_cast<float*>(pool_.scratch(worker, bytes)) + before;
   }
 
-  // Reserve for every worker before the loop, so that no worker allocates in a later call.
+  // Reserve scratch memory for every worker before the loop, so that no worker allocates in a later call.
   void reserve_scratch(std::int64_t floats) {
     for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) own_scratch(worker, floats);
   }
@@ -223,7 +223,7 @@ class Product {
     });
   }
 
-  // At most table_.tile_rows rows: bound by reading the weight from memory.
+  // Multiply at most table_.tile_rows rows. Reading the weight from memory limits the speed.
   void multiply_streamed(const Panels& panels) {
     stream_panels(table_.multiply, 1, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
@@ -231,8 +231,8 @@ class Product {
     });
   }
 
-  // Multiply with packed 16-bit elements. With at most kRowsToWidenFor rows, they are converted while they
-  // are read instead of into a buffer.
+  // Multiply with packed 16-bit elements. If there are at most kRowsToWidenFor rows, the elements are
+  // converted while they are read, without a buffer.
   void multiply_halves(const Panels& panels) {
     stream_panels(table_.multiply_halves, table_.panels_together, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
@@ -243,7 +243,7 @@ class Product {
     return packs_a() ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
   }
 
-  // One cache line more than needed: slivers at multiples of 4 KiB would map to the same few sets of L1.
+  // Add one cache line, because slivers at multiples of 4 KiB would map to the same few L1 sets.
   std::int64_t sliver_floats(std::int64_t k) const { return table_.tile_rows * k + 16; }
 
   void multiply_few_rows() {
@@ -307,8 +307,8 @@ class Product {
                   k.size(), own.size(), {packed + own.begin * problem_.k, width * problem_.k, k.begin});
   }
 
-  // The first tasks pack B, the others multiply. Tasks are started in order, so a task that waits for packing
-  // waits only for tasks that have started.
+  // The first tasks pack B, and the others multiply. Tasks start in order, so a task that waits for packing
+  // waits only for tasks that have already started.
   void multiply_phase(Range columns) {
     const std::int64_t width = table_.tile_columns;
     const std::int64_t panels = ceil_divide(columns.size(), width);

@@ -1,6 +1,6 @@
-// Matrix products. Every element of C is one chain of fused multiply-adds over k, in order, starting from
+// Matrix products. Every element of C is one chain of fused multiply-adds in the order of k, starting from
 // zero or from the value in C, regardless of shape, number of threads and blocking. Its bits depend only on
-// its row of A and its column of B.
+// its row of A, its column of B and its initial value.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ enum class Activation : std::uint8_t {
   quick_gelu,  // x σ(1.702 x), as in CLIP
 };
 
-// Operations on an element after its chain is complete, in this order, each optional:
+// Operations on an element after its sum over k is complete, in this order. Each is optional:
 // add bias[column]; store the result to `pre`; apply the activation; add residual.
 struct Epilogue {
   const float* bias = nullptr;  // [n]
-  float* pre = nullptr;  // [m, n], row stride ldc: the value before the activation, for the backward pass
+  float* pre = nullptr;         // [m, n], row stride ldc: output, the value before the activation; or null
   Activation activation = Activation::none;
   const float* residual = nullptr;  // [m, n], row stride residual_stride
   std::int64_t residual_stride = 0;
 };
 
-// b: [k, n] with row stride ldb, or [n, k] if transpose_b.
+// Pack b: [k, n] with row stride ldb, or [n, k] if transpose_b.
 PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
                   std::int64_t n);
 
@@ -44,8 +44,8 @@ std::int64_t packed_floats(std::int64_t k, std::int64_t n);
 // which must outlive the result.
 PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
 
-// A product may use a column range of a packed matrix that starts, and ends unless at the last column, at a
-// multiple of this.
+// A product may use a range of columns of a packed matrix. The range must start at a multiple of this, and
+// end at a multiple of this or at the last column.
 constexpr std::int64_t kPackedColumnStep = 480;
 
 // C = op(A) op(B), or C += op(A) op(B) if accumulate.
@@ -61,14 +61,14 @@ struct Gemm {
   std::int64_t packed_column = 0;        // B is n columns of `packed` starting here
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
-  bool accumulate = false;  // the chain starts from the value in C
+  bool accumulate = false;  // the sum starts from the value in C
   Epilogue epilogue;
 };
 
-// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. If `packed` is i8, rows of A are
-// quantised first (int8.h), and transpose_a and accumulate are not allowed. Scratch memory comes from the
-// pool (inside a body, from that body's worker). Throws internal if `packed` has another k, too few columns
-// or another instruction set, or if packed_column is not a valid start.
+// Any size may be zero. With k = 0, C becomes zero (or keeps its value if `accumulate`) before the epilogue.
+// If `packed` is i8, rows of A are quantised first (int8.h), and transpose_a and accumulate are not allowed.
+// Scratch memory comes from the pool (inside a task, from its worker). Throws internal if `packed` has
+// another k, too few columns or another instruction set, or if packed_column is not a valid start.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

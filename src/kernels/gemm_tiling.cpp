@@ -7,10 +7,10 @@
 namespace regard::kernels {
 namespace {
 
-// Partial sums are stored to C and loaded again once per this many steps of k. Wide vectors finish the steps
-// sooner, so they need more.
+// Maximum number of steps of k between a load and a store of the partial sums in C. Wider vectors need more
+// steps, because they take less time per step.
 constexpr std::int64_t kLongestK = 384, kLongestKOfWide = 512;
-constexpr double kSmallestTile = 400e3;  // multiply-adds; the overhead of smaller tiles outweighs the balance
+constexpr double kSmallestTile = 400e3;  // multiply-adds; smaller tiles balance better but cost more overhead
 constexpr std::int64_t kTilesForThread = 16;
 
 std::int64_t second_level_cache_bytes() {
@@ -35,8 +35,8 @@ GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size) {
   const auto [m, n, k, threads, packs_a] = size;
   GemmTiling tiling;
   tiling.k_step = choose_k_step(table, k);
-  // A tile of r rows and c columns with its parts of A and B needs r c + (r + c) k floats. If A is packed for
-  // every tile, wide tiles pack less often; else square tiles read the least.
+  // A tile of r rows and c columns with its parts of A and B occupies r c + (r + c) k floats. If every tile
+  // packs its part of A, wide tiles pack less often; otherwise square tiles read the least memory.
   const double step = static_cast<double>(tiling.k_step);
   const double budget = 0.75 * static_cast<double>(second_level_cache_bytes()) / sizeof(float);
   const auto other_side = [&](double side) { return std::max(0.0, (budget - side * step) / (side + step)); };

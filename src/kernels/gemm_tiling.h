@@ -1,4 +1,4 @@
-// Tile sizes and k-block sizes of a product. They never change result bits.
+// Tile sizes and k-block sizes of a product. They never change the bits of a result.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
   return ceil_divide(a, b) * b;
 }
 
-// Return the `index`-th part of [0, whole) divided into steps of `step`.
+// Return part number `index` of [0, whole), divided into parts of size `step`.
 inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
   return {index * step, std::min(whole, (index + 1) * step)};
 }
@@ -33,15 +33,15 @@ struct GemmSize {
 };
 
 struct GemmTiling {
-  std::int64_t row_step = 0;     // whole register tiles of rows
-  std::int64_t column_step = 0;  // whole panels
+  std::int64_t row_step = 0;     // rows per tile; a multiple of the register tile's rows
+  std::int64_t column_step = 0;  // columns per tile; a multiple of a panel's columns
   std::int64_t k_step = 0;
 };
 
-// Return the size of equal k-blocks, short enough for a panel's block to stay in cache.
+// Return the number of steps per k-block. Blocks are nearly equal, and one block of a panel fits in cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
-// Choose tiles whose parts of A, B and C fit L2, and small enough for several tiles per thread.
+// Choose tiles whose parts of A, B and C fit L2 and which are small enough for several tiles per thread.
 GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size);
 
 }  // namespace regard::kernels

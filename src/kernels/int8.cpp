@@ -1,5 +1,5 @@
-// Selection of the int8 path, and division of int8 products into tasks. Integer sums are exact, so neither
-// changes the result.
+// Selection of the int8 path, and division of int8 products into tasks. Neither changes the result, because
+// integer sums are exact.
 #include "kernels/int8.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 namespace {
 
 constexpr double kWorkForThreads = 1e6;          // multiply-adds; with fewer, one thread is faster
-constexpr std::int64_t kChunkBytes = 512 << 10;  // size of the quantised rows of a chunk
-constexpr std::int64_t kBlockRows = 32;          // rows whose sums stay in cache
+constexpr std::int64_t kChunkBytes = 512 << 10;  // bytes of quantised rows per chunk
+constexpr std::int64_t kBlockRows = 32;          // number of rows whose sums fit in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
 // with fewer rows, most of an AMX tile is empty, and VNNI is faster
@@ -58,7 +58,7 @@ Int8Path fastest(Isa isa) {
   return paths.back();
 }
 
-// The path selected for `isa`; it is selected again if another instruction set becomes active.
+// The path selected for `isa`. Another path is selected when another instruction set becomes active.
 struct Choice {
   Isa isa;
   Int8Path path;
@@ -74,7 +74,7 @@ Int8Path path_for(std::int64_t rows) {
   return path == Int8Path::amx && rows < kRowsForTiles ? Int8Path::avx512_vnni : path;
 }
 
-// True if the path's dot product needs unsigned bytes of A: they are stored with an offset of 128.
+// Return true if the path's dot product requires bytes of A with an offset of 128 (unsigned).
 bool wants_unsigned(Int8Path path) {
   return path == Int8Path::avx_vnni || path == Int8Path::avx512_vnni;
 }
@@ -116,7 +116,7 @@ class Int8Product {
     }
   }
 
-  // Return the worker's sums. The caller's are placed after the memory shared by all workers.
+  // Return the worker's buffer of sums. The caller's buffer follows the memory shared by all workers.
   std::int32_t* sums_of(int worker) {
     const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
     return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);
@@ -147,7 +147,7 @@ class Int8Product {
     const std::int64_t row_step =
         panels >= 4 * threads_ ? rows.size() : round_up(ceil_divide(rows.size(), 4), kBlockRows);
     const std::int64_t row_parts = ceil_divide(rows.size(), row_step);
-    // Panels of one task are adjacent, so that the next one can be prefetched.
+    // The panels of one task are adjacent, so that each panel can be prefetched during the one before it.
     const std::int64_t side =
         std::clamp<std::int64_t>(panels / (kTasksForThread * threads_), 1, kPanelsInTask);
     for_each(ceil_divide(panels, side) * row_parts, true, [&](std::int64_t task, int worker) {
@@ -157,7 +157,7 @@ class Int8Product {
     });
   }
 
-  // Multiply the rows by the first of `panels`, and prefetch the second.
+  // Multiply the rows by the first panel of `panels`, and prefetch the second panel.
   void multiply_panel(Range rows, std::int64_t first_row, Range panels, int worker) {
     const Range columns = part(problem_.n, table_.width, panels.begin);
     const std::int64_t column = problem_.packed_column + columns.begin;
@@ -195,7 +195,7 @@ class Int8Product {
   const PackedMatrix& packed_;
   const Int8Table& table_;
   Int8Path path_;
-  std::int64_t stride_;  // bytes of a quantised row
+  std::int64_t stride_;  // distance between quantised rows, in bytes
   int threads_ = 1, caller_ = 0;
   std::size_t shared_bytes_ = 0;
   RowScale* scale_ = nullptr;

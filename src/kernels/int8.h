@@ -1,10 +1,10 @@
-// int8 products. Weights are q · scale with one scale per row, symmetric, |q| ≤ 127 (never −128). Rows of the
-// other operand are quantised at run time around the middle of their range: q · step + middle, middle = (min
-// + max) / 2, step = (max − min) / 254. Most rows are not centred at zero (activations are mostly positive,
-// outliers are one-sided), and symmetric quantisation would waste half of the range on them.
+// int8 products. Weights are q · scale with one scale per row, symmetric: |q| ≤ 127 (never −128). Rows of the
+// other operand are quantised at run time around the middle of their range: q · step + middle, where middle =
+// (min + max) / 2 and step = (max − min) / 254. Most rows are not centred at zero (activations are mostly
+// positive), so symmetric quantisation would waste half of the range.
 //
-// A product of quantised rows and a packed i8 matrix is an exact integer sum, so every instruction path gives
-// the same bits on every machine and in any order:
+// A product of quantised rows and a packed i8 matrix is an exact integer sum, so every path gives the same
+// bits on every machine and in any order:
 //   y[row, column] = scale_b[column] · (float(Σ_k q_a[row, k] q_b[k, column]) · step[row]
 //                                       + middle[row] · float(Σ_k q_b[k, column])) + bias[column]
 // in fused multiply-adds, then the rest of the epilogue. A row with a value that is not finite gives NaN.
@@ -22,11 +22,11 @@ namespace regard::kernels {
 // The instructions used to multiply. All but `portable` belong to one instruction set.
 enum class Int8Path : std::uint8_t {
   portable,
-  avx2,         // bytes multiplied as |w| · (a with w's sign), whose pairs fit 16 bits
+  avx2,         // 256 bits; multiplies |w| by a with the sign of w, so sums of pairs fit 16 bits
   avx_vnni,     // dot products of four bytes, 256 bits
-  avx512,       // as avx2, with 512 bits
+  avx512,       // the same as avx2 with 512 bits
   avx512_vnni,  // dot products of four bytes, 512 bits
-  amx,          // tiles; products of fewer than 4 rows as avx512_vnni
+  amx,          // AMX tiles; products of fewer than 4 rows use avx512_vnni
 };
 
 std::string_view name_of(Int8Path path);
@@ -41,17 +41,17 @@ Int8Path active_int8_path();
 // path is not available.
 void set_int8_path(Int8Path path);
 
-// x [rows, columns], row stride `stride` → q [rows, columns] without gaps, and scale [rows]: scale = max|x| /
-// 127, q = x · (127 / max|x|) rounded to nearest, even. A row of zeros (or nothing above 1e-30) has scale 0;
-// a row with something that is not finite has scale NaN.
+// Quantise x [rows, columns], row stride `stride`, to contiguous q [rows, columns] and scale [rows]: scale =
+// max|x| / 127, q = x · (127 / max|x|), rounded to nearest, ties to even. If no |x| of a row exceeds 1e-30,
+// its scale is 0. If a value of a row is not finite, its scale is NaN.
 void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::int64_t rows,
                    std::int64_t columns, std::int8_t* q, float* scale);
 
-// y = factor · scale[id] · q[id] for rows of a table [.., columns]; the caller checks the ids.
+// y[row] = factor · scale[id] · q[id], with id = ids[row] and q [.., columns]. The caller checks the ids.
 void dequantise_rows(ThreadPool& pool, const std::int8_t* q, const float* scale, const std::int32_t* ids,
                      std::int64_t rows, std::int64_t columns, float factor, float* y);
 
-// gemm() for a packed i8 matrix. Throws internal for a transposed or accumulated product.
+// Compute gemm() with a packed i8 matrix. Throws internal if transpose_a or accumulate is set.
 void multiply_int8(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -1,7 +1,7 @@
 // The inner loops of int8 products that each instruction set provides to src/kernels/int8.cpp.
 //
-// B is in panels as in gemm_table.h, with four consecutive bytes of k in place of a float: [k / 4, width, 4],
-// the last step zero-padded. A is in rows of bytes, zero-padded to a multiple of four.
+// B is in panels as in gemm_table.h, with four consecutive bytes of k in place of each float: [k / 4, width,
+// 4], the last step zero-padded. A row of A is bytes, zero-padded to a multiple of four.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace regard::kernels {
 
-// Sums [rows, width] of rows of A and one panel.
+// Computes the sums [rows, width] of the products of some rows of A and one panel of B.
 struct Int8Block {
   std::int64_t rows = 0;
   std::int64_t vectors = 0;  // width of the panel in vectors of the instruction set
@@ -53,7 +53,7 @@ struct Int8Table {
                                std::int8_t* q) = nullptr;
   void (*dequantise)(const std::int8_t* q, std::int64_t columns, float factor, float* y) = nullptr;
   void (*finish)(const Int8Finish& block) = nullptr;
-  // Null if this build or instruction set has none. The processor must support the path.
+  // Null if this build or instruction set lacks the path. Call only if the processor supports the path.
   using Multiply = void (*)(const Int8Block& block);
   Multiply multiply[6] = {};  // indexed by Int8Path
 };

@@ -18,15 +18,15 @@ namespace {
 constexpr std::string_view kNarrowest =
     "an x86-64-v3 processor: AVX, AVX2, BMI1, BMI2, F16C, FMA, LZCNT, MOVBE";
 
-// Return a bit of register ecx of a cpuid leaf, for features that not all compilers'
-// __builtin_cpu_supports() know.
+// Return a bit of register ecx of a cpuid leaf, for features that some compilers' __builtin_cpu_supports()
+// does not accept.
 bool has_bit(unsigned leaf, int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;
 }
 
-// Return the names of missing features that the AVX2 kernels are compiled for. The test for AVX also checks
-// that the operating system saves its registers.
+// Return the names of the missing features that the AVX2 kernels require. The test for AVX also checks that
+// the operating system saves the AVX registers.
 std::string find_lacking() {
   const bool avx = __builtin_cpu_supports("avx");
   const std::pair<std::string_view, bool> features[] = {{"AVX", avx},
@@ -103,7 +103,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
         .expected(std::string(kNarrowest))
         .remedy("Most processors since about 2015 have these features");
   if (cap.empty()) return all.back();
-  // AMX is used only for int8 products (int8.cpp); everything else then uses AVX-512.
+  // With "amx", int8 and bf16 products use AMX, and all other kernels use AVX-512.
   constexpr std::pair<std::string_view, Isa> kCaps[] = {
       {"neon", Isa::neon}, {"avx2", Isa::avx2}, {"avx512", Isa::avx512}, {"amx", Isa::avx512}};
   std::string names;

@@ -1,5 +1,5 @@
-// Layer norm, RMS norm and the sum over rows of kernels/rows.h. Weight gradients are sums of partial sums
-// over fixed ranges of rows, added in order.
+// Layer norm, RMS norm and sum_rows() of kernels/rows.h. Weight gradients are computed as partial sums over
+// fixed ranges of rows, which are then added in order.
 #include "kernels/norm_table.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void norm_backward(ThreadPool& pool, const NormBackward& problem) {
 
 namespace {
 
-// bias_gradient[c] += sums of ranges of rows, in order: sum(first row, rows, sums) adds those of a range.
+// Add sums over ranges of rows to bias_gradient, in order. sum(first row, rows, sums) adds one range to sums.
 template <class Sum>
 void sum_ranges(ThreadPool& pool, std::int64_t rows, std::int64_t columns, float* bias_gradient, Sum&& sum) {
   const std::int64_t run = rows_per_partial_sum(rows);

@@ -1,5 +1,5 @@
-// One step of an element-wise optimiser over `count` weights in one pass. g = gradient_scale · gradient, w
-// the weight. Constants are double, because 1 − 0.999f has a relative error of 1e-5. AdamW is in rows.h.
+// One step of an element-wise optimiser over `count` weights w, with g = gradient_scale · gradient. Constants
+// are double, because 1 − 0.999f has a relative error of 1e-5. AdamW is declared in rows.h.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace regard::kernels {
 void adam(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
           float* second, std::int64_t count);
 
-// torch.optim.SGD: g += weight_decay · w; buffer = momentum · buffer + g; the direction is the buffer or,
-// with Nesterov's momentum, g + momentum · buffer; w −= learning_rate · direction. Without momentum the
+// torch.optim.SGD: g += weight_decay · w; buffer = momentum · buffer + g; w −= learning_rate · direction,
+// where the direction is the buffer or, with Nesterov momentum, g + momentum · buffer. Without momentum, the
 // direction is g.
 struct Sgd {
   double learning_rate, momentum, weight_decay;
   bool nesterov;
   double gradient_scale;
 };
-// buffer: null if momentum is 0.
+// `buffer` may be null if momentum is 0.
 void sgd(ThreadPool& pool, const Sgd& step, float* weight, const float* gradient, float* buffer,
          std::int64_t count);
 
@@ -32,7 +32,7 @@ struct RmsProp {
   double learning_rate, smoothing, epsilon, momentum, weight_decay;
   double gradient_scale;
 };
-// buffer: null if momentum is 0.
+// `buffer` may be null if momentum is 0.
 void rmsprop(ThreadPool& pool, const RmsProp& step, float* weight, const float* gradient, float* square,
              float* buffer, std::int64_t count);
 

@@ -1,4 +1,4 @@
-// The table of the optimiser family: each function runs on the calling thread.
+// Function table of the optimiser family. Each function runs on the calling thread.
 #pragma once
 
 #include "kernels/optimizer.h"

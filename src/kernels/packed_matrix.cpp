@@ -23,7 +23,7 @@ std::int64_t group_of(WeightType type) {
   return static_cast<std::int64_t>(4 / bytes_of(type));
 }
 
-// Return the steps of k, rounded up to whole lanes. The rest is zeros.
+// Return the number of steps of k, rounded up to whole 32-bit lanes. The added steps are zeros.
 std::int64_t padded(std::int64_t k, WeightType type) {
   return round_up(k, group_of(type));
 }
@@ -33,7 +33,7 @@ std::size_t panel_bytes(std::int64_t k, std::int64_t n, WeightType type) {
   return static_cast<std::size_t>(columns * padded(k, type)) * bytes_of(type) + 64;
 }
 
-// Reads columns of the source's parts. Each column becomes a run of padded(k) consecutive numbers.
+// Reads columns of the parts of a source. Each column becomes padded(k) consecutive numbers.
 class ColumnReader {
  public:
   explicit ColumnReader(const MatrixSource& source)
@@ -41,8 +41,8 @@ class ColumnReader {
 
   std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
 
-  // Return the columns in place if they are stored as sequences of whole lanes, else null. `stride` is set to
-  // the distance between columns, in lanes.
+  // Return a pointer to the columns if each is stored contiguously in whole 32-bit lanes, otherwise null. Set
+  // `stride` to the distance between columns, in lanes.
   const std::byte* in_place(Range columns, std::int64_t& stride) const {
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
@@ -70,7 +70,7 @@ class ColumnReader {
   template <class Number>
   void copy_as(Range columns, Number* to) const {
     const std::size_t room = bytes(columns.size());
-    if (room == 0) return;  // no steps: `to` may be null
+    if (room == 0) return;  // k is 0, so `to` may be null
     std::memset(to, 0, room);
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
@@ -97,8 +97,8 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// f16: the panel holds, for each pair of steps of k, the two elements of a column next to each other. Store
-// each pair as two vectors instead, one for each step, as the conversion in simd/gemm_half.h reads them.
+// Reorder an f16 panel, in which the two elements of a column for a pair of steps of k are adjacent, into two
+// vectors per pair, one for each step, as the conversion in simd/gemm_half.h requires.
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];
@@ -112,8 +112,8 @@ void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   }
 }
 
-// Compute Σ q of each column. The columns are runs that start `stride` bytes apart. Throws usage if a weight
-// is −128.
+// Compute Σ q of each column. Each column is contiguous, and columns start `stride` bytes apart. Throws usage
+// if a weight is −128.
 void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, std::int64_t columns,
                  std::int32_t* sums) {
   for (std::int64_t column = 0; column < columns; ++column, runs += stride) {
@@ -162,7 +162,7 @@ void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float fac
 
 void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
                  float* y) {
-  const bool brain = matrix.type() == WeightType::bf16;  // panels of bf16 keep pairs of steps in one lane
+  const bool brain = matrix.type() == WeightType::bf16;  // in bf16 panels, two steps share a 32-bit lane
   const std::int64_t second = brain ? 1 : column.lanes;
   const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
                      (brain ? 2 * column.place
@@ -201,7 +201,7 @@ std::int64_t packed_floats(std::int64_t k, std::int64_t n) {
 
 namespace {
 
-// Pack all panels, reading columns in place if possible and from a copy otherwise.
+// Pack all panels. Columns are read in place if possible, otherwise from a copy.
 void fill(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   const GemmTable& table = dispatch_gemm_table();
   const ColumnReader reader(source);

@@ -13,16 +13,16 @@
 
 namespace regard::kernels {
 
-// Element type of a packed weight. f16 and bf16 are widened exactly, so a product's bits are those of the
-// widened matrix. i8 is q · scale[column] with |q| ≤ 127; the other operand's rows are quantised too, and the
-// sums are exact integers (int8.h).
+// Element type of a packed weight. f16 and bf16 are widened exactly, so a product has the same bits as with
+// the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127; the rows of the other operand are
+// quantised too, and sums are exact integers (int8.h).
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
 constexpr std::size_t bytes_of(WeightType type) {
   return type == WeightType::f32 ? 4 : type == WeightType::i8 ? 1 : 2;
 }
 
-// Longest k for which a sum of products of bytes fits 32 bits.
+// Largest k for which a sum of k products of bytes fits 32 bits.
 constexpr std::int64_t kLongestInt8Sum = 65536;
 
 // A range of columns of B.
@@ -30,10 +30,10 @@ struct MatrixPart {
   const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] if transposed
   std::int64_t columns = 0;
   std::int64_t stride = 0;       // in elements
-  const float* scale = nullptr;  // [columns], of i8
+  const float* scale = nullptr;  // [columns], for i8 only
 };
 
-// The matrix to pack: parts side by side; more than one only if transposed.
+// The matrix to pack: the columns of all parts, concatenated. Only transposed parts may be more than one.
 struct MatrixSource {
   WeightType type = WeightType::f32;
   std::int64_t k = 0;
@@ -49,13 +49,13 @@ class PackedMatrix {
   std::int64_t k() const noexcept { return k_; }
   std::int64_t n() const noexcept { return n_; }
   Isa isa() const noexcept { return isa_; }
-  // The layout is private to the kernels: panels of columns side by side.
+  // Panels of columns, one after another. Only the kernels may depend on this layout.
   const std::byte* data() const noexcept { return data_.get(); }
   std::byte* data() noexcept { return data_.get(); }
   const float* f32() const noexcept { return reinterpret_cast<const float*>(data_.get()); }
-  const float* scale() const noexcept { return scale_; }  // [n], of i8
+  const float* scale() const noexcept { return scale_; }  // [n], for i8 only
   float* scale() noexcept { return scale_; }
-  const std::int32_t* sums() const noexcept { return sums_; }  // [n], of i8: Σ q over k
+  const std::int32_t* sums() const noexcept { return sums_; }  // [n], for i8 only: Σ q over k
   std::int32_t* sums() noexcept { return sums_; }
 
  private:
@@ -68,14 +68,14 @@ class PackedMatrix {
   Isa isa_ = Isa::avx2;
 };
 
-// Throws usage if k of an i8 matrix exceeds kLongestInt8Sum, or if it contains −128, which no path supports.
+// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
-// Unpack columns as rows of f32: y[row] = factor · column ids[row]; y [rows, k]. The caller checks the ids.
+// Unpack columns to rows of y [rows, k] in f32: y[row] = factor · column ids[row]. The caller checks the ids.
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
                     float factor, float* y);
 
-// y[row] = factor · table[ids[row]] for a table [.., columns] of f16, or bf16 if `brain`.
+// y[row] = factor · table[ids[row]] for a table [.., columns] of f16, or of bf16 if `brain`.
 void widen_rows(ThreadPool& pool, const std::uint16_t* table, bool brain, const std::int32_t* ids,
                 std::int64_t rows, std::int64_t columns, float factor, float* y);
 

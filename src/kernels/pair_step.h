@@ -1,4 +1,4 @@
-// The inner loop of word-vector training: some input rows against some output rows, logistic loss.
+// The inner loop of word-vector training: one step on several input and output rows with logistic loss.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@ namespace regard::kernels {
 
 // One window of skip-gram, CBOW or hierarchical softmax, over all pairs of an input row i and an output row
 // o. With s = input_i · output_o and g = (label_o − σ(s)) · rate:
-//   output_o += Σ_i g input_i,   input_i += Σ_o g output_o,
-// both from the values before the step: one gradient step on Σ −log σ(±s). Rows may repeat in either list;
-// their updates are added in order.
+//   output_o += Σ_i g input_i, input_i += Σ_o g output_o,
+// both computed from the values before the step. This is one gradient step on Σ −log σ(±s). A row may occur
+// more than once in either list; its updates are then added in order.
 struct PairStep {
-  std::int64_t size = 0;           // number of elements of a row
+  std::int64_t size = 0;           // elements per row
   std::int64_t inputs = 0;         // ≤ kMaxInputs
   std::int64_t outputs = 0;        // ≤ kMaxOutputs
   float* const* input = nullptr;   // [inputs] rows
   float* const* output = nullptr;  // [outputs] rows
-  const float* label = nullptr;    // [outputs] 1 or 0
+  const float* label = nullptr;    // [outputs] 1 for positive rows, 0 for negative rows
   float rate = 0;
-  float* scratch = nullptr;  // [pair_step_scratch(size)], aligned to 64
+  float* scratch = nullptr;  // [pair_step_scratch(size)], aligned to 64 bytes
   float* loss = nullptr;     // if not null, Σ −log σ(±s) is added
 };
 constexpr std::int64_t kMaxInputs = 32, kMaxOutputs = 64;
@@ -29,8 +29,8 @@ constexpr std::int64_t pair_step_scratch(std::int64_t size) {
 
 void pair_step(const PairStep& step);
 
-// One entry of GloVe's sum (Pennington, Socher and Manning 2014): with d = w · c + b_w + b_c − log x and
-// f = weight · d, AdaGrad steps of rate `rate` along f c, f w, f and f. Returns f d / 2.
+// AdaGrad step on one term of GloVe's loss (Pennington, Socher and Manning 2014). With d = w · c + b_w + b_c
+// − log x and f = weight · d, the gradients of w and c are f c and f w. Returns f d / 2, the loss.
 struct GloveStep {
   std::int64_t size = 0;
   float* word = nullptr;             // [size + 1], the bias last

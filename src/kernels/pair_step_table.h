@@ -1,4 +1,4 @@
-// The table of the word-vector family.
+// Function table of the word-vector family.
 #pragma once
 
 #include "kernels/pair_step.h"

@@ -9,14 +9,14 @@
 
 namespace regard::kernels {
 
-// Approximate number of elements per task: large compared with the cost of starting a task, small enough to
-// balance.
+// Approximate number of elements per task: enough to outweigh the cost of starting a task, few enough to
+// balance the load.
 constexpr std::int64_t kElementsPerTask = 8192;
 
-// A multiple of every vector length, so that element-wise loops are divided between vectors.
+// It is a multiple of every vector length, so that no task starts inside a vector.
 static_assert(kElementsPerTask % 64 == 0);
 
-// Call body(begin, end) for ranges of complete rows that cover [0, rows). A row has `columns` elements.
+// Call body(begin, end) for disjoint ranges of rows that cover [0, rows). A row has `columns` elements.
 template <class Body>
 void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t columns, Body&& body) {
   const std::int64_t run = std::max<std::int64_t>(1, kElementsPerTask / std::max<std::int64_t>(1, columns));
@@ -24,13 +24,13 @@ void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t columns, Body&& 
                     [&](std::int64_t task, int) { body(task * run, std::min(rows, (task + 1) * run)); });
 }
 
-// Call body(begin, end) for ranges that cover [0, count).
+// Call body(begin, end) for disjoint ranges that cover [0, count).
 template <class Body>
 void for_elements(ThreadPool& pool, std::int64_t count, Body&& body) {
   for_rows(pool, count, 1, body);
 }
 
-// Number of rows per partial sum of a weight gradient; gives at most 64 partial sums.
+// Return the number of rows per partial sum of a weight gradient. There are at most 64 partial sums.
 inline std::int64_t rows_per_partial_sum(std::int64_t rows) {
   return std::max<std::int64_t>(32, (rows + 63) / 64);
 }

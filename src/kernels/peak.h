@@ -1,4 +1,4 @@
-// Upper bounds of the machine, for benchmarks: multiply-adds in registers, and reading memory.
+// Measurements of the machine's peak rates, for benchmarks: multiply-adds in registers, and reading memory.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace regard::kernels {
 // calling thread. Return the number of floating-point operations (two per multiply-add).
 std::int64_t multiply_add_in_registers(std::int64_t rounds);
 
-// Return the sum of x [count] in several independent chains, bound by memory. `count` is a multiple of 1024.
+// Return the sum of x [count], in independent chains (bound by memory). `count` is a multiple of 1024.
 float sum_of(const float* x, std::int64_t count);
 
 }  // namespace regard::kernels

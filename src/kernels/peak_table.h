@@ -1,4 +1,4 @@
-// The functions that each instruction set provides to src/kernels/peak.cpp.
+// Function table that each instruction set provides to src/kernels/peak.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
-// The element-wise part of one step of a recurrent layer, forward and backward, with PyTorch's equations and
-// order of gates (torch.nn.RNN, LSTM, GRU). The matrix products are gemm()'s.
+// The element-wise part of one step of a recurrent layer, forward and backward. Equations and order of gates
+// are those of PyTorch (torch.nn.RNN, LSTM, GRU). gemm() computes the matrix products.
 //
-//   s = W_hh h + b_hh            the recurrent part, given
-//   tanh, relu   h' = activation(x + s)
-//   lstm         i, f, o = σ(x + s); g = tanh(x + s); c' = f c + i g; h' = o tanh(c')    gates i, f, g, o
-//   gru          r, z = σ(x + s); n = tanh(x + r s); h' = (1 − z) n + z h                gates r, z, n
+//   s = W_hh h + b_hh the recurrent part, an input of the step
+//   tanh, relu h' = activation(x + s)
+//   lstm i, f, o = σ(x + s); g = tanh(x + s); c' = f c + i g; h' = o tanh(c') gates i, f, g, o
+//   gru r, z = σ(x + s); n = tanh(x + r s); h' = (1 − z) n + z h gates r, z, n
 //
-// A step has one row for each sequence that has a token at this step. Rows of `step order` are consecutive
-// from 0; rows of `token order` are addressed by token[row].
+// A step has one row for each sequence that has a token at this step. Arrays in `step order` have these rows
+// consecutively, from 0. Arrays in `token order` are indexed by token[row].
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ struct RecurrentStep {
   const float* x = nullptr;             // [tokens, gates × hidden], token order: W_ih x + b_ih
   std::int64_t x_stride = 0;
   const float* s = nullptr;  // [rows, gates × hidden], step order
-  float* h = nullptr;        // [rows, hidden], step order: the state before, then after the step
-  float* c = nullptr;        // [rows, hidden], step order: the LSTM's cell, before and after
+  float* h = nullptr;        // [rows, hidden], step order: the state; updated by the step
+  float* c = nullptr;        // [rows, hidden], step order: the LSTM's cell; updated
   float* out = nullptr;      // [tokens, hidden], token order: h'
   float* cells = nullptr;    // [tokens, hidden], token order: c' of the LSTM
   // Values for the backward pass, in token order; null if not kept.
-  float* gates = nullptr;      // [tokens, gates × hidden] after their activations: lstm, gru
-  float* candidate = nullptr;  // [tokens, hidden]: the part of s for n: gru
+  float* gates = nullptr;      // [tokens, gates × hidden] after activation; lstm, gru
+  float* candidate = nullptr;  // [tokens, hidden]: the part of s for n; gru only
 };
 void recurrent_step(ThreadPool& pool, const RecurrentStep& step);
 
@@ -48,18 +48,18 @@ struct RecurrentStepBackward {
   const float* candidate = nullptr;
   const float* out = nullptr;
   const float* cells = nullptr;
-  const float* h_before = nullptr;  // [tokens, hidden], token order: gru
-  const float* c_before = nullptr;  // [tokens, hidden], token order: lstm
+  const float* h_before = nullptr;  // [tokens, hidden], token order; gru only
+  const float* c_before = nullptr;  // [tokens, hidden], token order; lstm only
   // Gradients of `out` and `cells` from later operations, in token order; null means zero.
   const float* out_gradient = nullptr;
   const float* cell_gradient = nullptr;
-  // Step order: the gradient of the state after the step; then the part of the gradient of the state before
-  // it that does not pass through s.
+  // In step order. Input: the gradient of the state after the step. Output: the gradient of the state before
+  // the step, without the part that passes through s.
   float* dh = nullptr;
   float* dc = nullptr;
-  float* dx = nullptr;           // [tokens, gates × hidden], token order: assigned
-  float* ds = nullptr;           // [rows, gates × hidden], step order: assigned
-  float* ds_by_token = nullptr;  // gru: ds in token order; the other cells have ds = dx
+  float* dx = nullptr;           // [tokens, gates × hidden], token order; overwritten
+  float* ds = nullptr;           // [rows, gates × hidden], step order; overwritten
+  float* ds_by_token = nullptr;  // ds in token order, for gru only; the other cells have ds = dx
 };
 void recurrent_step_backward(ThreadPool& pool, const RecurrentStepBackward& step);
 

@@ -1,6 +1,6 @@
-// Row-wise and element-wise kernels on plain pointers, [rows, columns] with contiguous rows unless a stride
-// is given. The result of a row depends only on that row. Sums within a row use fixed lanes and one fixed
-// reduction tree for every length; tails are masked vectors, never scalar loops.
+// Row-wise and element-wise kernels on plain pointers. Arrays are [rows, columns] with contiguous rows unless
+// a stride is given. The result of a row depends only on that row. Sums within a row use a fixed number of
+// accumulators and one reduction tree for every length; tails use masked vectors, never scalar loops.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace regard::kernels {
 
-// Compute y = softmax(x) along the columns, with the maximum subtracted. Entries of −∞ give 0, and a row of
-// −∞ gives zeros.
+// Compute y = softmax(x) over each row; the row's maximum is subtracted first. Entries of −∞ give 0, and a
+// row of −∞ gives zeros.
 void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
 // dx = y ∘ (dy − Σ dy y)
 void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
@@ -25,8 +25,8 @@ void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, flo
 // Compute lse[row] = log Σ exp x[row, ·]; −∞ for a row of −∞.
 void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns);
 
-// Find the k largest entries of each row, largest first; equal ones leftmost first. values and columns are
-// [rows, k]. NaN and −∞ are excluded; missing entries are −∞ with column −1.
+// Find the k largest entries of each row, largest first; of equal entries, the leftmost is first. `values`
+// and `indices` are [rows, k]. NaN and −∞ are excluded; missing entries have value −∞ and index −1.
 void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
            float* values, std::int32_t* indices);
 
@@ -36,10 +36,10 @@ struct Norm {
   std::int64_t rows = 0, columns = 0;
   float epsilon = 1e-5f;
   bool rms = false;
-  float gain_offset = 0.0f;            // Gemma multiplies by (1 + gain): offset 1
+  float gain_offset = 0.0f;            // added to the gain; 1 for Gemma, which multiplies by (1 + gain)
   const float* x = nullptr;            // [rows, columns]
-  const float* gain = nullptr;         // [columns] or null (1)
-  const float* bias = nullptr;         // [columns] or null (0)
+  const float* gain = nullptr;         // [columns]; null means 1
+  const float* bias = nullptr;         // [columns]; null means 0
   float* y = nullptr;                  // [rows, columns]
   float* mean = nullptr;               // [rows], for the backward pass; unused by RMS norms
   float* inverse_deviation = nullptr;  // [rows], for the backward pass
@@ -55,9 +55,9 @@ struct NormBackward {
   const float* mean = nullptr;
   const float* inverse_deviation = nullptr;
   const float* dy = nullptr;
-  float* dx = nullptr;  // assigned, or accumulated if accumulate_dx
+  float* dx = nullptr;  // overwritten, or added to if accumulate_dx
   bool accumulate_dx = false;
-  float* gain_gradient = nullptr;  // [columns], accumulated over rows in fixed chunks; null if not needed
+  float* gain_gradient = nullptr;  // [columns], added to in fixed chunks of rows; null if not needed
   float* bias_gradient = nullptr;
 };
 void norm_backward(ThreadPool& pool, const NormBackward& problem);
@@ -70,18 +70,18 @@ void multiply_add(ThreadPool& pool, const float* a, const float* b, float* y,
 void scale(ThreadPool& pool, const float* x, float factor, float* y, std::int64_t count);  // y = factor x
 void axpy(ThreadPool& pool, float factor, const float* x, float* y, std::int64_t count);   // y += factor x
 void activate(ThreadPool& pool, Activation activation, const float* x, float* y, std::int64_t count);
-// dx = dy · activation'(x), x the value before the activation. dx may be dy.
+// dx = dy · activation'(x), where x is the value before the activation. dx and dy may be the same array.
 void activate_backward(ThreadPool& pool, Activation activation, const float* x, const float* dy, float* dx,
                        std::int64_t count);
 
-// bias_gradient[c] += Σ_rows dy[row, c], rows in order within fixed chunks.
+// bias_gradient[c] += Σ_rows dy[row, c]. Rows are added in order within fixed chunks.
 void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
               float* bias_gradient);
 
-// Dropout of x [rows, columns]: an element is dropped with probability `rate`, and kept ones are scaled (see
-// dropout_draw.h). The draw of (row, column) is value column % 8 of Philox(key, (sequence_index[row],
+// Dropout of x [rows, columns]: an element is dropped with probability `rate`, and kept elements are scaled
+// (see dropout_draw.h). The draw of (row, column) is value column % 8 of Philox(key, (sequence_index[row],
 // position[row], column / 8)), so it does not depend on how rows are batched. y = dropout(x) + residual; y
-// may be x or the residual. The backward pass is the same on dy.
+// may be x or the residual. The backward pass applies the same function to dy.
 struct Dropout {
   RandomKey key;
   float rate = 0.0f;
@@ -94,34 +94,34 @@ struct Dropout {
 };
 void dropout(ThreadPool& pool, const Dropout& problem);
 
-// y[row] = table[id[row]] · factor; the caller checks the ids.
+// y[row] = factor · table[ids[row]]. The caller must check the ids.
 void embedding(ThreadPool& pool, const float* table, const std::int32_t* ids, std::int64_t rows,
                std::int64_t columns, float factor, float* y);
-// table_gradient[id[row]] += factor · dy[row], for each id in the order of rows.
+// table_gradient[ids[row]] += factor · dy[row]. The rows of each id are added in order.
 void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* ids, std::int64_t rows,
                         std::int64_t columns, std::int64_t vocabulary, float factor, float* table_gradient);
 
-// Cross-entropy of logits [rows, classes] against targets, PyTorch's definition of label smoothing:
-// (1 − s) · (−log p_target) + s · mean over classes of −log p. target = ignore_index: loss 0, gradient 0.
-// loss [rows] per row, not yet averaged; lse [rows].
+// Cross-entropy of logits [rows, classes] with PyTorch's definition of label smoothing s: (1 − s) · (−log
+// p_target) + s · mean over classes of −log p. Rows whose target is ignore_index have loss 0 and gradient 0.
+// Writes loss [rows], one loss per row without averaging, and lse [rows].
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
                    float* lse);
-// d logits = factor · (softmax − smoothed one-hot); may overwrite logits.
+// gradient = factor · (softmax − smoothed one-hot). The gradient and the logits may be the same array.
 void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* lse,
                             const std::int32_t* targets, std::int64_t rows, std::int64_t classes,
                             float label_smoothing, std::int32_t ignore_index, float factor,
                             float* logits_gradient);
 
-// Rotary positions (Su et al. 2021) on x [rows, heads × head_dim], in place; the first `rotary_dim` features
-// of each head. cosine, sine [positions, rotary_dim / 2]. interleaved: pairs (2i, 2i+1), else (i, i +
-// rotary_dim / 2). inverse: rotates back (the backward pass).
+// Rotate the first `rotary_dim` features of each head of x [rows, heads × head_dim] in place (Su et al.
+// 2021). cosine and sine: [positions, rotary_dim / 2]. Pairs are (2i, 2i + 1) if `interleaved`, else (i, i +
+// rotary_dim / 2). `inverse` rotates back (the backward pass).
 void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, std::int64_t heads,
             std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position, const float* cosine,
             const float* sine, bool interleaved, bool inverse);
 
-// One AdamW step (Loshchilov and Hutter 2019) over `count` weights in one pass, as torch.optim.AdamW.
-// Parameters are double because 1 − 0.999f has a relative error of 1e-5.
+// One step of torch.optim.AdamW (Loshchilov and Hutter 2019) over `count` weights in one pass. Parameters are
+// double because 1 − 0.999f has a relative error of 1e-5.
 struct AdamW {
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double gradient_scale;            // factor of the gradient, from clipping
@@ -130,8 +130,8 @@ struct AdamW {
 void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
            float* second, std::int64_t count);
 
-// Sum of squares in double over fixed chunks: for the gradient norm, and to detect values that are not
-// finite.
+// Return the sum of squares in double over fixed chunks. Used for the gradient norm and to detect values that
+// are not finite.
 double sum_of_squares(ThreadPool& pool, const float* x, std::int64_t count);
 
 }  // namespace regard::kernels

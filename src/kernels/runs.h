@@ -1,5 +1,5 @@
-// Work distribution over units that are contiguous in memory and read once: each thread gets a contiguous
-// range; idle threads steal from the others' ranges.
+// Work distribution over units that are contiguous in memory and read once. Each thread gets a contiguous
+// range; threads that have finished steal from the ranges of the others.
 #pragma once
 
 #include <algorithm>

@@ -66,11 +66,11 @@ void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows
 
 namespace {
 
-// The kernel inserts into a sorted list: its time grows with columns · k. Above this k, a selection is
+// The kernel inserts into a sorted list, so its time is O(columns · k). For k above this, select_largest() is
 // faster.
 constexpr std::int64_t kMostInserted = 128;
 
-// Compute the result of SoftmaxTable::top_k in time O(columns + k log k). `order` is a buffer.
+// Compute the same result as SoftmaxTable::top_k in time O(columns + k log k). `order` is scratch memory.
 void select_largest(const float* x, std::int64_t columns, std::int64_t k, float* values,
                     std::int32_t* indices, std::vector<std::int32_t>& order) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// The AMX tile configuration in the memory layout of LDTILECFG (Intel's manual, volume 1, 18.3.2).
+// The AMX tile configuration, in the memory layout that LDTILECFG reads (Intel's manual, volume 1, 18.3.2).
 #pragma once
 
 #include <cstdint>

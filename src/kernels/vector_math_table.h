@@ -1,4 +1,4 @@
-// The table of the vector_math family.
+// Function table of the elementary functions on arrays.
 #pragma once
 
 #include "kernels/vector_math.h"

@@ -1,6 +1,6 @@
-// The activations of kernels::Activation and their derivatives on vectors, shared by the epilogues of matrix
-// products and the element-wise kernels. The activation is a template parameter; with_activation() dispatches
-// on the run-time value outside the loop.
+// The activations of kernels::Activation and their derivatives on vectors, used by the epilogues of matrix
+// products and by the element-wise kernels. The activation is a template parameter; with_activation() selects
+// it once, outside the loop.
 #pragma once
 
 #include "kernels/simd/math.h"
@@ -58,7 +58,7 @@ HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
   }
 }
 
-// d activation / dx, where x is the value before the activation. relu'(0) = 0.
+// Return d activation / dx at x, the value before the activation. relu'(0) = 0.
 template <Activation kind, class D>
 HWY_INLINE hn::Vec<D> activation_derivative(D d, hn::Vec<D> x) {
   const auto one = hn::Set(d, 1.0f);
@@ -97,7 +97,7 @@ struct ActivationConstant {
   static constexpr Activation value = kind;
 };
 
-// Call body(ActivationConstant<kind>{}) for the run-time kind.
+// Call body(ActivationConstant<kind>{}), which turns the run-time `kind` into a template argument.
 template <class Body>
 HWY_INLINE void with_activation(Activation kind, Body&& body) {
   switch (kind) {

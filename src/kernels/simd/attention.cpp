@@ -26,7 +26,7 @@ std::size_t weights_bytes(const Attention& problem) {
   return WeightsScratch(problem, nullptr).bytes;
 }
 
-// Recompute the weights by the same steps as the backward pass.
+// Recompute the attention weights with the same steps as the backward pass.
 void weights(const Attention& problem, const AttentionRows& asked, float* out, std::byte* memory) {
   const Head head = head_of(problem, asked);
   const WeightsScratch scratch(problem, memory);

@@ -12,19 +12,19 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Maximum number of keys per call. Their gradients stay in cache while all queries are processed, and each
-// panel of queries is rearranged once per call.
+// Maximum number of keys per call. Their gradients stay in cache while all queries are processed. Each panel
+// of queries is packed once per call.
 constexpr std::int64_t kBackwardKeys = 384;
-// A tile is [kBackwardBlock, kBackwardPanel]: longer in queries than in keys, because the products for dK and
-// dV sum over queries and only the product for dQ sums over keys.
+// A tile is [kBackwardBlock, kBackwardPanel]. It has more queries than keys, because the products for dK and
+// dV sum over queries, and only the product for dQ sums over keys.
 constexpr std::int64_t kBackwardBlock = 48;
 constexpr std::int64_t kBackwardPanel = 96;
 
 struct BackwardScratch {
   float *key = nullptr, *value = nullptr;                    // [kBackwardKeys, padded dim]
   float *key_gradient = nullptr, *value_gradient = nullptr;  // [kBackwardKeys, padded dim]
-  float *query_columns = nullptr, *out_columns = nullptr;    // [dim, kBackwardPanel]: q and d out
-  float *query_rows = nullptr, *out_rows = nullptr;          // [kBackwardPanel, padded dim]: q and d out
+  float *query_columns = nullptr, *out_columns = nullptr;    // [dim, kBackwardPanel]: q and dout
+  float *query_rows = nullptr, *out_rows = nullptr;          // [kBackwardPanel, padded dim]: q and dout
   float* query_gradient = nullptr;                           // [kBackwardPanel, padded head_dim]
   float *weights = nullptr, *scores = nullptr;               // [kBackwardBlock, kBackwardPanel]: P, dP and dS
   float *added = nullptr, *factors = nullptr, *slope = nullptr;
@@ -54,8 +54,8 @@ struct BackwardScratch {
   }
 };
 
-// lse of a panel in base 2. Rows that may attend to no key and lanes without a query get +∞, which makes
-// their weights 0.
+// Copy the lse of a panel, converted to base 2. Rows that may attend to no key and lanes without a query get
+// +∞, which makes their weights 0.
 inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   const float infinity = hn::GetLane(hn::Inf(Floats()));
   for (std::int64_t query = 0; query < panel.stride; ++query) {
@@ -67,7 +67,7 @@ inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   }
 }
 
-// weights = exp(score − lse)
+// Replace scores by the weights exp(score − lse).
 inline void weights_from_lse(float log2_factor, Column scores, const float* lse) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), base = hn::Load(d, lse);
@@ -103,7 +103,7 @@ inline void gather_queries(const Head& head, const Panel& panel, const BackwardS
   }
 }
 
-// bias_gradient += dS, in the order of queries.
+// Add dS to bias_gradient in the order of queries. `transposed` is scratch memory.
 void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, const float* gradient,
                        float* transposed) {
   const Floats d;
@@ -120,7 +120,7 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
 }
 
 // For one vector of queries, replace q · k by P ∘ D in `weights`, and dP by dS in `scores`. dS is multiplied
-// by the scale and the softcap's slope, unless there is a bias gradient, which needs dS without them.
+// by the scale and the softcap's derivative, unless there is a bias gradient, which requires the unscaled dS.
 void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
                      std::int64_t lane, std::int64_t rows) {
   const Floats d;
@@ -143,8 +143,8 @@ void score_gradients(const Attention& problem, const ScoreRule& rule, const Back
   }
 }
 
-// Multiply dS in `scores` by the scale and the softcap's slope. With a bias gradient, score_gradients() does
-// not apply them.
+// Multiply dS in `scores` by the scale and the softcap's derivative. Only used with a bias gradient;
+// otherwise score_gradients() has applied them.
 void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t rows,
                      const BackwardScratch& scratch) {
   const Floats d;
@@ -183,7 +183,7 @@ struct BackwardPass {
   std::int64_t start;  // the first key of the call, which is row 0 of the scratch memory
 };
 
-// Compute the tiles of P ∘ D and dS for one panel and one block of keys, from q, k, v and d out.
+// Compute the tiles P ∘ D and dS for one panel and one block of keys, from q, k, v and dout.
 void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys, Fetcher& ahead) {
   const Attention& problem = pass.head.problem;
   const BackwardScratch& scratch = pass.scratch;
@@ -199,7 +199,7 @@ void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                   &ahead);
   finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
   if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
-  // Clear also the row that rounds the count up to even: its key is not in this block.
+  // Set the remaining rows to zero, including the row that rounds their number up to even.
   const std::int64_t end = round_up(scope.count(), kRowStep);
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);
@@ -227,7 +227,7 @@ void backward_block(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                                      {scratch.query_gradient, key_width});
 }
 
-// Add the rows that the panel at `begin` reads from memory to `ahead`.
+// Add to `ahead` the rows that the panel starting at query `begin` will read.
 inline void add_panel(Fetcher& ahead, const Head& head, std::int64_t begin) {
   const std::int64_t end = smaller(begin + kBackwardPanel, head.sequence.queries);
   if (begin >= end) return;
@@ -241,8 +241,8 @@ Head first_head(const Attention& problem, const AttentionColumns& columns) {
           columns.kv_head * (problem.heads / problem.kv_heads)};
 }
 
-// The first panel from `begin` on with a query that may attend to a key of the call; at or beyond the end of
-// the queries if there is none.
+// Return the start of the first panel from `begin` on in which a query may attend to a key of this call. If
+// there is none, return a value at or beyond the end of the queries.
 inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns, std::int64_t begin) {
   for (; begin < head.sequence.queries; begin += kBackwardPanel) {
     const KeyRange keys = head.seen_by(begin, smaller(begin + kBackwardPanel, head.sequence.queries) - 1);
@@ -251,7 +251,7 @@ inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns
   return begin;
 }
 
-// Return the rows to prefetch during a panel: those of the next panel, or of the beginning of the next call.
+// Return the rows to prefetch during a panel: those of the next panel, or the first rows of the next call.
 Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Panel& panel,
                     const AttentionColumns* following) {
   const std::int64_t blocks = (columns.key_end - columns.key_begin) / kBackwardBlock + 1;
@@ -272,8 +272,8 @@ Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Pan
   return ahead;
 }
 
-// Add the contributions of one panel and these keys to dQ, dK and dV. The first chunk of keys assigns dQ,
-// even if the panel attends to none of its keys.
+// Add the contributions of one panel and these keys to dQ, dK and dV. The first chunk of keys overwrites dQ,
+// even if the panel's queries may attend to none of its keys.
 void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, const Panel& panel,
                     Fetcher& ahead) {
   const Head& head = pass.head;
@@ -289,7 +289,7 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Chunks that precede this one: the first, and the later ones that the panel attends to.
+    // Wait for the preceding chunks: the first one, and those with keys that the panel attends to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

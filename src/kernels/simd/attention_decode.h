@@ -1,6 +1,6 @@
-// The forward pass of at most kFewQueries queries over keys in cache pages, for decoding. Keys are on the
-// lanes, since there are too few queries to fill them. Every product, sum and exponential is the same as in
-// attention_forward.h, in the same order, so the bits are the same.
+// The forward pass of at most kFewQueries queries over keys in cache pages, for decoding. Each lane holds one
+// key, because there are too few queries to fill the lanes. Every product, sum and exponential is that of
+// attention_forward.h, in the same order, so the results are bit-identical.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Rows per prefetch call: enough to prefetch a whole block while the previous one is processed.
+// Rows per call of Fetcher::fetch(): enough to prefetch a block while the previous block is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Return true if forward_few() supports this call: every query attends to the same keys, and pages contain
-// whole vectors of keys, because vectors are read from a page even beyond the last key.
+// Return true if forward_few() supports this call: every query attends to the same keys, and a page contains
+// whole vectors of keys. Whole vectors are read from a page, even beyond the last key.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;
@@ -39,7 +39,7 @@ inline void transpose_keys(const Head& head, KeyRange keys, float* out, Fetcher&
   });
 }
 
-// scores = query · keys, for the first `lanes` keys of the transposed block.
+// scores[i] = query · key i, for the first `lanes` keys of a transposed block `keys` [dim, kKeyBlock].
 inline void multiply_keys(const float* query, std::int64_t dim, const float* keys, std::int64_t lanes,
                           float* scores) {
   const Floats d;
@@ -58,8 +58,8 @@ inline void multiply_keys(const float* query, std::int64_t dim, const float* key
   });
 }
 
-// Multiply a single query by kGroups vectors of keys, which are not stored transposed. keys[vector] is the
-// first key of a vector.
+// Multiply one query by kGroups vectors of keys that are not transposed. keys[vector] points to the first key
+// of a vector.
 template <int kGroups>
 HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
                                      std::int64_t stride, Fetcher& ahead, float* scores) {
@@ -77,7 +77,7 @@ HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const
   for (int group = 0; group < kGroups; ++group) hn::Store(sum[group], d, scores + group * kLanes);
 }
 
-// scores [round_up(keys, kLanes)] = query · keys; keys.begin is a multiple of kLanes.
+// scores [round_up(keys, kLanes)] = query · keys. keys.begin must be a multiple of kLanes.
 inline void score_one(const Head& head, KeyRange keys, const float* query, Fetcher& ahead, float* scores) {
   const float* at[kKeyBlock / kLanes];
   std::int64_t vectors = 0;
@@ -88,7 +88,7 @@ inline void score_one(const Head& head, KeyRange keys, const float* query, Fetch
   });
 }
 
-// out += weights · rows, for kVectors vectors of columns.
+// out += Σ weights[row] · rows[row], for kVectors vectors of columns.
 template <int kVectors>
 HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) {
   const Floats d;
@@ -103,7 +103,7 @@ HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) 
   for (int vector = 0; vector < kVectors; ++vector) hn::Store(sum[vector], d, out + vector * kLanes);
 }
 
-// out [columns] += weights · rows; the last vector may be partial.
+// out [columns] += Σ weights[row] · rows[row]. The last vector of columns may be partial.
 inline void add_values(Rows rows, const float* weights, float* out) {
   const Floats d;
   // Each vector of columns is one dependency chain over the rows, so several are computed at once.
@@ -128,14 +128,14 @@ inline void add_values(Rows rows, const float* weights, float* out) {
   hn::Store(sum, d, out);
 }
 
-// The online softmax state of one query, as in RunningPanel.
+// The online softmax state of one query; the same as RunningPanel for a panel.
 struct RunningQuery {
   const float* query = nullptr;
   float* out = nullptr;  // [pad(value_dim)], not yet divided by sum
   float maximum = 0.0f, sum = 0.0f;
 };
 
-// Replace scores [seen.begin, seen.end) by weights, and the other scores of these vectors by 0. Update the
+// Replace scores [seen.begin, seen.end) by weights, and the other lanes of the same vectors by 0. Update the
 // running maximum and sum. Return the factor by which running.out must be multiplied.
 inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
   const Floats d;
@@ -177,14 +177,14 @@ inline void finish_row(const Head& head, std::int64_t query, const RunningQuery&
   }
 }
 
-// A block of keys: those on lanes [lanes.begin, lanes.end), where lane 0 is key `first`.
+// A block of keys. Lane i holds key first + i; the block consists of lanes [lanes.begin, lanes.end).
 struct DecodeBlock {
   std::int64_t first = 0;
   KeyRange lanes;
-  bool started = false;  // running.out contains earlier blocks
+  bool started = false;  // true if running.out contains earlier blocks
 };
 
-// Update the softmax state and output of a query with one block, from its products q · k in scratch.scores.
+// Update the softmax state and output of a query with one block, whose products q · k are in scratch.scores.
 void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& block,
                   const ForwardScratch& scratch, RunningQuery& running) {
   const Floats d;

@@ -1,4 +1,4 @@
-// The forward pass over a few panels of queries: one block of keys after another, with the online softmax.
+// The forward pass over panels of queries. Blocks of keys are processed in order, with the online softmax.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Keys per block. Changing it changes result bits: a row's maximum is updated, and its sums rescaled, once
-// per block from key 0 on.
+// Keys per block. Changing it changes result bits, because a row's maximum is updated and its sums are
+// rescaled once per block, starting from key 0.
 constexpr std::int64_t kKeyBlock = 96;
 constexpr std::int64_t kPanel = kMostVectors * kLanes;
 constexpr std::int64_t kForwardQueries = 384;
@@ -19,9 +19,9 @@ struct ForwardScratch {
   float *key = nullptr, *value = nullptr;  // [kKeyBlock, padded dim]
   float* scores = nullptr;                 // [kKeyBlock, kPanel]; overwritten by the weights
   float *added = nullptr, *factors = nullptr;
-  float* query = nullptr;                                           // [panels] of [head_dim, kPanel]
-  float* out = nullptr;                                             // [panels] of [kPanel, padded value_dim]
-  float *maximum = nullptr, *sum = nullptr, *correction = nullptr;  // [panels] of [kPanel]
+  float* query = nullptr;                                           // [panels, head_dim, kPanel]
+  float* out = nullptr;                                             // [panels, kPanel, padded value_dim]
+  float *maximum = nullptr, *sum = nullptr, *correction = nullptr;  // [panels, kPanel]
   std::size_t bytes = 0;
 
   ForwardScratch(const Attention& problem, std::byte* memory) {
@@ -47,7 +47,7 @@ struct RunningPanel {
   const float* query = nullptr;                                     // [head_dim, kPanel]
   float* out = nullptr;                                             // [kPanel, padded value_dim]
   float *maximum = nullptr, *sum = nullptr, *correction = nullptr;  // [kPanel]
-  bool started = false;                                             // out contains at least one block
+  bool started = false;                                             // `out` contains at least one block
 };
 
 // For one vector of queries, replace scores by exp(score − maximum) and update the running maximum and sum.
@@ -60,7 +60,7 @@ inline void softmax_online(float log2_factor, Column scores, std::int64_t lane, 
     block_maximum = hn::Max(block_maximum, hn::Load(d, scores.at + i));
   const auto before = hn::Load(d, running.maximum + lane);
   const auto maximum = hn::Max(before, hn::Mul(block_maximum, factor));
-  // If a row has had no key yet, subtract 0, to avoid (−∞) − (−∞).
+  // If the maximum is still −∞ (no visible key so far), subtract 0 instead, to avoid (−∞) − (−∞).
   const auto base = hn::IfThenZeroElse(hn::Eq(maximum, nothing), maximum);
   const auto correction = exp2_flushed(d, hn::Sub(before, base));
   auto sum = hn::Zero(d);
@@ -85,8 +85,8 @@ inline void drop(Column weights, const float* factors) {
     hn::Store(hn::Mul(hn::Load(d, weights.at + i), hn::Load(d, factors + i)), d, weights.at + i);
 }
 
-// target [queries, vectors] = start + tile [keys, queries]ᵀ · rows [keys, vectors]. Each sliver of queries
-// sums over the keys that at least one of its queries may attend to.
+// target [queries, columns] = start + tile [keys, queries]ᵀ · rows [keys, columns]. For each sliver of
+// queries, the sum covers the keys that at least one of its queries may attend to.
 template <Start kStart>
 void multiply_by_queries(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
                          Target target, const float* correction = nullptr) {
@@ -115,7 +115,7 @@ struct ForwardPass {
   const ForwardScratch& scratch;
 };
 
-// Update one panel with the keys and values of `block`, which are packed in scratch.
+// Update one panel with the keys and values of `block`, which have been packed into scratch.
 void forward_block(const ForwardPass& pass, KeyRange block, RunningPanel& running, Fetcher& ahead) {
   const Attention& problem = pass.head.problem;
   const ForwardScratch& scratch = pass.scratch;
@@ -172,7 +172,7 @@ void finish_rows(const Head& head, const RunningPanel& running) {
     const float* from = running.out + query * width;
     const auto factor = hn::Set(d, inverse[query]);
     const auto nothing = hn::Eq(factor, hn::Zero(d));
-    // Adding 0 turns −0 into +0: the sign of a zero would depend on how many masked keys follow.
+    // Adding 0 turns −0 into +0. Otherwise the sign of a zero would depend on the number of masked keys.
     for (std::int64_t column = 0; column < problem.value_dim; column += kLanes) {
       const auto value = hn::MulAdd(hn::Load(d, from + column), factor, hn::Zero(d));
       store_first(hn::IfThenZeroElse(nothing, value), d, to + column, problem.value_dim - column);
@@ -214,8 +214,8 @@ void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
   });
 }
 
-// Return the rows to prefetch during a block: the next block of the same queries, or the rows of `out` and
-// the first block and the queries of `following`.
+// Return the rows to prefetch during a block: the next block of keys or, after the last block, the rows of
+// `out` and the first block and the queries of `following`.
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
                     const AttentionRows* following, std::int64_t rows_at_once) {
   Fetcher ahead(rows_at_once);

@@ -1,5 +1,5 @@
 // Products q · k, the scores computed from them (scale, softcap, bias, masks), and the factors of dropout.
-// Tiles are [keys, queries] with queries on the lanes, so that every step is vectorised over queries.
+// Tiles are [keys, queries]. Each lane holds one query, so every step is vectorised over queries.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Head {
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
   }
-  // The rows must be contiguous, that is within one page: see for_each_run().
+  // The rows must be contiguous, i.e. within one page (see for_each_run()).
   Rows key_rows(std::int64_t begin, std::int64_t end) const {
     return {key(begin), problem.key_stride, end - begin, problem.head_dim};
   }
@@ -58,7 +58,7 @@ struct Head {
     return {problem.out + (sequence.query_begin + begin) * problem.out_stride + head * problem.value_dim,
             problem.out_stride, end - begin, problem.value_dim};
   }
-  // Return the first and the last key that causality and window allow for a query; may be outside [0, keys).
+  // Return the first (or last) key that causality and window allow for a query. It may be outside [0, keys).
   std::int64_t first_key(std::int64_t row) const {
     return problem.window > 0 ? row + sequence.offset - problem.window + 1 : 0;
   }
@@ -66,7 +66,7 @@ struct Head {
     if (problem.causal) return row + sequence.offset;
     return problem.window > 0 ? row + sequence.offset + problem.window - 1 : sequence.keys - 1;
   }
-  // Keys that at least one of the queries [first, last] may attend to by position.
+  // Return the keys that causality and window allow for at least one of the queries [first, last].
   KeyRange seen_by(std::int64_t first, std::int64_t last) const {
     return {larger(0, first_key(first)), smaller(sequence.keys, last_key(last) + 1)};
   }
@@ -75,7 +75,7 @@ struct Head {
   }
 };
 
-// Call body(run) for each contiguous run of `keys`. Missing pages are skipped.
+// Call body(run) for each contiguous range of `keys`. Null pages are skipped.
 template <class Body>
 HWY_INLINE void for_each_run(const AttentionSequence& sequence, KeyRange keys, Body&& body) {
   const AttentionPages& pages = sequence.pages;
@@ -87,7 +87,7 @@ HWY_INLINE void for_each_run(const AttentionSequence& sequence, KeyRange keys, B
   }
 }
 
-// Copy keys to out [round_up(keys, kRowStep), pad(head_dim)], zero-padded. Rows of missing pages are not
+// Copy keys to out [round_up(keys, kRowStep), pad(head_dim)], zero-padded. Rows of null pages are not
 // written.
 void gather_keys(const Head& head, KeyRange keys, float* out) {
   const std::int64_t width = pad(head.problem.head_dim);
@@ -106,16 +106,16 @@ void gather_values(const Head& head, KeyRange keys, float* out) {
 // Consecutive queries, one per lane.
 struct Panel {
   std::int64_t begin = 0, queries = 0;  // range within the sequence
-  std::int64_t stride = 0;              // row stride of its tiles
+  std::int64_t stride = 0;              // row stride of the panel's tiles
   std::int64_t vectors() const { return (queries + kLanes - 1) / kLanes; }
   std::int64_t last() const { return begin + queries - 1; }
 };
 
-// The part of a tile that is computed: rows for `keys`, and for vector v only those up to the last key that
-// one of its queries may attend to by position. The other rows are zero once the tile contains weights.
+// The part of a tile that is computed. For vector v, the rows are those of `keys` up to the last key that
+// causality allows for one of its queries. The other rows are set to zero when the tile contains weights.
 struct Scope {
   KeyRange keys;
-  std::int64_t diagonal = 0;  // rows of vector 0; each later vector has kLanes more
+  std::int64_t diagonal = 0;  // number of rows of vector 0; each following vector has kLanes more
 
   Scope(const Head& head, const Panel& panel, KeyRange range)
       : keys(range), diagonal(range.end - range.begin) {
@@ -135,7 +135,7 @@ struct Scope {
 struct ScoreProduct {
   std::int64_t dim = 0;
   const float* rows = nullptr;     // row stride pad(dim)
-  const float* columns = nullptr;  // row stride as in the panel
+  const float* columns = nullptr;  // row stride of the panel
   float* scores = nullptr;
 };
 
@@ -155,10 +155,10 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
   }
 }
 
-// The form in which scores are passed to the softmax: as products q · k with the scale folded into
-// log2_factor or, if the scale cannot be folded, as complete scores.
+// The form in which scores are passed to the softmax: products q · k, with the scale included in log2_factor,
+// or complete scores if there is a softcap, a bias or a scale ≤ 0.
 struct ScoreRule {
-  bool complete = false;     // scale, softcap and bias are applied by finish_scores
+  bool complete = false;     // finish_scores() applies scale, softcap and bias
   bool added = false;        // there is a mask or a bias
   float log2_factor = 0.0f;  // 2^(log2_factor · score) is the weight before normalisation
 
@@ -168,7 +168,7 @@ struct ScoreRule {
         log2_factor(complete ? kLog2e : problem.scale * kLog2e) {}
 };
 
-// added [keys, queries] = bias, or −∞ where the mask is 0. Lanes without a query are unspecified.
+// Write added [keys, queries]: the bias, or −∞ where the mask is 0. Lanes without a query have any value.
 void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* added) {
   const Floats d;
   const Attention& problem = head.problem;
@@ -198,7 +198,7 @@ void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* ad
       if (mask[key] == 0) added[key * stride + query] = hidden;
 }
 
-// One vector of queries in a tile: its first lane, and the number of rows that are computed.
+// One vector of queries in a tile: pointer to its first element, row stride, and number of computed rows.
 struct Column {
   float* at;
   std::int64_t stride, rows;
@@ -230,8 +230,8 @@ inline void add_to_scores(Column scores, const float* added) {
   }
 }
 
-// Set elements of `rows` to −∞ where causality or the window hides the key. `distance` is the position of the
-// first lane minus the key of row 0.
+// Set elements of `rows` to −∞ where causality or the window excludes the key. `distance` is the position of
+// the first lane's query minus the key index of row 0.
 inline void hide_by_position(const Attention& problem, Column scores, std::int64_t distance, KeyRange rows) {
   const Floats d;
   const Integers integers;
@@ -272,7 +272,7 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
   }
 }
 
-// Write the factors [keys, queries], 0 or `kept`. They equal those of dropout_factor().
+// Write the factors of dropout [keys, queries], 0 or `kept`; the same values as dropout_factor() returns.
 void gather_dropout(const Head& head, const AttentionDropout& dropout, const Panel& panel, KeyRange keys,
                     float* factors) {
   const Floats d;

@@ -1,6 +1,6 @@
-// The products inside attention: small matrices in scratch, padded to whole vectors. Every element is one
-// chain of fused multiply-adds over k in order, so the division into register tiles does not change bits.
-// Tiles are inlined into the loops over them: with such small k, a call per tile would cost 10 % of the time.
+// The matrix products inside attention, on small matrices in scratch memory, padded to whole vectors. Every
+// element is one chain of fused multiply-adds in the order of k, so the division into register tiles does not
+// change bits. Tiles are inlined, because with such small k a call per tile would cost 10 % of the time.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -13,7 +13,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Maximum rows of a tile of 1, 2 and 3 vectors: the sums, one step of B and one broadcast fit the registers.
+// Maximum rows of a tile of 1, 2 and 3 vectors; the sums, one row of B and one broadcast fit the registers.
 #if HWY_TARGET == HWY_AVX2
 constexpr int kMostRows[3] = {12, 6, 4};
 #else
@@ -21,7 +21,7 @@ constexpr int kMostRows[3] = {12, 12, 8};
 #endif
 constexpr std::int64_t kMostVectors = 3;
 
-// Rows of scratch are padded to a multiple of this, which halves the number of tile functions.
+// The number of rows in scratch is padded to a multiple of this, which halves the number of tile functions.
 constexpr std::int64_t kRowStep = 2;
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
@@ -37,7 +37,7 @@ constexpr std::int64_t pad(std::int64_t columns) {
   return round_up(columns, kLanes);
 }
 
-// Rows of A of a tile: row(i) is element (i, k) for the current k; step() advances k.
+// Access to the rows of A in a tile: row(i) returns element (i, k) for the current k; step() advances k.
 struct AlongK {  // A [rows, k]
   const float* at;
   std::int64_t stride;
@@ -45,7 +45,7 @@ struct AlongK {  // A [rows, k]
   HWY_INLINE void step() { ++at; }
 };
 template <std::int64_t kStride>
-struct AlongKFixed {  // along k, with a compile-time stride
+struct AlongKFixed {  // the same with a compile-time stride
   const float* at;
   HWY_INLINE float row(int i) const { return at[i * kStride]; }
   HWY_INLINE void step() { ++at; }
@@ -68,8 +68,8 @@ struct Target {  // C [rows, vectors]
 
 enum class Start { zero, target, corrected };
 
-// C = start + A B. `zero` starts from 0, `target` from C, `corrected` from C with each row multiplied by its
-// factor in `correction`.
+// C = start + A B. The start is 0 (Start::zero), C (Start::target), or C with each row multiplied by its
+// factor in `correction` (Start::corrected).
 template <int kRows, int kVectors, Start kStart, class Left>
 HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target target,
                               const float* correction = nullptr) {
@@ -98,14 +98,14 @@ HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target tar
       hn::Store(sum[row][vector], d, target.at + row * target.stride + vector * kLanes);
 }
 
-// Tiles with fewer rows are few, so they are not inlined.
+// Tiles with fewer than the maximum number of rows are rare, so they are not inlined.
 template <int kRows, int kVectors, Start kStart, class Left>
 HWY_NOINLINE void multiply_low_tile(Left left, Right right, std::int64_t k, Target target,
                                     const float* correction) {
   multiply_tile<kRows, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// Return a tile of `rows` rows: even, and at most kMostRows[kVectors − 1].
+// Multiply a tile of `rows` rows. `rows` must be even and at most kMostRows[kVectors − 1].
 template <int kVectors, Start kStart, class Left>
 HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::int64_t k, Target target,
                               const float* correction = nullptr) {
@@ -122,7 +122,7 @@ HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::in
     if (rows == 10) multiply_low_tile<10, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// Rows per sliver that divide `rows` into slivers of nearly equal height.
+// Return the rows per sliver that divide `rows` into slivers of nearly equal height.
 template <int kVectors>
 constexpr std::int64_t sliver_rows(std::int64_t rows) {
   constexpr std::int64_t kMost = kMostRows[kVectors - 1];
@@ -135,8 +135,8 @@ struct Vectors {
   static constexpr int value = kCount;
 };
 
-// Call body(Vectors<count>(), first vector) for groups of 1 to 3 vectors. A group of one occurs only if
-// `vectors` is 1.
+// Call body(Vectors<count>(), first) for groups of 1 to 3 vectors; `first` is the group's first vector. A
+// group of one vector occurs only if `vectors` is 1.
 template <class Body>
 HWY_INLINE void for_each_group(std::int64_t vectors, Body&& body) {
   for (std::int64_t vector = 0; vector < vectors;) {
@@ -154,7 +154,7 @@ HWY_INLINE void for_each_group(std::int64_t vectors, Body&& body) {
   }
 }
 
-// Allocates arrays from scratch in steps of 64 bytes; if the memory is null, it only counts the bytes.
+// Allocates arrays from scratch memory in multiples of 64 bytes. If the memory is null, it only counts bytes.
 class Carver {
  public:
   explicit Carver(std::byte* memory) : memory_(memory) {}
@@ -204,7 +204,7 @@ inline void store_rows(const float* from, std::int64_t count, std::int64_t colum
       store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
 }
 
-// Transpose rows to out [columns, width]: rows become lanes, zero-padded to whole vectors.
+// Transpose rows to out [columns, width]. Each row becomes a lane; lanes are zero-padded to whole vectors.
 inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
   for (std::int64_t row = 0; row < rows.count; row += kLanes) {
     const float* lanes = rows.at + row * rows.stride;
@@ -222,8 +222,8 @@ inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
 class Fetcher {
  public:
   explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}
-  // Sources of the same line are fetched one after another, those of different lines in parallel. Sources
-  // beyond kMostSources are ignored.
+  // Add rows to a queue (`line`). fetch() takes the next rows of every queue. Calls beyond kMostSources are
+  // ignored.
   void add(Rows rows, int line) {
     if (count_ < kMostSources) lines_[count_] = line, sources_[count_++] = rows;
   }
@@ -235,7 +235,7 @@ class Fetcher {
       if (rows.count == 0 || (busy >> lines_[i] & 1) != 0) continue;
       busy |= std::uint32_t{1} << lines_[i];
       for (std::int64_t row = 0; row < rows_at_once_ && rows.count > 0; ++row, --rows.count) {
-        // Into L2: the current computation uses L1.
+        // Prefetch into L2, because the current computation uses L1.
         for (std::int64_t column = 0; column < rows.columns; column += kFloatsInLine)
           __builtin_prefetch(rows.at + column, 0, 2);
         rows.at += rows.stride;

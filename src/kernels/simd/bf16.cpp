@@ -16,8 +16,8 @@ float flushed(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
-// Convert f32 to bf16, to nearest, ties to even. A NaN remains one, and a subnormal number becomes 0
-// (VCVTNE2PS2BF16).
+// Convert f32 to bf16, to nearest, ties to even. NaN remains NaN, and a subnormal number becomes 0, as in the
+// instruction VCVTNE2PS2BF16.
 std::uint16_t rounded(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(flushed(x));
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
@@ -55,7 +55,7 @@ float fused(std::uint16_t a, std::uint16_t b, float sum) {
   return flushed(std::fmaf(wide(a), wide(b), sum));
 }
 
-// One element as TDPBF16PS computes it. a: its row in the tiles; b: its column in the panel.
+// Return one element of C as TDPBF16PS computes it. a: the row of A in the tiles; b: the column in the panel.
 float emulated_sum(const Bf16Block& block, const std::uint16_t* a, const std::uint16_t* b) {
   const std::int64_t step = 2 * block.width();
   float sum = 0.0f;

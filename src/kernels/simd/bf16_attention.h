@@ -1,4 +1,4 @@
-// The rows of bf16 attention between its products.
+// The operations of bf16 attention on rows of scores.
 #pragma once
 
 #include "kernels/bf16_table.h"
@@ -14,7 +14,7 @@ void clear_rest(const Bf16ScoreRow& row) {
               static_cast<std::size_t>(row.padded - row.count) * sizeof(std::uint16_t));
 }
 
-// One Philox block per lane serves eight consecutive keys.
+// Compute the draws of a row. Each lane computes one Philox block, which serves eight consecutive keys.
 void draw_row(const Bf16DrawRow& row) {
   const Words words;
   constexpr std::int64_t kKeys = 8 * kLanes;  // per step
@@ -33,8 +33,8 @@ void draw_row(const Bf16DrawRow& row) {
   }
 }
 
-// rounded = exp(scale · s − m), m = max(scale · s), or 0 for dropped keys; returns m and the sum of all
-// exponentials.
+// With m = max(scale · s): rounded = exp(scale · s − m), or 0 for dropped keys. Return m and the sum of all
+// exponentials, including those of dropped keys.
 template <bool kDrops>
 Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
   const Floats d;
@@ -61,7 +61,7 @@ Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
   return row.draws != nullptr ? softmax_of<true>(row) : softmax_of<false>(row);
 }
 
-// With w = exp(scale · s − lse): rounded = kept · w, scores = w; for dropped keys 0 and −w, or −0.
+// With w = exp(scale · s − lse): rounded = kept · w and scores = w; for dropped keys, 0 and −w.
 template <bool kDrops>
 void weights_of(const Bf16ScoreRow& row, float lse) {
   const Floats d;
@@ -85,8 +85,8 @@ void weights_row(const Bf16ScoreRow& row, float lse) {
   return row.draws != nullptr ? weights_of<true>(row, lse) : weights_of<false>(row, lse);
 }
 
-// rounded = scale · w (kept · dw − delta), or scale · w (−delta) for dropped keys, the gradient of the
-// scores; w from weights_row(), whose sign tells which keys are dropped.
+// rounded = the gradient of the scores: scale · w (kept · dw − delta), or scale · w (−delta) for dropped
+// keys. w is the result of weights_row(); its sign bit marks dropped keys.
 void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
   const Floats d;
   clear_rest(row);
@@ -100,7 +100,7 @@ void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, f
   });
 }
 
-// Σ x y, y in bf16
+// Return Σ x y; y is bf16.
 float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
   const Floats d;
   RowSum sum;
@@ -110,7 +110,7 @@ float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
   return first_lane(sum.total());
 }
 
-// y = factor · x in bf16
+// y = factor · x, rounded to bf16.
 void scale_row(const float* x, float factor, std::uint16_t* y, std::int64_t size) {
   const Floats d;
   const FloatVector all = hn::Set(d, factor);

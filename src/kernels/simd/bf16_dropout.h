@@ -1,4 +1,4 @@
-// Draws of dropout for a block of C of a bf16 product, as dropout_draw.h and kernels::Dropout define them.
+// Dropout draws for a block of C of a bf16 product, as defined in dropout_draw.h and kernels::Dropout.
 #pragma once
 
 #include <cstring>
@@ -10,14 +10,14 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-constexpr std::int64_t kDrawsOfBlock = 8;  // columns that a Philox block serves
+constexpr std::int64_t kDrawsOfBlock = 8;  // number of columns that one Philox block serves
 static_assert(kBf16PanelColumns % kDrawsOfBlock == 0);
 
 struct Bf16Draws {
   alignas(64) std::uint16_t row[2 * kBf16Rows][kBf16PanelColumns];
 };
 
-// Set the draws of `rows` rows of the block from row `first` on. One Philox block per lane: lanes are rows.
+// Compute the draws of `rows` rows from row `first` on. Each lane computes the Philox block of one row.
 void draw_block(const Bf16Block& block, std::int64_t first, std::int64_t rows, Bf16Draws& out) {
   const Words words;
   const Bf16Dropout& dropout = *block.dropout;
@@ -42,7 +42,7 @@ void draw_block(const Bf16Block& block, std::int64_t first, std::int64_t rows, B
   }
 }
 
-// Mask of the values to keep, from their draws.
+// Return the mask of the values to keep.
 HWY_INLINE hn::Mask<Floats> kept_values(const std::uint16_t* draws, std::uint32_t threshold) {
   const hn::Rebind<std::uint16_t, Floats> halves;
   const hn::RebindToSigned<Floats> integers;

@@ -18,7 +18,7 @@ HWY_PUSH_ATTRIBUTES("avx512bf16")
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// store_rounded(); kNative: with VCVTNEPS2BF16, for the paths that require AVX512_BF16.
+// The same as store_rounded(). If kNative, use VCVTNEPS2BF16; only for paths that require AVX512_BF16.
 template <bool kNative>
 HWY_INLINE void store_as_bf16(FloatVector x, std::uint16_t* y, std::int64_t count) {
 #if defined(REGARD_BF16_INTRINSICS)
@@ -33,7 +33,7 @@ HWY_INLINE void store_as_bf16(FloatVector x, std::uint16_t* y, std::int64_t coun
   store_rounded(x, y, count);
 }
 
-// Compute to[row] = sums[row] + c[row] (if accumulate) + bias. sums [rows, block.width()].
+// Compute to[row] = sums[row] + bias, plus c[row] if block.accumulate. sums: [rows, block.width()].
 void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, const float* c,
                  const float* bias, float* to) {
   const Floats d;
@@ -48,8 +48,8 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
-// The rows from `first` on of a block that is stored as bf16. The activation is computed from the value
-// before it as it is stored, so that the backward pass can compute it again.
+// Finish rows from `first` on of a block that is stored as bf16. The activation is computed from the stored
+// (rounded) value before it, so that the backward pass can recompute the same activation.
 template <Activation kActivation, bool kDrops, bool kNative>
 void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                         const Bf16Draws* draws) {
@@ -73,7 +73,7 @@ void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t
     }
 }
 
-// The rows of the backward pass of activation and dropout: Bf16Storage::activated.
+// Finish rows for the backward pass of activation and dropout (see Bf16Storage::activated).
 template <Activation kActivation, bool kDrops, bool kNative>
 void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                           const Bf16Draws* draws) {
@@ -97,7 +97,7 @@ void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64
     }
 }
 
-// draws: null without dropout.
+// `draws` is null without dropout.
 template <bool kDrops, bool kNative>
 void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                    const Bf16Draws* draws) {
@@ -118,7 +118,7 @@ void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows
   finish_stored<true, kNative>(block, first, rows, sums, &draws);
 }
 
-// Finish the rows from `first` on of a block.
+// Finish `rows` rows of a block from row `first` on.
 template <bool kNative>
 void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
   if (block.stored != nullptr) return finish_stored<kNative>(block, first, rows, sums);

@@ -1,5 +1,5 @@
-// bf16 products with VDPBF16PS and with AMX tiles: compiled with the AVX-512 kernels, used if the processor
-// has the instructions.
+// bf16 products with VDPBF16PS and with AMX tiles. Compiled together with the AVX-512 kernels; used if the
+// processor has the instructions.
 #pragma once
 
 #include "kernels/bf16_table.h"
@@ -11,7 +11,7 @@ HWY_PUSH_ATTRIBUTES("avx512bf16,amx-tile,amx-bf16")
 namespace regard::kernels::REGARD_ISA::bf16 {
 namespace {
 
-// 16 lines of 32 steps, or 16 pairs of steps of 16 lines with two steps in each 32 bits.
+// 16 × 16 words of 32 bits, each with two steps: row i is 32 steps of line i, or pair i of steps of 16 lines.
 struct Square {
   __m512i row[16];
 };
@@ -24,7 +24,7 @@ __mmask32 first_halves(std::int64_t count) {
   return count >= 32 ? 0xFFFFFFFFu : count <= 0 ? 0u : (1u << count) - 1u;
 }
 
-// load_lines() of numbers that are stored as bf16.
+// The same as load_lines() for a source that is stored as bf16.
 void load_stored_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   const __mmask32 halves = first_halves(source.steps - step);
   const std::uint16_t* from = source.stored + line * source.line_stride + step;
@@ -32,7 +32,7 @@ void load_stored_lines(const Bf16Source& source, std::int64_t line, std::int64_t
     out.row[i] = line + i < source.lines ? _mm512_maskz_loadu_epi16(halves, from) : _mm512_setzero_si512();
 }
 
-// Row i: steps `step` to `step + 31` of line `line + i`, for consecutive steps in memory.
+// Row i = steps `step` to `step + 31` of line `line + i`. Steps must be consecutive in memory.
 void load_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_lines(source, line, step, out);
   const std::int64_t steps = source.steps - step;
@@ -54,7 +54,7 @@ alignas(64) constexpr std::uint16_t kInterleave[32] = {0,  16, 1,  17, 2,  18, 3
                                                        21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
 
-// load_pairs() of numbers that are stored as bf16.
+// The same as load_pairs() for a source that is stored as bf16.
 void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   const __mmask16 lanes = first_lanes(source.lines - line);
   const __m512i order = _mm512_load_si512(kInterleave);
@@ -69,7 +69,7 @@ void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t
   }
 }
 
-// Row p: steps 2p and 2p + 1 after `step` of 16 lines from `line` on, for consecutive lines in memory.
+// Row p = steps `step + 2p` and `step + 2p + 1` of 16 lines from `line` on, consecutive in memory.
 void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_pairs(source, line, step, out);
   const __mmask16 lanes = first_lanes(source.lines - line);
@@ -86,7 +86,7 @@ void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, 
   }
 }
 
-// Transpose 16 × 16 numbers of 32 bits.
+// Transpose a 16 × 16 matrix of 32-bit words.
 void transpose(Square& x) {
   __m512i t[16];
   for (int i = 0; i < 16; i += 2) {
@@ -100,7 +100,7 @@ void transpose(Square& x) {
     u[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
     u[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
   }
-  // u[4 g + c], 128-bit block b: column 4 b + c of the rows 4 g to 4 g + 3.
+  // Now 128-bit block b of u[4 g + c] contains column 4 b + c of rows 4 g to 4 g + 3.
   for (int c = 0; c < 4; ++c) {
     const __m512i low01 = _mm512_shuffle_i32x4(u[c], u[4 + c], 0x44);
     const __m512i high01 = _mm512_shuffle_i32x4(u[c], u[4 + c], 0xEE);
@@ -142,7 +142,7 @@ void pack_b(const Bf16Source& source, std::uint16_t* panel) {
     }
 }
 
-// kRows rows of a tile times kVectors vectors of columns.
+// Compute kRows rows of a tile times kVectors vectors of columns.
 template <int kRows, int kVectors>
 void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* sums) {
   constexpr std::int64_t kWidth = kVectors * kBf16Columns;
@@ -194,7 +194,7 @@ void multiply_vectors(const Bf16Block& block) {
   }
 }
 
-// Tiles 0 to 5 are sums, 6 is one of A, 7 one of B. The intrinsics require literal numbers.
+// Tile registers 0 to 5 hold sums, 6 a tile of A, 7 a tile of B. The intrinsics require literal numbers.
 template <int kTiles, int kVectors>
 void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std::int64_t stride) {
   constexpr std::int64_t kRowBytes = kVectors * 64;
@@ -219,7 +219,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
       _tile_loadd(7, b + 64, kRowBytes);
       _tile_dpbf16ps(2, 6, 7);
     }
-    if constexpr (kTiles > 1) {  // the columns in reverse order: the last tile of B is loaded
+    if constexpr (kTiles > 1) {  // reverse order, because the last tile of B is still loaded
       _tile_loadd(6, below, line);
       if constexpr (kVectors > 2) {
         _tile_dpbf16ps(5, 6, 7);
@@ -243,7 +243,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
   if constexpr (kTiles > 1 && kVectors > 2) _tile_stored(5, lower + 32, bytes);
 }
 
-// Whether the sums are the elements of C.
+// Return true if the sums can be written to C directly.
 bool is_plain(const Bf16Block& block) {
   if (block.stored != nullptr || block.accumulate || block.columns != block.width()) return false;
   const Epilogue* epilogue = block.epilogue;

@@ -33,7 +33,7 @@ HWY_INLINE void store_rounded(FloatVector x, std::uint16_t* y, std::int64_t coun
   std::memcpy(y, part, static_cast<std::size_t>(count) * sizeof *y);
 }
 
-// The first `count` values at x in f32, and zeros.
+// Return the first `count` values at x, widened to f32; the other lanes are zero.
 HWY_INLINE FloatVector load_stored(const std::uint16_t* x, std::int64_t count) {
   const hn::Rebind<std::uint16_t, Floats> halves;
   const hn::RebindToUnsigned<Floats> words;
@@ -43,14 +43,14 @@ HWY_INLINE FloatVector load_stored(const std::uint16_t* x, std::int64_t count) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, x))));
 }
 
-// y = x in bf16
+// y = x, rounded to bf16.
 void round_numbers(const float* x, std::uint16_t* y, std::int64_t count) {
   const Floats d;
   for (std::int64_t i = 0; i < count; i += kLanes)
     store_rounded(load_first(d, x + i, count - i), y + i, count - i);
 }
 
-// y = x in f32, exactly
+// y = x, widened to f32 exactly.
 void widen_numbers(const std::uint16_t* x, float* y, std::int64_t count) {
   const Floats d;
   for (std::int64_t i = 0; i < count; i += kLanes)

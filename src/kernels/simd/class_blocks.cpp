@@ -10,7 +10,7 @@ std::int64_t block_columns(const BlockedLogits& problem, std::int64_t block) {
   return left < kClassBlock ? left : kClassBlock;
 }
 
-// The maximum, or 0 if all logits are −∞, so that exp gives zeros.
+// Return the maximum, or 0 if all logits are −∞, so that exp(x − shift) is 0 and not NaN.
 HWY_INLINE FloatVector shift_of(FloatVector maximum) {
   return hn::IfThenZeroElse(hn::Eq(maximum, hn::Neg(hn::Inf(Floats()))), maximum);
 }
@@ -67,7 +67,7 @@ FloatVector join(const BlockedLogits& problem, std::int64_t row, std::int64_t co
   return hn::Add(shift, log(d, sum));
 }
 
-// Mean of lse − x over the classes. It sums small differences, because a sum of large logits would lose them.
+// Return the mean of lse − x over the classes. A sum of x instead would lose precision if logits are large.
 FloatVector mean_distance(const BlockedLogits& problem, std::int64_t row, std::int64_t count,
                           FloatVector lse) {
   const Floats d;
@@ -102,7 +102,7 @@ void finish_losses(const BlockedLogits& problem, std::int64_t row, std::int64_t 
   }
 }
 
-// factor · (softmax − smoothed one-hot) from exp(x − m_b).
+// Replace exp(x − m_b) by the gradient, factor · (softmax − smoothed one-hot).
 void finish_gradient(const BlockedLogits& problem, std::int64_t row) {
   const Floats d;
   float* x = problem.gradient + row * problem.classes;

@@ -1,4 +1,4 @@
-// Loop over the vectors of an array of floats. The last one is partial; there is no scalar tail.
+// Loop over the vectors of an array of floats. The last vector may be partial; there is no scalar tail.
 #pragma once
 
 #include "kernels/simd/masked.h"
@@ -6,8 +6,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, left) for each vector of `count` elements. i is the vector's first element, and `left` the
-// number of elements from i on: at least the vector's length, except in the last vector.
+// Call body(i, left) for each vector of `count` elements. i is the index of the vector's first element, and
+// `left` the number of elements from i on; it can be smaller than the vector only in the last one.
 template <class Body>
 HWY_INLINE void each_vector(std::int64_t count, Body body) {
   const Floats d;

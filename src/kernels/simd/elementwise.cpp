@@ -67,7 +67,7 @@ void activate_backward(Activation kind, const float* x, const float* dy, float* 
   });
 }
 
-// A Philox block gives eight draws, stored as consecutive 16-bit halves of its words for consecutive columns.
+// A Philox block contains eight draws, the 16-bit halves of its words, for eight consecutive columns.
 template <bool kResidual>
 void dropout_rows(const DropoutRows& problem) {
   const Floats d;

@@ -32,8 +32,8 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// Compute one register tile and its part of the epilogue. `tile` is assigned field by field, never copied: a
-// wide load of recently stored fields would wait until all earlier stores of C have completed.
+// Compute one register tile and its part of the epilogue. `tile` is assigned field by field and never copied,
+// because a wide load of recently stored fields would wait until all earlier stores of C have completed.
 template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
@@ -74,8 +74,8 @@ void multiply(const GemmBlock& block) {
     for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
       const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
       tile.a = block.a + row / kTileRows * block.a_sliver;
-      // During the last rows, prefetch the next panel, or block.ahead in the last panel. A single sliver
-      // always prefetches block.ahead, because its own panel is not in the cache yet.
+      // During the last rows, prefetch the next panel, or block.ahead in the last panel. If there is only one
+      // sliver of rows, always prefetch block.ahead, because the current panel is not in the cache yet.
       if (row + kTileRows >= block.rows)
         tile.ahead = row > 0 && another_panel ? tile.b + block.b_panel : ahead;
       multiply_and_finish(block, tile, kTiles.of[block.a_transposed][rows - 1][vectors - 1],
@@ -88,8 +88,8 @@ using HalfTileFunction = void (*)(const Tile&, const HalfPanels&);
 
 struct HalfTileFunctions {
   HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
-  HalfTileFunction keeping[2][kTileVectors];        // for kTileRows rows; the widened numbers are stored
-  HalfTileFunction together[2][kRowsTogether];      // kPanelsTogether panels
+  HalfTileFunction keeping[2][kTileVectors];        // [brain][vectors − 1]; also stores the widened B
+  HalfTileFunction together[2][kRowsTogether];      // [brain][rows − 1], for kPanelsTogether panels
 };
 
 template <bool kBrain, int kRow, int... kVector>
@@ -111,8 +111,8 @@ constexpr HalfTileFunctions all_half_tiles(std::integer_sequence<int, kRow...>) 
 constexpr HalfTileFunctions kHalfTiles = all_half_tiles(std::make_integer_sequence<int, kTileRows>());
 
 // `columns` are in one panel or, if `together`, in kPanelsTogether whole panels. If block.widened is set, the
-// first row tile stores the widened numbers, at a cost hidden by its multiply-adds, and the later row tiles
-// read them.
+// first tile of rows stores the widened numbers, and the later tiles read them. The cost of the stores is
+// hidden by the multiply-adds.
 void multiply_half_columns(const GemmBlock& block, Range columns, bool together) {
   Tile tile;
   tile.k = block.k;

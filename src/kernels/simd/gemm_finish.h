@@ -11,7 +11,7 @@ namespace {
 
 inline constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
-// All sums of a tile, one step of B and one broadcast fit the registers.
+// The sums of a tile, one row of B and one broadcast element of A fit the registers.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 constexpr int kTileRows = 8, kTileVectors = 3;  // 32 registers of 16 floats
 #elif HWY_ARCH_X86
@@ -20,8 +20,8 @@ constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers of 8 floats
 constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4 floats
 #endif
 
-// The epilogue after the bias, on a tile that is still in L1: C = activation(x) + residual. x is C itself or,
-// if the values before the activation are kept, the array of those.
+// The epilogue after the bias, on a tile that is still in L1: C = activation(x) + residual. x is
+// Epilogue::pre if it is set, otherwise C itself.
 struct Finish {
   const float* x;
   float* c;

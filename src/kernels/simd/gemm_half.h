@@ -1,8 +1,8 @@
 // Products with packed f16 or bf16. The 16-bit elements are widened exactly while they are read, so results
 // have the same bits as with the widened matrix. A panel stores the steps of k in pairs. f16: the vector of
-// the first step, then that of the second, because the conversion reads consecutive halves. bf16: both steps
-// in each 32-bit lane, the first in the low half, because a shift and a mask then widen them without moving
-// lanes.
+// the first step, then that of the second, because the conversion reads consecutive 16-bit elements. bf16:
+// both steps in each 32-bit lane, the first in the low half, because a shift and a mask then widen them
+// without moving data between lanes.
 #pragma once
 
 #include <cstring>
@@ -15,22 +15,22 @@ namespace {
 
 constexpr std::int64_t kHalvesInLine = 32;
 
-// Prefetch distance in 16-bit elements (8 KiB): twice the latency times the bandwidth of one core.
+// Prefetch distance in 16-bit elements (8 KiB): twice the memory latency times the bandwidth of one core.
 constexpr std::int64_t kHalvesAhead = 4096;
 
-// One row times a panel of two vectors is only two dependency chains, which the latency of multiply-adds
-// would limit. Therefore up to kRowsTogether rows, whose sums fit the registers, process two panels at once.
+// One row times a panel of two vectors has only two dependency chains, so latency would limit the speed.
+// Therefore up to kRowsTogether rows, whose sums fit the registers, are multiplied by two panels at once.
 constexpr int kPanelsTogether = kTileVectors <= 2 ? 2 : 1;
 constexpr int kRowsTogether = 2;
 
-// Widen the vector of the first or second step of the pair at `pair`.
+// Return the first (or second, if kSecond) step of the pair of steps at `pair`, widened to f32.
 template <bool kBrain, bool kSecond>
 HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
   const Floats d;
   if constexpr (kBrain) {
     const hn::RebindToUnsigned<Floats> words;
     const auto both = hn::LoadU(words, reinterpret_cast<const std::uint32_t*>(pair));
-    // With 16 registers there is none left for a mask, so use two shifts.
+    // With 16 registers, none is left for a mask, so use two shifts.
     if constexpr (kSecond && kTileVectors <= 2)
       return hn::BitCast(d, hn::ShiftLeft<16>(hn::ShiftRight<16>(both)));
     if constexpr (kSecond) return hn::BitCast(d, hn::And(both, hn::Set(words, 0xffff0000u)));
@@ -45,10 +45,10 @@ HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
 struct HalfPanels {
   const std::uint16_t* halves;
   std::int64_t panel;  // number of 16-bit elements between panels
-  float* wide;         // kKeep: receives the widened numbers, [k, vectors · lanes]
+  float* wide;         // if kKeep, receives the widened numbers [k, vectors · lanes]
 };
 
-// Like multiply_tile() with A along k, for kPanels adjacent panels; tile.b is not used.
+// The same as multiply_tile() with Layout::along_k, for kPanels adjacent panels. tile.b is not used.
 template <int kRows, int kVectors, int kPanels, bool kBrain, bool kKeep>
 void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   static_assert(!kKeep || kPanels == 1);
@@ -88,7 +88,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   };
   if constexpr (kPanels == 1) {
     pairs(tile.k / 2, kHalvesAhead);
-  } else {  // beyond a panel's end, prefetch the panel that is read next: kPanels panels later
+  } else {  // beyond a panel's end, prefetch the next panel to read, kPanels panels later
     const std::int64_t last = tile.k / 2 < kHalvesAhead / kPair ? tile.k / 2 : kHalvesAhead / kPair;
     pairs(tile.k / 2 - last, kHalvesAhead);
     pairs(last, kHalvesAhead + (kPanels - 1) * panels.panel);
@@ -98,7 +98,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   sums.store(tile);
 }
 
-// y = factor · x
+// y = factor · x, for `count` elements of f16, or of bf16 if `brain`.
 void widen(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> f16;

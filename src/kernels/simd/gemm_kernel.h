@@ -22,20 +22,20 @@ struct Tile {
   const float* c = nullptr;  // added to the products; null means zero
   float* out = nullptr;      // the results; row stride ldc, as for c
   std::int64_t ldc = 0;
-  std::int64_t columns = 0;      // columns of C: they fill kVectors vectors, the last one perhaps only partly
+  std::int64_t columns = 0;      // columns of C; only the last of the kVectors vectors may be partial
   const float* bias = nullptr;   // [columns], added at the end, or null
   bool relu = false;             // apply max(0, ·) after the bias
-  const float* ahead = nullptr;  // null, or the next panel, of the same stride, to prefetch
+  const float* ahead = nullptr;  // the next panel (same stride), to prefetch; or null
 };
 
 enum class Layout {
   along_k,    // A [rows, k]
-  along_rows  // A [k, rows]: transposed, or a packed sliver
+  along_rows  // A [k, rows]: transposed A, or a packed sliver
 };
 
-// Call body(i) for i in [0, kCount), with i a compile-time constant: the compiler keeps an array in registers
-// only if all its indices are constants. With loops, the array goes through the stack at the start and the
-// end, where its loads wait for the pending stores of C.
+// Call body(i) for i in [0, kCount), where i is a compile-time constant. The compiler keeps an array in
+// registers only if all its indices are constants. With a loop, it writes the array to the stack at the start
+// and the end, where its loads wait for the pending stores of C.
 template <int kCount, class Body>
 HWY_INLINE void unrolled(const Body& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) HWY_ATTR __attribute__((always_inline)) {
@@ -100,10 +100,10 @@ struct TileSums {
   }
 };
 
-// Prefetch distance within a row of transposed A: two cache lines, several times the height of a tile.
+// Prefetch distance in floats within a row of transposed A: two cache lines, several times a tile's rows.
 constexpr std::int64_t kFloatsAhead = 32;
 
-// If kExtras is false, tile.bias, tile.relu and tile.ahead are ignored and must not be set.
+// Compute one register tile. If kExtras is false, tile.bias, tile.relu and tile.ahead must not be set.
 template <int kRows, int kVectors, Layout kLayout, bool kExtras = false>
 void multiply_tile(const Tile& tile) {
   const hn::ScalableTag<float> d;

@@ -1,4 +1,4 @@
-// Rearrangement of A and B for the tiles. Values are copied unchanged.
+// Packing of A and B for the tiles. Values are copied unchanged.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -49,7 +49,7 @@ void pack_rows(const PanelSource& source) {
   }
 }
 
-// Block i of four lanes contains four steps of column 4 i; columns are `ldb` apart.
+// Load a vector whose 128-bit block i contains four steps of column 4 i. Columns are `ldb` floats apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -66,7 +66,7 @@ struct Quads {
   FloatVector step[4];
 };
 
-// Return a 4 × 4 transpose in every 128-bit block.
+// Load kLanes columns and transpose the 4 × 4 floats of every 128-bit block.
 HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
@@ -82,13 +82,13 @@ HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
            hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))}};
 }
 
-// Store the transposed vectors `width` apart.
+// Store the four transposed vectors to `out`, `width` floats apart.
 HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, std::int64_t width) {
   const Quads quads = transposed_quads(b, ldb);
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// Transpose if only `columns` columns or `steps` steps exist. The others are treated as zero.
+// Transpose a block with fewer columns or fewer steps than usual. The missing ones are treated as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;
@@ -125,7 +125,7 @@ void pack_columns(const PanelSource& source) {
   }
 }
 
-// Copy kCount floats in parts whose sizes are powers of two, without reading or writing beyond them.
+// Copy kCount floats in pieces whose sizes are powers of two. Nothing beyond them is read or written.
 template <int kCount>
 HWY_INLINE void copy_floats(const float* from, float* to) {
   if constexpr (kCount > 0) {
@@ -141,7 +141,7 @@ HWY_INLINE void copy_floats(const float* from, float* to) {
 }
 
 // Pack a [k, rows] into slivers [k, kRows]; elements beyond `rows` in the last sliver are not written. The
-// source is read row by row, in the order of memory.
+// source is read row by row, sequentially.
 template <int kRows>
 void pack_slivers(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows,
                   const PackedPanels& out) {

@@ -1,4 +1,4 @@
-// int8 products with AMX: compiled with the AVX-512 kernels, used if the processor has AMX.
+// int8 products with AMX. Compiled together with the AVX-512 kernels; used if the processor has AMX.
 #pragma once
 
 #include <cstdint>

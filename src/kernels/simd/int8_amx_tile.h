@@ -1,10 +1,10 @@
 // A block of int8 products in AMX tiles: 16 rows by up to three times 16 columns, 64 bytes of k per step.
-// Included inside a namespace with the target attributes set, after a type Tiles with static functions
+// Include it inside a namespace with the target attributes set, after a type Tiles with the static functions
 //   configure(TileShapes), release()
 //   zero<tile>(), load<tile>(address, stride), dot<sum, a, b>(), store<tile>(address, stride)
-// which are the instructions, or portable code in the tests.
+// which execute the instructions, or portable code in the tests.
 
-// Tiles 0 to 2 are sums, 3 and 4 a step of A and B, 5 and 6 the last step if it is shorter.
+// Tile registers 0 to 2 hold sums; 3 and 4 hold a full step of A and B, 5 and 6 a shorter last step.
 template <class Tiles, int kVectors>
 void multiply_tile_rows(const Int8Block& block, const std::int8_t* a, std::int32_t* sums) {
   constexpr std::int64_t kStepBytes = 64, kStepGroups = 16, kRowBytes = kVectors * 64;

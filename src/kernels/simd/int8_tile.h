@@ -1,16 +1,16 @@
-// A block of int8 products in register tiles. Included once per path, inside its namespace and with its
-// target attributes set, after these definitions:
-//   Vector, Weights    sums of kLanes columns; four bytes of B per column, prepared for dot()
+// A block of int8 products in register tiles. Include it once per path, inside the path's namespace and with
+// its target attributes set, after these definitions:
+//   Vector, Weights sums of kLanes columns; four bytes of B per column, prepared for dot()
 //   kTileRows, kTileVectors
-//   load(bytes)        load Weights from memory
-//   zero()             zero sums
-//   broadcast(bytes)   copy four bytes of A to every column
+//   load(bytes) load Weights from memory
+//   zero() return sums of zero
+//   broadcast(bytes) copy four bytes of A to every column
 //   dot(sum, a, weights)
 //   store(sum, to)
 
 constexpr std::int64_t kLineBytes = 64;
 
-// `next`: null, or memory to prefetch, one cache line per step of k.
+// `next`: memory to prefetch, one cache line per step of k; may be null.
 template <int kRowCount, int kVectorCount>
 void multiply_tile(const Int8Block& block, const std::int8_t* a, const std::int8_t* next,
                    std::int32_t* sums) {
@@ -62,8 +62,8 @@ constexpr TileFunctions tile_functions(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = tile_functions(std::make_integer_sequence<int, kTileRows>());
 
-// The first tile reads the panel from memory, sequentially, which the hardware prefetches. The other tiles
-// read it from cache and prefetch the next panel.
+// The first tile reads the panel from memory sequentially, so the hardware prefetches it. The other tiles
+// read the panel from cache and prefetch the next panel.
 void multiply(const Int8Block& block) {
   const std::int64_t width = block.vectors * kLanes, bytes = block.groups * width * 4;
   std::int64_t fetched = 0;

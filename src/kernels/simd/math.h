@@ -1,16 +1,16 @@
 // Elementary functions on vectors of f32, for files in src/kernels/simd/ only: this header is compiled once
 // per instruction set. Errors are the largest found over dense ranges (tests/kernels/vector_math_test.cpp).
 //
-//   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
-//   exp_flushed     the same for x ≤ 88, cheaper: 0 below −87
-//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two operations fewer: exp2(0) = 1, 0 below −126.5 and for −∞
-//   exp_of_difference  for −87 ≤ x ≤ 0, within 2 ulp + |x| · 9e-8 of the result: exp(0) = 1, exp(−∞) = 0;
+//   exp 1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
+//   exp_flushed the same for x ≤ 88, cheaper: 0 below −87
+//   exp2_flushed 2 ulp for −126 ≤ x ≤ 127, two operations fewer: exp2(0) = 1, 0 below −126.5 and for −∞
+//   exp_of_difference 2 ulp + |x| · 9e-8 of the result for −87 ≤ x ≤ 0; exp(0) = 1, exp(−∞) = 0;
 //                   below −87.7 it is 0 or, with AVX-512, the denormal
-//   log             1 ulp, denormal arguments included; log(0) = −∞, NaN for negative arguments
-//   tanh            2 ulp
-//   erf             2 ulp
-//   sigmoid         3 ulp, relative to the result down to its smallest
-// NaN gives NaN. Polynomials are minimax fits for these intervals (relative error weighted).
+//   log 1 ulp, denormal arguments included; log(0) = −∞, NaN for negative arguments
+//   tanh 2 ulp
+//   erf 2 ulp
+//   sigmoid 3 ulp, also for the smallest results
+// NaN gives NaN. The polynomials are minimax fits of the relative error on these intervals.
 #pragma once
 
 #include <hwy/highway.h>
@@ -24,7 +24,7 @@ namespace regard::kernels::REGARD_ISA {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The widest vectors of the instruction set.
+// Vectors of the instruction set's full width.
 using Floats = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Floats>;
 
@@ -38,8 +38,8 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, float c0, Rest... rest) {
   return hn::MulAdd(polynomial(d, x, rest...), x, hn::Set(d, c0));
 }
 
-// Return the larger and the smaller of a bound and x; NaN if x is NaN. The x86 instructions do this if the
-// bound is the first operand; those of arm64 would return the bound.
+// at_least returns the larger of bound and x, at_most the smaller; both return NaN if x is NaN. The x86
+// instructions do this if the bound is the first operand; the arm64 instructions need an extra step.
 template <class D>
 HWY_INLINE hn::Vec<D> at_least(hn::Vec<D> bound, hn::Vec<D> x) {
 #if HWY_ARCH_X86
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
 
 namespace detail {
 
-// Added to a number of magnitude at most 127, it leaves the rounded number + 127 in the low bits.
+// If x with |x| ≤ 127 is added to this, the low bits of the sum are round(x) + 127.
 constexpr float kRounding = 12583039.0f;  // 1.5 · 2²³ + 127
 
 // x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
@@ -80,14 +80,14 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
   return {shifted, n, hn::Add(hn::Set(d, 1.0f), hn::MulAdd(hn::Mul(r, r), q, r))};
 }
 
-// value · 2ⁿ, n + 127 in the low bits of `shifted`.
+// Return value · 2ⁿ; the low bits of `shifted` contain n + 127.
 template <class D>
 HWY_INLINE hn::Vec<D> scaled(D d, hn::Vec<D> value, hn::Vec<D> shifted) {
   const hn::RebindToUnsigned<D> bits;
   return hn::Mul(value, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
 }
 
-// 2ᶠ with |f| ≤ ½.
+// Return 2ᶠ for |f| ≤ ½.
 template <class D>
 HWY_INLINE hn::Vec<D> power_of_two(D d, hn::Vec<D> f) {
   return polynomial(d, f, 1.0f, 6.931470037e-01f, 2.402224690e-01f, 5.550711229e-02f, 9.671296924e-03f,
@@ -106,7 +106,7 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
-  x = at_least<D>(hn::Set(d, -127.0f), x);  // 2⁻¹²⁷ has the exponent bits of 0
+  x = at_least<D>(hn::Set(d, -127.0f), x);  // the exponent bits of 2⁻¹²⁷ are those of 0
   const auto shifted = hn::Add(x, rounding);
   const auto f = hn::Sub(x, hn::Sub(shifted, rounding));
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
@@ -139,7 +139,7 @@ HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
   if constexpr (hn::MaxLanes(D()) == 16)
     return hn::Vec<D>{_mm512_scalef_ps(reduced.power.raw, reduced.n.raw)};
 #endif
-  // 2ⁿ as two factors, because n exceeds the exponent range if the result is denormal or infinite.
+  // Multiply by two factors for 2ⁿ: n is out of the exponent range if the result is denormal or infinite.
   const hn::RebindToSigned<D> integers;
   const auto n = hn::ConvertTo(integers, reduced.n);
   const auto half = hn::ShiftRight<1>(n);
@@ -154,7 +154,7 @@ HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> integers;
   const auto denormal = hn::Lt(x, hn::Set(d, 1.17549435e-38f));
   const auto scaled = hn::IfThenElse(denormal, hn::Mul(x, hn::Set(d, 33554432.0f)), x);
-  // The exponent relative to √½, so that the mantissa is in [√½, √2).
+  // Compute the exponent relative to √½, so that the mantissa is in [√½, √2).
   const auto from_root = hn::Sub(hn::BitCast(integers, scaled), hn::Set(integers, 0x3F3504F3));
   auto exponent = hn::ConvertTo(d, hn::ShiftRight<23>(from_root));
   exponent = hn::Sub(exponent, hn::IfThenElseZero(denormal, hn::Set(d, 25.0f)));
@@ -171,7 +171,7 @@ HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
   const auto infinity = hn::Inf(d);
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), y);
   y = hn::IfThenElse(hn::Eq(x, infinity), infinity, y);
-  // NaN for negative x and for NaN.
+  // Negative x and NaN give NaN.
   return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, hn::NaN(d));
 }
 
@@ -189,8 +189,8 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
   return hn::CopySign(hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.55f)), small, large), x);
 }
 
-// erf(x): for |x| < 0.9, x + x q(x²); otherwise sign(x) (1 − exp(−p(|x|))), where the polynomial p is fitted
-// to −log erfc.
+// erf(x) is x + x q(x²) for |x| < 0.9, otherwise sign(x) (1 − exp(−p(|x|))). q and p are polynomials; p is
+// fitted to −log erfc.
 template <class D>
 HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
   const auto size = at_most<D>(hn::Set(d, 4.0f), hn::Abs(x));

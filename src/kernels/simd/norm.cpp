@@ -4,7 +4,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// gain + offset, or 1 if there is no gain.
+// Return gain + offset, or 1 if gain is null.
 HWY_INLINE FloatVector load_gain(const float* gain, float offset, std::int64_t i, std::int64_t count) {
   const Floats d;
   return gain == nullptr ? hn::Set(d, 1.0f) : hn::Add(load_first(d, gain + i, count), hn::Set(d, offset));
@@ -14,7 +14,7 @@ struct RowStatistics {
   FloatVector mean, inverse_deviation;
 };
 
-// Two passes over a row that is in L1: the mean, then the squares of the deviations from it.
+// Two passes over a row, which stays in L1: first the mean, then the squared deviations from it.
 HWY_INLINE RowStatistics statistics(const float* x, std::int64_t columns, bool rms, float epsilon) {
   const Floats d;
   const FloatVector size = hn::Set(d, static_cast<float>(columns));
@@ -58,8 +58,8 @@ HWY_INLINE void add_to(float* sum, FloatVector value, std::int64_t count) {
   store_first(hn::Add(load_first(d, sum, count), value), d, sum, count);
 }
 
-// With g = dy ∘ gain and n the normed row: dx = (g − mean(g) − n mean(g n)) / deviation; without mean(g) for
-// the RMS norm. The row stays in L1 between the two loops.
+// With g = dy ∘ gain and n the normalised row: dx = (g − mean(g) − n mean(g n)) / deviation. The RMS norm
+// omits mean(g). The row stays in L1 between the two loops.
 void norm_backward(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                    float* bias_sum) {
   const Floats d;
@@ -75,7 +75,7 @@ void norm_backward(const NormBackward& problem, std::int64_t begin, std::int64_t
     for_vectors(columns, [&](std::int64_t i, std::int64_t count, int which) {
       const FloatVector normed = hn::Mul(hn::Sub(load_first(d, x + i, count), mean), inverse);
       const FloatVector out = load_first(d, dy + i, count);
-      // Beyond the row's end `out` is zero, so nothing is added to the sums.
+      // Lanes beyond the row's end are zero in `out`, so they add nothing to the sums.
       const FloatVector g = hn::Mul(out, load_gain(problem.gain, problem.gain_offset, i, count));
       sum.add(which, g);
       product.add_product(which, g, normed);

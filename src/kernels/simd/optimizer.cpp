@@ -13,7 +13,7 @@ void adam(const AdamW& step, float* weight, const float* gradient, float* first,
   adam_step<false>(step, weight, gradient, first, second, count);
 }
 
-// Return the gradient with clipping and weight decay: scale · gradient + decay · weight.
+// Return scale · gradient + decay · weight, the gradient after clipping and with weight decay.
 HWY_INLINE FloatVector penalised(FloatVector gradient, FloatVector scale, FloatVector decay,
                                  FloatVector weight) {
   return hn::MulAdd(decay, weight, hn::Mul(gradient, scale));
@@ -49,7 +49,7 @@ void rmsprop(const RmsProp& step, float* weight, const float* gradient, float* s
     const FloatVector v =
         hn::MulAdd(smoothing, load_first(d, square + i, left), hn::Mul(rest, hn::Mul(g, g)));
     store_first(v, d, square + i, left);
-    // With ε = 0 and only zero gradients so far, the quotient would be 0 / 0.
+    // If every gradient so far was 0 and ε = 0, the quotient would be 0 / 0.
     FloatVector update =
         hn::IfThenZeroElse(hn::Eq(g, hn::Zero(d)), hn::Div(g, hn::Add(hn::Sqrt(v), epsilon)));
     if (buffer != nullptr) {

@@ -1,5 +1,5 @@
-// Small matrix products with rows scattered in memory. Output rows are processed in blocks, so that each load
-// of an input row serves several products.
+// Small matrix products whose rows are scattered in memory. Output rows are processed in blocks, so that each
+// load of an input row is used for several products.
 #include "kernels/pair_step_table.h"
 #include "kernels/simd/masked.h"
 #include "kernels/simd/math.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 4;
 
-// scores[o] = input · output_o for `Count` rows.
+// scores[o] = input · output_o for `Count` output rows.
 template <int Count>
 HWY_INLINE void dots(const float* input, float* const* output, std::int64_t size, float* scores) {
   const Floats d;
@@ -82,7 +82,7 @@ HWY_INLINE void all_dots(const float* input, float* const* output, std::int64_t 
   }
 }
 
-// −log σ(s) for label 1, −log σ(−s) for label 0: log(1 + e^−|s|) + max(−±s, 0).
+// Return the sum of losses: −log σ(s) for label 1, −log σ(−s) for label 0, as log(1 + e^−|s|) + max(∓s, 0).
 HWY_INLINE float loss_of(const float* scores, const float* label, std::int64_t count) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -96,7 +96,7 @@ HWY_INLINE float loss_of(const float* scores, const float* label, std::int64_t c
   return first_lane(hn::SumOfLanes(d, sum));
 }
 
-// factor = (label − σ(score)) · rate, in place.
+// Replace each score by (label − σ(score)) · rate.
 HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count, float rate) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -107,8 +107,8 @@ HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count
   }
 }
 
-// The general case: any number of rows, with or without repeats. Works on a copy of the input rows from
-// before the step.
+// The general case: any number of rows, with or without repeats. The input rows are first copied, because
+// both updates use the values before the step.
 void step_of_any(const PairStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -132,7 +132,7 @@ void step_of_any(const PairStep& step) {
     add_all_rows(before, inputs, factors + o, outputs, size, step.output[o]);
 }
 
-// Add the halves of a vector repeatedly until four lanes are left.
+// Add the upper half of a vector to the lower half repeatedly, until four lanes are left.
 template <class D>
 HWY_INLINE auto folded(D, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -143,14 +143,14 @@ HWY_INLINE auto folded(D, hn::Vec<D> v) {
   }
 }
 
-// Return the sums of the lanes of `count` vectors, at most four.
+// Write the sum of the lanes of each of `count` vectors to `to`. `count` is at most 4.
 HWY_INLINE void sums_of_lanes(const FloatVector* v, int count, float* to) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
   const FloatVector zero = hn::Zero(d);
   const FloatVector a = v[0], b = count > 1 ? v[1] : zero, c = count > 2 ? v[2] : zero,
                     e = count > 3 ? v[3] : zero;
-  // Within each block: a0 + a2, b0 + b2, a1 + a3, b1 + b3; then the two halves.
+  // In each 128-bit block, compute a0 + a2, b0 + b2, a1 + a3, b1 + b3; then add the two halves.
   const auto ab = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
   const auto ce = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
   const FloatVector sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)),
@@ -158,7 +158,7 @@ HWY_INLINE void sums_of_lanes(const FloatVector* v, int count, float* to) {
   store_first(folded(d, sums), hn::FixedTag<float, 4>(), to, count);
 }
 
-// scores[i, o] = input_i · output_o for `Inputs` rows from `input` on.
+// scores[i, o] = input_i · output_o for `Inputs` input rows and `Outputs` output rows.
 template <int Inputs, int Outputs>
 HWY_INLINE void block_of_dots(float* const* input, float* const* output, std::int64_t size, float* scores) {
   const Floats d;
@@ -178,7 +178,7 @@ HWY_INLINE void block_of_dots(float* const* input, float* const* output, std::in
     sums_of_lanes(sum + at, kCount - at < 4 ? kCount - at : 4, scores + at);
 }
 
-// Update input and output rows together, one vector of columns at a time: the output rows and their updates
+// Update input and output rows together, one vector of columns at a time. The output rows and their updates
 // stay in registers during the loop over input rows.
 template <int Outputs>
 HWY_INLINE void add_both(const PairStep& step, const float* factors) {
@@ -201,7 +201,7 @@ HWY_INLINE void add_both(const PairStep& step, const float* factors) {
       }
       store_first(sum, d, step.input[i] + at, left);
     }
-    for (int o = 0; o < Outputs; ++o)  // load again: rows may repeat
+    for (int o = 0; o < Outputs; ++o)  // load again, because rows may repeat
       store_first(hn::Add(load_first(d, step.output[o] + at, left), more[o]), d, step.output[o] + at, left);
   }
 }
@@ -248,7 +248,7 @@ void pair_step(const PairStep& step) {
   }
 }
 
-// The bias is the last number of a row; the factor that it is multiplied with is 1.
+// The bias is the last element of a row. It is added to the score, i.e. multiplied by 1.
 float glove_step(const GloveStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -262,7 +262,7 @@ float glove_step(const GloveStep& step) {
   for (std::int64_t at = 0; at <= size; at += lanes) {
     const std::int64_t left = size + 1 - at;
     const FloatVector w = load_first(d, step.word + at, left), c = load_first(d, step.context + at, left);
-    // The gradient of a bias has the factor 1 where the gradient of a row has the other row.
+    // The gradient of a row is a factor times the other row; for a bias, the factor is multiplied by 1.
     const auto is_bias = hn::Eq(hn::Iota(d, static_cast<float>(at)), hn::Set(d, static_cast<float>(size)));
     const FloatVector one = hn::Set(d, 1.0f);
     const FloatVector gradient_w = hn::Mul(factor, hn::IfThenElse(is_bias, one, c));

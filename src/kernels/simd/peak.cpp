@@ -9,7 +9,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
-// Enough chains to hide the latency on any machine (two units, five cycles), few enough for 16 registers.
+// Enough chains to hide the latency of two units of five cycles each, and few enough for 16 registers.
 constexpr int kChains = 12;
 
 std::int64_t multiply_add_in_registers(std::int64_t rounds) {

@@ -1,4 +1,4 @@
-// Philox4x32-10 (see base/random.h) on vectors: one block per lane, with four words of output.
+// Philox4x32-10 (see base/random.h) on vectors. Each lane computes one block of four 32-bit words.
 #pragma once
 
 #include <hwy/highway.h>

@@ -1,11 +1,11 @@
-// The inner loops of kernels/recurrent.h. A lane is one feature; a row's result depends on that row only.
+// The inner loops of kernels/recurrent.h. Each lane is one feature; a row's result depends on that row only.
 #include "kernels/recurrent_table.h"
 #include "kernels/simd/each_vector.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// σ'(z) and tanh'(z) from the values y.
+// sigmoid_slope and tanh_slope return σ'(z) and tanh'(z), given y = σ(z) or tanh(z).
 HWY_INLINE FloatVector sigmoid_slope(FloatVector y) {
   return hn::NegMulAdd(y, y, y);
 }
@@ -109,7 +109,7 @@ void forward(const RecurrentStep& step, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Return the gradient of h': from the next step and from elsewhere.
+// Return the gradient of h': the sum of those from the next step and from later layers.
 HWY_INLINE FloatVector output_gradient(const RecurrentStepBackward& step, std::int64_t row,
                                        std::int64_t token, std::int64_t i, std::int64_t left) {
   const Floats d;

@@ -1,4 +1,4 @@
-// Sums and maxima within a row. Vector i of the row is added to accumulator i mod 4; the four are combined as
+// Sums and maxima within a row. Vector i of the row is added to accumulator i mod 4. The four are combined as
 // (0 + 1) + (2 + 3), then the lanes by the instruction set's fixed tree. The result depends only on the row.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, count, accumulator) for each vector of a row, starting at element i: its first `count` lanes
-// are within the row. `count` may exceed the number of lanes.
+// Call body(i, count, accumulator) for each vector of a row. The vector starts at element i, and the row has
+// `count` elements from i on, which may exceed the number of lanes.
 template <class Body>
 HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   const Floats d;
@@ -23,7 +23,7 @@ HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   for (int which = 0; i < columns; i += lanes, ++which) body(i, columns - i, which);
 }
 
-// Four accumulators. In added vectors, lanes beyond the row's end must be the neutral element.
+// Four accumulators. The caller must set lanes beyond the row's end to the neutral element.
 struct RowSum {
   FloatVector part[4];
   HWY_INLINE RowSum() {
@@ -50,7 +50,7 @@ struct RowMaximum {
   }
 };
 
-// Return `value` in the first `count` lanes, and −∞ or zero beyond the row's end.
+// Return `value` in the first `count` lanes, and −∞ (or_lowest) or zero (or_zero) in the others.
 HWY_INLINE FloatVector or_lowest(FloatVector value, std::int64_t count) {
   return hn::IfThenElse(first_lanes(Floats(), count), value, hn::Neg(hn::Inf(Floats())));
 }

@@ -40,8 +40,8 @@ void log_sum_exp(const float* x, float* lse, std::int64_t rows, std::int64_t col
     lse[row] = first_lane(log_sum_exp(x + row * columns, columns));
 }
 
-// Few entries of a long row are ever among the k largest, so whole vectors are compared with the smallest
-// kept entry, and single entries only if one in the vector is larger.
+// Few entries of a long row are among the k largest. Therefore a whole vector is compared with the smallest
+// kept entry first; its entries are compared one by one only if one of them is larger.
 void top_k(const float* x, std::int64_t columns, std::int64_t k, float* values, std::int32_t* indices) {
   if (k <= 0) return;
   const Floats d;
@@ -104,8 +104,8 @@ void softmax_backward(const float* y, const float* dy, float* dx, std::int64_t r
 void log_softmax(const float* x, float* y, std::int64_t rows, std::int64_t columns) {
   const Floats d;
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
-    // Subtract maximum and logarithm separately: their sum would lose digits of the logarithm if the maximum
-    // is large. safe_shift() avoids −∞ − (−∞) = NaN, so a row of −∞ stays −∞.
+    // Subtract maximum and logarithm separately, because their sum would lose digits of the logarithm if the
+    // maximum is large. safe_shift() avoids −∞ − (−∞) = NaN, so a row of −∞ stays −∞.
     const FloatVector shift = safe_shift(row_maximum(x, columns));
     const FloatVector logarithm = safe_shift(log(d, sum_of_exp(x, shift, columns)));
     for_vectors(columns, [&](std::int64_t i, std::int64_t count, int) {
@@ -144,7 +144,7 @@ void cross_entropy(const CrossEntropyRows& problem) {
     }
     float loss = problem.lse[row] - x[target];
     if (problem.label_smoothing != 0.0f) {
-      // Sum lse − x rather than x: a sum of large logits would lose the small differences.
+      // Sum lse − x instead of x, because a sum of large logits would lose the small differences.
       RowSum sum;
       for_vectors(classes, [&](std::int64_t i, std::int64_t count, int which) {
         sum.add(which, or_zero(hn::Sub(lse, load_first(d, x + i, count)), count));
