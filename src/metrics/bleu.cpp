@@ -13,10 +13,10 @@
 namespace regard::metrics {
 namespace {
 
-// Counts from which the score is computed, summed over sentences.
+// Counts summed over sentences, from which the score is computed.
 struct Statistics {
   explicit Statistics(int orders) : counts(static_cast<std::size_t>(orders)), totals(counts) {}
-  std::vector<std::int64_t> counts, totals;  // matched n-grams and all n-grams of each order
+  std::vector<std::int64_t> counts, totals;  // number of matched n-grams and of all n-grams, by order
   std::int64_t hypothesis_length = 0, reference_length = 0;
 };
 
@@ -27,7 +27,7 @@ std::u32string prepared(const std::string& text, const BleuOptions& options, Wor
   return numbers.line(split_words(line));
 }
 
-// Return the reference length closest to the hypothesis's. Ties: the shorter.
+// Return the reference length closest to the hypothesis length; if two are equally close, the shorter.
 std::int64_t closest_length(std::int64_t length, std::span<const std::u32string> references) {
   std::int64_t best = static_cast<std::int64_t>(references[0].size());
   for (const std::u32string& reference : references) {
@@ -45,7 +45,7 @@ void add_sentence(Statistics& sums, const std::u32string& hypothesis,
   sums.reference_length += closest_length(length, references);
   for (std::size_t n = 0; n < sums.counts.size(); ++n) {
     const int order = static_cast<int>(n) + 1;
-    NgramCounts most;  // maximum over the references, at which counts are clipped
+    NgramCounts most;  // maximum counts over the references; matches are clipped at these
     for (const std::u32string& reference : references)
       for (const auto& [ngram, count] : count_ngrams(reference, order))
         most[ngram] = std::max(most[ngram], count);
@@ -61,8 +61,8 @@ double smoothing_value(const BleuOptions& options) {
   return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
 }
 
-// score = BP · exp(mean of log precisions). BP = exp(1 − reference length / hypothesis length) if the
-// hypothesis is shorter, else 1.
+// score = BP · exp(mean of log precisions). The brevity penalty BP is exp(1 − reference length / hypothesis
+// length) if the hypothesis is shorter than the reference, else 1.
 BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
   const std::size_t orders = sums.counts.size();
   BleuScore result;

@@ -14,9 +14,9 @@ namespace regard::metrics {
 // Smoothing of n-gram orders (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
 enum class BleuSmoothing {
   none,   // precision 0 for an order without a match
-  floor,  // an order without a match has `smoothing_value` matches. Default: 0.1
-  add_k,  // add `smoothing_value` to matches and n-grams of every order above 1. Default: 1
-  exp,    // successive orders without a match have 1/2, 1/4, … matches
+  floor,  // count `smoothing_value` matches for an order without a match. Default: 0.1
+  add_k,  // add `smoothing_value` to the numbers of matches and n-grams of every order above 1. Default: 1
+  exp,    // count 1/2, 1/4, … matches for successive orders without a match
 };
 
 struct BleuOptions {
@@ -25,7 +25,7 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exp;
   std::optional<double> smoothing_value;
   int max_order = 4;
-  bool effective_order = false;  // ignore orders that the text is too short for
+  bool effective_order = false;  // ignore orders for which the text is too short
 };
 
 struct BleuScore {
@@ -38,22 +38,22 @@ struct BleuScore {
   std::string text() const;  // "BLEU = 33.00 66.1/40.5/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)"
 };
 
-// references[r][i] is the r-th reference of line i. Throws usage if the numbers of lines differ, there are no
-// references, or max_order < 1.
+// Return the BLEU of a text. references[r][i] is the r-th reference of line i. Throws usage if the numbers of
+// lines differ, there are no references, or max_order < 1.
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::vector<std::string>> references, const BleuOptions& options = {});
-// Return the BLEU of one sentence; usually with options.effective_order.
+// Return the BLEU of one sentence. Usually options.effective_order is set.
 BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
                         const BleuOptions& options = {});
 
-// Return the statistics of one line: [hypothesis length, reference length, matches of each order…, n-grams
-// of each order…]. The score of a text depends on their sums only; see significance.h.
+// Return the statistics of one line: [hypothesis length, reference length, matches of each order…, n-grams of
+// each order…]. bleu_of() computes the score of a text from the sums over its lines; see significance.h.
 std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,
                                    const BleuOptions& options = {});
 double bleu_of(std::span<const double> sums, const BleuOptions& options = {});
 
-// Return the settings of a score: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…", where version is
-// the sacreBLEU version that the tests compare with.
+// Return the settings of a score, such as "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…". The
+// version is the sacreBLEU version with which the tests compare.
 std::string bleu_signature(const BleuOptions& options, std::size_t references);
 
 }  // namespace regard::metrics

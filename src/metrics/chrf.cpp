@@ -13,12 +13,12 @@
 namespace regard::metrics {
 namespace {
 
-// Number of n-grams of one order: in the hypothesis, in the reference, in both.
+// Number of n-grams of one order in the hypothesis, in the reference and in both.
 struct Match {
   std::int64_t hypothesis = 0, reference = 0, both = 0;
 };
 
-// Split a line into words. One punctuation mark at the end, or else at the beginning, of a word is split off.
+// Split a line into words. A punctuation mark at a word's end, or else at its start, is split off.
 std::vector<std::u32string_view> words_of(std::u32string_view line) {
   std::vector<std::u32string_view> words;
   for (const std::u32string_view word : split_words(line)) {
@@ -64,8 +64,8 @@ Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
   return result;
 }
 
-// F = (1 + β²) P R / (β² P + R) of the mean precision and recall over the orders that both sides have. With
-// epsilon_smoothing: the mean F over all orders.
+// Return F = (1 + β²) P R / (β² P + R), where P and R are means over the orders that both sides have. With
+// epsilon_smoothing, return the mean of F over all orders.
 double f_score(std::span<const Match> orders, const ChrfOptions& options) {
   constexpr double kEpsilon = 1e-16;
   const double factor = static_cast<double>(options.beta) * options.beta;
@@ -95,7 +95,7 @@ std::size_t orders_of(const ChrfOptions& options) {
   return static_cast<std::size_t>(options.character_order + options.word_order);
 }
 
-// Return the matches of a line with the reference that gives the best score.
+// Return the matches of a line with the reference for which the score is highest.
 std::vector<Match> best_match(const std::string& hypothesis, std::span<const std::string> references,
                               const ChrfOptions& options) {
   WordNumbers numbers;

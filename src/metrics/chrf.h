@@ -1,5 +1,5 @@
 // chrF (Popović 2015, https://aclanthology.org/W15-3049) and chrF++ (2017) as sacreBLEU computes them: the
-// F-score of character n-grams and, with word_order 2, of word unigrams and bigrams.
+// F-score of character n-grams. chrF++ (word_order 2) includes word unigrams and bigrams.
 #pragma once
 
 #include <span>
@@ -14,19 +14,19 @@ struct ChrfOptions {
   int beta = 2;        // weight of recall relative to precision
   bool lowercase = false;
   bool whitespace = false;         // count white space as characters
-  bool epsilon_smoothing = false;  // average the F-scores of all orders
+  bool epsilon_smoothing = false;  // average the F-scores of all orders instead of P and R
 };
 
-// Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; for each line, the reference that
-// matches best is used. Throws usage if the numbers of lines differ, there are no references, or both orders
-// are 0.
+// Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; each line uses the reference with
+// the highest score. Throws usage if the numbers of lines differ, there are no references, or both orders are
+// 0.
 double corpus_chrf(std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references, const ChrfOptions& options = {});
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
                      const ChrfOptions& options = {});
 
-// Return the statistics of one line with its best-matching reference; for each order: n-grams of the
-// hypothesis, of the reference, of both. The score of a text depends on their sums only; see significance.h.
+// Return, for each order, the number of n-grams in a line, in its best-matching reference and in both.
+// chrf_of() computes the score of a text from the sums over its lines; see significance.h.
 std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<const std::string> references,
                                    const ChrfOptions& options = {});
 double chrf_of(std::span<const double> sums, const ChrfOptions& options = {});

@@ -1,6 +1,6 @@
-// Metrics of classification as scikit-learn computes them with zero_division = 0. Predictions and true values
-// must have equal, non-zero length; otherwise the functions throw usage. Classes are numbered 0 to
-// classes - 1; a number outside throws usage.
+// Metrics of classification as scikit-learn computes them with zero_division = 0. Classes are numbered 0 to
+// classes - 1. The functions throw usage if the predictions and the true values differ in number, there are
+// none, or a class number is out of range.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ struct ClassCounts {
 };
 ClassCounts count_classes(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                           std::int32_t classes);
-// Multi-label: predicted and truth [rows, labels], 0 or 1.
+// Multi-label classification: predicted and truth are [rows, labels], with elements 0 or 1.
 ClassCounts count_labels(std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> truth,
                          std::int32_t labels);
 
 struct PrecisionRecall {
   double precision = 0, recall = 0, f1 = 0;  // 0 where the denominator is 0
-  std::int64_t support = 0;                  // occurrences in the truth
+  std::int64_t support = 0;                  // number of occurrences among the true values
 };
 std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
 
-// micro: over all predictions; macro: mean over classes; weighted: mean weighted by support.
+// micro: from the counts of all classes; macro: mean over classes; weighted: mean weighted by support.
 enum class Average { micro, macro, weighted };
-// The classes of the means: those that were predicted or are true (scikit-learn's default), or all.
+// The classes that enter the means: those that were predicted or are true (scikit-learn's default), or all.
 enum class Averaged { occurring, all };
 PrecisionRecall average(const ClassCounts& counts, Average how, Averaged classes = Averaged::occurring);
 PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                                  std::int32_t classes, Average how, Averaged of = Averaged::occurring);
 
-// Number of rows with each true (row of the matrix) and predicted (column) class: [classes, classes].
+// Return [classes, classes]: the number of rows for each true class (row) and predicted class (column).
 std::vector<std::int64_t> confusion_matrix(std::span<const std::int32_t> predicted,
                                            std::span<const std::int32_t> truth, std::int32_t classes);
 

@@ -11,7 +11,7 @@
 namespace regard::metrics {
 namespace {
 
-// A label by conlleval's rules: its first character and its type.
+// A label, parsed by conlleval's rules into its first character and its type.
 struct ChunkLabel {
   char32_t tag = 'O';
   std::string type;
@@ -21,7 +21,7 @@ ChunkLabel chunk_label(const std::string& label) {
   if (label.empty()) throw Error(ErrorKind::bad_file, "a label is empty");
   const utf8::Decoded first = utf8::decode(label, 0);
   std::string rest = label.substr(static_cast<std::size_t>(first.size));
-  // Python: rest.split("-", maxsplit=1)[-1] or "_"
+  // In Python: rest.split("-", maxsplit=1)[-1] or "_"
   if (const std::size_t dash = rest.find('-'); dash != std::string::npos) rest.erase(0, dash + 1);
   return {first.value, rest.empty() ? "_" : rest};
 }
@@ -40,7 +40,7 @@ bool chunk_starts(const ChunkLabel& before, const ChunkLabel& label) {
   return label.tag != 'O' && label.tag != '.' && before.type != label.type;
 }
 
-// conlleval's chunks. The state is carried from one sequence to the next over an "O", as in seqeval.
+// Return conlleval's chunks. As in seqeval, the sequences are processed as one, with an "O" between them.
 std::vector<Entity> chunks_of(LabelSequences sequences) {
   std::vector<Entity> chunks;
   ChunkLabel before;

@@ -13,19 +13,19 @@
 
 namespace regard::metrics {
 
-using LabelSequences = std::span<const std::vector<std::string>>;  // the labels of each text, "B-PER", "O"
+using LabelSequences = std::span<const std::vector<std::string>>;  // the labels of each text: "B-PER", "O"
 
-// Labelling schemes: the prefixes and their meaning.
+// Labelling schemes, with the meaning of their prefixes.
 enum class EntityScheme {
-  iob1,   // I inside; B only between two adjacent entities of one type
-  ioe1,   // I inside; E only between two adjacent entities of one type
+  iob1,   // I inside; B begins an entity directly after one of the same type
+  ioe1,   // I inside; E ends an entity directly before one of the same type
   iob2,   // B begins every entity, I continues it ("BIO")
   ioe2,   // E ends every entity
   iobes,  // B begin, I inside, E end, S single ("BIOES")
   bilou,  // B begin, I inside, L last, U unit
 };
-EntityScheme entity_scheme_named(const std::string& name);  // "iob2"; throws usage listing the names
-// Return the scheme whose prefixes occur: iob2, ioe2, iobes or bilou. Throws bad_file if they fit none.
+EntityScheme entity_scheme_named(const std::string& name);  // "iob2"; throws usage with the valid names
+// Return the scheme that has the occurring prefixes: iob2, ioe2, iobes or bilou. Throws bad_file if none has.
 EntityScheme detect_entity_scheme(LabelSequences sequences);
 
 struct Entity {
@@ -34,22 +34,22 @@ struct Entity {
   friend auto operator<=>(const Entity&, const Entity&) = default;
 };
 
-// Without a scheme: conlleval's rules, by which every label other than O belongs to an entity ("I-PER" after
-// "O" begins one). With a scheme: seqeval's strict mode, in which only sequences that the scheme allows are
-// entities; throws bad_file for a label whose prefix the scheme does not have. An empty label throws
-// bad_file.
+// Return the entities. Without `strict`, conlleval's rules apply: every label other than O belongs to an
+// entity ("I-PER" after "O" begins an entity). With `strict`, seqeval's strict mode applies: only label
+// sequences that the scheme allows are entities. Throws bad_file if a label is empty or its prefix is not in
+// the scheme.
 std::vector<Entity> entities_of(LabelSequences sequences, std::optional<EntityScheme> strict = {});
 
 struct EntityScores {
   PrecisionRecall micro, macro, weighted;
   std::map<std::string, PrecisionRecall> by_type;
-  double accuracy = 0;  // accuracy of the labels
+  double accuracy = 0;  // share of correct labels
 };
-// Throws usage if the numbers of sequences or their lengths differ.
+// Compute the scores. Throws usage if the numbers of sequences or their lengths differ.
 EntityScores entity_scores(LabelSequences predicted, LabelSequences truth,
                            std::optional<EntityScheme> strict = {});
 
-// Counts of one type of entity or, for one sequence, of all: predicted, true, both.
+// Count predicted, true and correct entities by type. If `types` is not null, append the types' names to it.
 ClassCounts count_entities(std::span<const Entity> predicted, std::span<const Entity> truth,
                            std::vector<std::string>* types = nullptr);
 

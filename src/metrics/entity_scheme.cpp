@@ -22,7 +22,7 @@ struct Rules {
   std::vector<Pattern> start, inside, end;
 };
 
-// seqeval/scheme.py, in the order of EntityScheme.
+// The rules of seqeval/scheme.py, in the order of EntityScheme.
 const std::vector<Rules>& all_rules() {
   using enum Type;
   static const std::vector<Rules> rules{
@@ -116,8 +116,8 @@ EntityScheme detect_entity_scheme(LabelSequences sequences) {
   const auto only = [&](std::string_view allowed) {
     return prefixes.find_first_not_of(allowed) == std::string::npos;
   };
-  // The sets of prefixes that seqeval's auto_detect() accepts. (It does not accept only "O", or only "S" and
-  // "O".)
+  // Accept the same sets of prefixes as seqeval's auto_detect(). It rejects "O" alone, and "S" with "O"
+  // alone.
   if (only("IOB") && has('B')) return EntityScheme::iob2;
   if (only("IOE") && has('E')) return EntityScheme::ioe2;
   if ((only("IOBES") && has('B') && has('E')) || prefixes == "S") return EntityScheme::iobes;

@@ -1,4 +1,4 @@
-// seqeval's strict mode: entities of one sequence by the rules of a labelling scheme.
+// seqeval's strict mode: find the entities of one sequence by the rules of a labelling scheme.
 #pragma once
 
 #include <span>

@@ -7,7 +7,7 @@
 namespace regard::metrics {
 namespace {
 
-// Remove and return the first word; empty if there is none.
+// Remove the first word from `text` and return it, or return "" if there is none.
 std::string_view take_word(std::string_view& text) {
   constexpr std::string_view kSpace = " \t\r\n\f\v";
   const std::size_t begin = text.find_first_not_of(kSpace);

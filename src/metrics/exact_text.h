@@ -1,4 +1,4 @@
-// Texts that are equal word for word.
+// Comparison of texts word by word.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@ enum class MetricTokenizer {
   v13a,       // "13a": mteval-v13a, for languages with spaces between words
   intl,       // "intl": mteval-v14 --international-tokenization: punctuation and symbols of all scripts
   character,  // "char": each code point is a token
-  chinese,    // "zh": each Chinese character is a token; the rest as 13a
+  chinese,    // "zh": each Chinese character is a token; other text is tokenized as in 13a
   none,       // "none": the text is already tokenized
 };
 
@@ -25,25 +25,25 @@ MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usag
 // Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
-// The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() puts
-// spaces around ASCII punctuation and symbols other than ' , - . and separate_stops() around full stops and
-// commas, except between digits, and around a dash after a digit.
+// The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() inserts
+// spaces around ASCII punctuation and symbols other than apostrophe, comma, hyphen and full stop;
+// separate_stops() around full stops and commas, except between digits, and around a dash after a digit.
 std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
-std::u32string without_entities(std::u32string_view text);               // replace &quot; &amp; &lt; &gt;
+std::u32string without_entities(std::u32string_view text);               // replaces &quot; &amp; &lt; &gt;
 std::vector<std::u32string_view> split_words(std::u32string_view text);  // splits at white space
 constexpr bool is_ascii_punctuation(char32_t c) noexcept {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 std::u32string_view without_trailing_space(std::u32string_view text);
 
-// Number of occurrences of each n-gram of units.
+// Number of occurrences of each n-gram. A unit is a character or the number of a word.
 using NgramCounts = std::unordered_map<std::u32string, std::int64_t>;
 NgramCounts count_ngrams(std::u32string_view units, int n);
 
-// Maps each distinct word to a number, so that a line of words becomes a string of units.
+// Maps each distinct word to a number, so that a line of words becomes a string with one unit per word.
 class WordNumbers {
  public:
   std::u32string line(std::span<const std::u32string_view> words);
@@ -52,7 +52,7 @@ class WordNumbers {
   std::unordered_map<std::u32string, char32_t> numbers_;
 };
 
-// Throws usage if there is no reference set, or if the number of lines of one differs from `hypotheses`.
+// Throw usage if there is no reference set, or if one has a number of lines other than `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
 // Return the references of one line: references[r][line] for each r.
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line);

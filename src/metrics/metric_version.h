@@ -3,7 +3,7 @@
 
 namespace regard::metrics {
 
-// The version of sacreBLEU that the tests compare with; "+regard" marks that regard computed the score.
+// The version of sacreBLEU with which the tests compare. "+regard" states that regard computed the score.
 constexpr const char* kMetricVersion = "version:2.6.0+regard";
 
 }  // namespace regard::metrics

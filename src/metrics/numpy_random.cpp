@@ -6,7 +6,7 @@
 namespace regard::metrics {
 namespace {
 
-// SeedSequence(seed).generate_state(): eight 32-bit words (numpy/random/bit_generator.pyx).
+// Return the eight 32-bit words of SeedSequence(seed).generate_state() (numpy/random/bit_generator.pyx).
 std::array<std::uint32_t, 8> seed_words(std::uint32_t seed) {
   constexpr std::uint32_t kInitA = 0x43b0d7e5, kMultiplierA = 0x931e8875;
   constexpr std::uint32_t kInitB = 0x8b51f9dd, kMultiplierB = 0x58f38ded;
@@ -41,7 +41,7 @@ std::array<std::uint32_t, 8> seed_words(std::uint32_t seed) {
 
 NumpyRandom::NumpyRandom(std::uint32_t seed) {
   const std::array<std::uint32_t, 8> words = seed_words(seed);
-  const auto wide = [&words](std::size_t at) {  // two 64-bit words, the high one first
+  const auto wide = [&words](std::size_t at) {  // combines two 64-bit words; the first is the high one
     const std::uint64_t high = words[at] | static_cast<std::uint64_t>(words[at + 1]) << 32;
     const std::uint64_t low = words[at + 2] | static_cast<std::uint64_t>(words[at + 3]) << 32;
     return static_cast<Wide>(high) << 64 | low;
@@ -71,7 +71,7 @@ std::uint32_t NumpyRandom::next32() {
 }
 
 std::uint32_t NumpyRandom::below(std::uint32_t count) {
-  if (count == 1) return 0;  // draws nothing, as in numpy
+  if (count == 1) return 0;  // no random number is drawn, as in numpy
   std::uint64_t product = static_cast<std::uint64_t>(next32()) * count;
   auto low = static_cast<std::uint32_t>(product);
   if (low < count) {

@@ -1,5 +1,5 @@
-// NumPy's default random generator, so that resampling draws the same rows as sacreBLEU: PCG64 (O'Neill 2014,
-// https://www.pcg-random.org) seeded by SeedSequence.
+// NumPy's default random generator: PCG64 (O'Neill 2014, https://www.pcg-random.org) seeded by SeedSequence.
+// With it, resampling draws the same rows as sacreBLEU.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace regard::metrics {
 
 class NumpyRandom {
  public:
-  explicit NumpyRandom(std::uint32_t seed);  // numpy.random.default_rng(seed)
+  explicit NumpyRandom(std::uint32_t seed);  // the state of numpy.random.default_rng(seed)
 
-  // Return the next number of rng.choice(count, replace=True), from 0 to count - 1; 1 <= count < 2^32
-  // (Lemire 2019).
+  // Return the next number of rng.choice(count, replace=True), from 0 to count - 1 (Lemire 2019). Requires 1
+  // <= count < 2^32.
   std::uint32_t below(std::uint32_t count);
-  // The next number of rng.integers(2, dtype=bool). `left` is the number of unused bits of the array that is
-  // drawn; an array begins with `left` = 0.
+  // State of rng.integers(2, size, dtype=bool), which draws 32 bits at a time. `left` is the number of unused
+  // bits. Every array begins with `left` = 0.
   struct Bits {
     std::uint32_t buffer = 0;
     int left = 0;
@@ -23,7 +23,7 @@ class NumpyRandom {
 
  private:
   std::uint64_t next64();
-  std::uint32_t next32();  // returns the low half of next64(), and at the next call its high half
+  std::uint32_t next32();  // returns the low half of next64(); the next call returns the high half
   __extension__ using Wide = unsigned __int128;
   Wide state_ = 0, increment_ = 0;
   std::uint32_t half_ = 0;

@@ -1,5 +1,5 @@
-// Perplexity (Jelinek et al. 1977): the exponential of the mean negative log-likelihood, per token and,
-// comparable between tokenizers, per word and per byte.
+// Perplexity (Jelinek et al. 1977): the exponential of the mean negative log-likelihood. It is computed per
+// token and, to compare models with different tokenizers, per word and per byte.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace regard::metrics {
 
-// exp(total_negative_log_likelihood / units), in nats; infinite on overflow. Throws usage if units < 1.
+// Return exp(total / units) for a total in nats; infinity on overflow. Throws usage if units < 1.
 double perplexity(double total_negative_log_likelihood, std::int64_t units);
 
-// log2 of the perplexity per byte. Throws usage if bytes < 1.
+// Return log2 of the perplexity per byte. Throws usage if bytes < 1.
 double bits_per_byte(double total_negative_log_likelihood, std::int64_t bytes);
 
 // Return the number of words: maximal sequences of characters that are not white space (Python's

@@ -19,7 +19,7 @@ std::int64_t samples_of(const ResamplingOptions& options, std::int64_t usual, st
   return options.samples == 0 ? usual : options.samples;
 }
 
-// sacreBLEU's estimate_ci(): a 95 % interval, with 1/40 of the scores outside on each side.
+// Compute the same as sacreBLEU's estimate_ci(): a 95 % interval, with 1/40 of the scores below and above it.
 Interval interval_of(std::vector<double> scores) {
   Interval interval;
   interval.mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
@@ -31,7 +31,7 @@ Interval interval_of(std::vector<double> scores) {
   return interval;
 }
 
-// (c + 1) / (n + 1), where c samples have a larger difference than the real one.
+// Return (c + 1) / (n + 1), where c of the n samples have a difference larger than `real`.
 double p_value(const std::vector<double>& differences, double real) {
   const auto larger =
       std::count_if(differences.begin(), differences.end(), [real](double value) { return value > real; });

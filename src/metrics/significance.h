@@ -1,7 +1,7 @@
 // Confidence intervals and tests of the difference between two systems, as sacreBLEU computes them: bootstrap
 // resampling (Efron 1979; Koehn 2004, https://aclanthology.org/W04-3250) and approximate randomisation
-// (Riezler and Maxwell 2005, https://aclanthology.org/W05-0908). Results equal sacreBLEU's, random numbers
-// included.
+// (Riezler and Maxwell 2005, https://aclanthology.org/W05-0908). Results and random numbers are the same as
+// in sacreBLEU.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace regard::metrics {
 
-// Returns the score of a sample of rows. A row is the index of a line; a row may occur several times. When
-// two systems are compared, rows 0 to lines - 1 are the first system's, rows lines to 2 lines - 1 the
-// second's.
+// Returns the score of a sample of rows. A row is the index of a line; a row may occur several times. If two
+// systems are compared, rows 0 to lines - 1 belong to the first system, and rows lines to 2 · lines - 1 to
+// the second.
 using Scorer = std::function<double(std::span<const std::uint32_t> rows)>;
 
-// Return a scorer that depends on sums of statistics over rows, such as BLEU's counts. statistics:
+// Return a scorer for a score that is computed from sums of statistics over rows, such as BLEU. statistics:
 // [rows][values]. Sums are f32, as in sacreBLEU.
 Scorer scorer_of_sums(std::vector<std::vector<float>> statistics,
                       std::function<double(std::span<const double> sums)> score);
-// Return the mean of one value per row.
+// Return a scorer that computes the mean of `values`, one value per row.
 Scorer scorer_of_mean(std::vector<double> values);
 
 struct ResamplingOptions {
-  std::int64_t samples = 0;  // Default (0): 1000 for the bootstrap, 10000 for approximate randomisation
+  std::int64_t samples = 0;  // Default: 0, which means 1000 for the bootstrap and 10000 for randomisation
   std::uint32_t seed = 12345;
 };
 
@@ -33,22 +33,22 @@ struct Interval {
   double half_width = 0;        // half the width of the 95 % confidence interval
   double lower = 0, upper = 0;  // ends of the interval
 };
-// Throws usage if there are no lines or samples.
+// Return the confidence interval of a score. Throws usage if there are no lines or samples.
 Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptions& options = {});
 
 struct Comparison {
-  double first = 0, second = 0;  // the scores of the two systems
+  double first = 0, second = 0;  // scores of the two systems
   double p = 1;                  // probability of a difference at least this large by chance, two-sided
 };
-// The distribution of the difference over samples of lines. The intervals of both systems come from the same
+// Result of paired bootstrap resampling, which draws samples of lines. Both systems are scored on the same
 // samples.
 struct BootstrapComparison : Comparison {
   Interval first_interval, second_interval;
 };
 BootstrapComparison paired_bootstrap(std::size_t lines, const Scorer& score,
                                      const ResamplingOptions& options = {});
-// The distribution of the difference if each line's outputs are exchanged between the systems with
-// probability 1/2.
+// Test by approximate randomisation: in each sample, each line's outputs are exchanged between the systems
+// with probability 1/2.
 Comparison approximate_randomization(std::size_t lines, const Scorer& score,
                                      const ResamplingOptions& options = {});
 

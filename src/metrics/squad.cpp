@@ -12,7 +12,7 @@
 namespace regard::metrics {
 namespace {
 
-// Python's \w for str patterns: str.isalnum() or "_". Unlike UTS 18's, it has no marks.
+// Return true for Python's \w in str patterns: str.isalnum() or "_". Unlike \w in UTS 18, it excludes marks.
 bool is_python_word(char32_t c) {
   return c == '_' || text::unicode::is_letter(c) || text::unicode::is_number(c);
 }
@@ -21,7 +21,7 @@ bool is_article(std::u32string_view word) {
   return word == U"a" || word == U"an" || word == U"the";
 }
 
-// Replace each article between word boundaries by a space: re.sub(r"\b(a|an|the)\b", " ", text).
+// Replace each article by a space, as Python's re.sub(r"\b(a|an|the)\b", " ", text).
 std::u32string without_articles(std::u32string_view text) {
   std::u32string result;
   for (std::size_t i = 0; i < text.size();) {
@@ -72,8 +72,8 @@ double f1_of(const std::vector<std::u32string>& predicted, const std::vector<std
   return 2 * precision * recall / (precision + recall);
 }
 
-// Return the highest total of `scores`, in percent of the questions, if answers above a threshold of
-// no_answer_probability are dropped, and this threshold; as squad_metrics' find_best_thresh_v2.
+// Drop answers whose no_answer_probability exceeds a threshold. Return the highest total of `scores`, in
+// percent of the questions, and the threshold for it, as squad_metrics' find_best_thresh_v2 does.
 std::pair<double, double> best_threshold(std::span<const AnsweredQuestion> questions,
                                          const std::vector<double>& scores) {
   std::vector<std::size_t> order(questions.size());
@@ -129,7 +129,7 @@ AnswerScores score_of(const AnsweredQuestion& question) {
 SquadScores squad_scores(std::span<const AnsweredQuestion> questions) {
   if (questions.empty()) throw usage_error("answers cannot be scored without a question");
   SquadScores scores;
-  AnswerScores sums[2];  // sums of questions without and with a true answer
+  AnswerScores sums[2];  // sums over questions without [0] and with [1] a true answer
   std::vector<double> exact, f1;
   for (const AnsweredQuestion& question : questions) {
     const AnswerScores one = score_of(question);

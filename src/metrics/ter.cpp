@@ -28,7 +28,7 @@ constexpr CharacterRange kAsianPunctuation[] = {{0x3001, 0x3002}, {0x3008, 0x301
                                                 {0xFF61, 0xFF65}, {0x30FB, 0x30FB}, {0xFF0E, 0xFF0E},
                                                 {0xFF0C, 0xFF0C}, {0xFF1F, 0xFF1F}, {0xFF1A, 0xFF1B},
                                                 {0xFF01, 0xFF02}, {0xFF08, 0xFF09}};
-// Ideographs, strokes, radicals and compatibility forms; each is a separate word.
+// Ideographs, strokes, radicals and compatibility forms. Each character is a separate word.
 constexpr CharacterRange kIdeographs[] = {{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x31C0, 0x31EF},
                                           {0x2E80, 0x2EFF}, {0x3300, 0x33FF}, {0xF900, 0xFAFF},
                                           {0xFE30, 0xFE4F}, {0x3200, 0x3F22}};
@@ -45,7 +45,7 @@ std::u32string separate_asian(std::u32string_view text) {
   return result;
 }
 
-// Tercom's general and Western normalisation.
+// Apply Tercom's general and Western normalisation.
 std::u32string normalized(std::u32string_view text) {
   std::u32string line = replace_all(text, U"\n-", U"");
   line = replace_all(line, U"\n", U" ");
@@ -74,7 +74,7 @@ const char* yes(bool value) {
   return value ? "yes" : "no";
 }
 
-// Add the edits and the reference length of a line.
+// Add the edits and the reference length of a line to `sums`.
 void add_line(TerScore& sums, const std::string& text, std::span<const std::string> references,
               const TerOptions& options) {
   WordNumbers numbers;

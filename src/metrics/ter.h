@@ -13,25 +13,25 @@ namespace regard::metrics {
 struct TerOptions {
   bool normalized = false;      // separate punctuation, replace XML entities
   bool no_punctuation = false;  // remove punctuation
-  bool asian_support = false;   // apply both also to Chinese and Japanese
+  bool asian_support = false;   // apply these options to Chinese and Japanese too
   bool case_sensitive = false;
 };
 
 struct TerScore {
   double score = 0;  // percent; 0 is a perfect translation, values above 100 are possible
   std::int64_t edits = 0;
-  double reference_length = 0;  // words, averaged over the references of a line
+  double reference_length = 0;  // in words; the mean over the references of each line, summed over lines
 };
 
-// references[r][i] is the r-th reference of line i; for each line, the reference with the fewest edits is
-// used. Throws usage if the numbers of lines differ or there are no references.
+// references[r][i] is the r-th reference of line i; each line uses the reference with the fewest edits.
+// Throws usage if the numbers of lines differ or there are no references.
 TerScore corpus_ter(std::span<const std::string> hypotheses,
                     std::span<const std::vector<std::string>> references, const TerOptions& options = {});
 TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,
                       const TerOptions& options = {});
 
-// Return the statistics of one line: [edits, reference length]. The score of a text depends on their sums
-// only; see significance.h.
+// Return the statistics of one line: [edits, reference length]. ter_of() computes the score of a text from
+// the sums over its lines; see significance.h.
 std::vector<float> ter_statistics(const std::string& hypothesis, std::span<const std::string> references,
                                   const TerOptions& options = {});
 double ter_of(std::span<const double> sums);

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxShiftSize = 10;      // words
 constexpr int kMaxShiftDistance = 50;  // words
 constexpr int kBeamWidth = 25;         // cells on each side of the diagonal
-constexpr int kMaxCandidates = 1000;   // shifts tried per pair of lines
+constexpr int kMaxCandidates = 1000;   // maximum number of shifts tried per pair of lines
 
 using Words = std::u32string;
 
@@ -37,8 +37,8 @@ struct Alignment {
   }
 };
 
-// Levenshtein distance to one reference, computed only near the diagonal. All hypotheses have the same
-// length; the rows of the prefix that a hypothesis shares with the one before are reused.
+// Levenshtein distance to one reference, computed only near the diagonal. All hypotheses must have the same
+// length. Rows of the prefix that a hypothesis shares with the preceding hypothesis are reused.
 class EditTable {
  public:
   EditTable(std::u32string_view reference, std::size_t length)
@@ -68,7 +68,7 @@ class EditTable {
       if (edit != Edit::only_hypothesis) --j;
     }
     Alignment result;
-    int place = -1;  // index in the hypothesis
+    int place = -1;  // index of the current word in the hypothesis
     for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
       const bool error = *edit != Edit::keep;
       if (*edit != Edit::only_reference) {
@@ -87,7 +87,7 @@ class EditTable {
   void fill_row(std::size_t i, char32_t word) {
     const std::size_t length = rows_.size() - 1, columns = reference_.size() + 1;
     const double ratio = static_cast<double>(reference_.size()) / static_cast<double>(length);
-    // If the lengths differ a lot, widen the beam so that it overlaps the previous row's.
+    // If the lengths differ a lot, widen the beam so that it overlaps that of the previous row.
     const int width =
         kBeamWidth < ratio / 2 ? static_cast<int>(std::ceil(ratio / 2 + kBeamWidth)) : kBeamWidth;
     const int diagonal = static_cast<int>(std::floor(static_cast<double>(i) * ratio));
@@ -103,7 +103,7 @@ class EditTable {
         continue;
       }
       const bool same = word == reference_[j - 1];
-      // Ties: the first option.
+      // If costs are equal, the first option is used.
       const Cell options[] = {{above[j - 1].cost + (same ? 0 : 1), same ? Edit::keep : Edit::replace},
                               {above[j].cost + 1, Edit::only_hypothesis},
                               {row[j - 1].cost + 1, Edit::only_reference}};
@@ -130,7 +130,7 @@ struct Candidate {
   int length, start, target;
   Words words;
 
-  // Order: larger gain, then longer phrase, then lower start, then lower target.
+  // Prefer the larger gain, then the longer phrase, then the lower start, then the lower target.
   bool better_than(const Candidate& other) const {
     return std::tuple(gain, length, -start, -target) >
            std::tuple(other.gain, other.length, -other.start, -other.target);

@@ -1,4 +1,4 @@
-// Tercom's search for the number of edits between two lines, phrase shifts included.
+// Tercom's search for the number of edits, including phrase shifts, between two lines.
 #pragma once
 
 #include <cstdint>

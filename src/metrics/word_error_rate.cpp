@@ -10,7 +10,7 @@
 namespace regard::metrics {
 namespace {
 
-// Words as code points.
+// Return the words of `text`, each as a string of code points.
 std::vector<std::u32string> words_of(const std::string& text) {
   std::vector<std::u32string> words;
   bool within = false;
@@ -33,7 +33,7 @@ std::u32string characters_of(const std::string& text) {
   return {begin, all.end()};
 }
 
-// Edit distance in one row of the table.
+// Compute the edit distance. Only one row of the table is stored.
 template <class Units>
 Errors errors_of(const Units& output, const Units& reference) {
   std::vector<std::int64_t> row(reference.size() + 1);

@@ -1,5 +1,5 @@
-// Word error rate and character error rate of transcripts: substitutions, deletions and insertions of the
-// cheapest alignment (Levenshtein 1966) over the length of the reference, as jiwer computes them.
+// Word error rate and character error rate of transcripts, as jiwer computes them: the number of edits of the
+// best alignment (Levenshtein 1966) divided by the length of the reference.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace regard::metrics {
 
 struct Errors {
-  std::int64_t errors = 0, length = 0;  // edits; words or characters of the reference
+  std::int64_t errors = 0, length = 0;  // number of edits; number of words or characters in the reference
 
-  // errors / length; without a reference 0 or, with errors, 1.
+  // Return errors / length. If the reference is empty, return 0 if there are no errors, else 1.
   double rate() const {
     if (length == 0) return errors == 0 ? 0.0 : 1.0;
     return static_cast<double>(errors) / static_cast<double>(length);
@@ -22,12 +22,12 @@ struct Errors {
   }
 };
 
-// Words are separated by white space. Case, punctuation and accents are compared.
+// Words are separated by white space. Case, punctuation and accents count as differences.
 Errors word_errors(const std::string& output, const std::string& reference);
-// Characters are code points, spaces included; white space around a text is dropped.
+// Characters are code points, including spaces. White space at both ends of a text is ignored.
 Errors character_errors(const std::string& output, const std::string& reference);
 
-// Sums over pairs of equal index.
+// Return the sums over all pairs (outputs[i], references[i]).
 Errors word_errors(std::span<const std::string> outputs, std::span<const std::string> references);
 Errors character_errors(std::span<const std::string> outputs, std::span<const std::string> references);
 
