@@ -1,5 +1,5 @@
-// Architecture: a Transformer as data. A family (models/families) converts its config.json to an Architecture
-// and make_network() builds it. Differences between families are values here, not copies of the block.
+// Architecture: a Transformer described as data. A family (models/families) converts its config.json to an
+// Architecture; make_network() builds it. Families differ in these values and share all code.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@
 
 namespace regard {
 
-// The embedding of images: x = norm([specials, projection(patches)] + positions), with the patches in
-// row-major order. The norm is that of InputEmbeddingConfig; without one there is no norm.
+// The embedding of images: x = norm([specials, projection(patches)] + positions). Patches are in row-major
+// order. InputEmbeddingConfig::norm names the norm; if it is empty, there is none.
 struct PatchConfig {
-  std::int64_t channels = 3, height = 0, width = 0;  // channels of an image; height and width in pixels
+  std::int64_t channels = 3, height = 0, width = 0;  // of an image; height and width in pixels
   std::int64_t patch_height = 0, patch_width = 0;
   std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
-  std::vector<std::string> specials;  // tokens before the patches: [1, 1, hidden] each
+  std::vector<std::string> specials;  // special tokens before the patches, each [1, 1, hidden]
   std::string positions;              // [1, tokens, hidden]
   bool bias = true;                   // the projection has a bias
   bool flat = false;                  // specials are stored as [hidden], positions as [tokens, hidden] (CLIP)
-  // Distance of adjacent patches, which may overlap. 0 means the size of a patch.
+  // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, the size of a patch.
   std::int64_t row_stride = 0, column_stride = 0;
-  // The image is a spectrogram: features [frames, bins], frames along the width, bins along the height.
+  // True if the image is a spectrogram [frames, bins]: frames along the width, bins along the height.
   bool spectrogram = false;
 
   std::int64_t rows() const {
@@ -45,13 +45,13 @@ struct PatchConfig {
   std::int64_t tokens() const { return std::ssize(specials) + rows() * columns(); }
 };
 
-// Features or samples [frames, bins] instead of ids:
+// The first layers of models that read features or samples [frames, bins] instead of ids:
 //   x = layers(input); x = projection(projection_norm(x)); x = norm(x + positions + position_layer(x))
-// Empty names and an absent position_layer are left out.
+// Parts with an empty name, and position_layer if it is absent, are omitted.
 struct FrontConfig {
   std::int64_t frames = 0;  // 0 means any number
   std::int64_t bins = 1;
-  const char* input_name = "input_features";  // name in Hugging Face's models
+  const char* input_name = "input_features";  // name of the input in Hugging Face's models
   bool bins_first = false;
   std::vector<nn::ConvolutionConfig> layers;
   std::string projection, projection_norm;
@@ -62,45 +62,45 @@ struct FrontConfig {
   nn::NormConfig norm_config;  // configuration of projection_norm and norm
 };
 
-// The embedding, from ids to the first layer's input:
+// The embedding, which converts ids to the first layer's input:
 //   x = project(norm(factor · tokens[id] + positions[position + first_position] + types[type]))
 // An empty name means that there is no such weight.
 struct InputEmbeddingConfig {
   std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
   std::int64_t vocabulary = 0;
   std::int64_t size = 0;      // features of the tables; 0 means hidden
-  std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx: no gradient from look-ups
+  std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx; look-ups of this id add no gradient
   float factor = 1.0f;
-  std::string positions;  // [position_rows, size]: learned
+  std::string positions;  // [position_rows, size]; learned
   std::int64_t position_rows = 0;
-  std::int64_t first_position = 0;  // the row of position 0
+  std::int64_t first_position = 0;  // row of position 0
   std::optional<nn::SinusoidLayout> sinusoids;
   std::string types;  // [type_count, size]
   std::int64_t type_count = 0;
   std::string norm;
   nn::NormConfig norm_config;
-  std::string projection;  // projection from size to hidden
+  std::string projection;  // linear layer from size to hidden features
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // If one of these is set, the fields above have no effect, except norm, dropout, initial and, for a model
-  // with an output vocabulary, vocabulary.
+  // If one of these is set, only norm, dropout, initial and (if the model has an output vocabulary)
+  // vocabulary of the fields above have an effect.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
 };
 
 struct StackConfig {
-  std::string point;   // "encoder" or "decoder": the name in probes and random draws
-  std::string prefix;  // prefix of the layers' weight names, before the layer number: "encoder.layer."
+  std::string point;   // "encoder" or "decoder"; used in probe points and random draws
+  std::string prefix;  // prefix of weight names before the layer number, such as "encoder.layer."
   std::int64_t layers = 0;
   InputEmbeddingConfig input;
   nn::BlockConfig block;
   std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` per layer; may be empty
   std::optional<nn::RotaryConfig> rotary;
   std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
-  std::string norm;                                     // norm after the last layer
+  std::string norm;                                     // name of the norm after the last layer
   nn::NormConfig norm_config;
   float output_dropout = 0.0f;  // dropout after that norm
-  // True if the last entry of `hidden_states` in the reference code is the state after that norm.
+  // True if the last entry of `hidden_states` in the reference implementation is the state after that norm.
   bool last_state_is_normed = true;
 };
 
@@ -114,48 +114,48 @@ struct DenseConfig {
   nn::NormConfig norm_config;
 };
 
-// The head: it selects rows, applies the norm and the dense layers, then the output projection. A projection
-// with the name of a token table is tied to it.
+// The head selects rows, then applies the norm, the dense layers and the output projection. A projection with
+// the name of a token table is tied to that table.
 struct HeadConfig {
   enum class Rows { all, first, last, first_two };  // first_two: the mean of the first two rows
   Output output = Output::none;
   Rows rows = Rows::all;
-  std::string norm;  // norm of the rows, before the dense layers; empty if there is none
+  std::string norm;  // name of the norm before the dense layers; empty if there is none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty if there is none
   std::int64_t out = 0;
   std::string bias;  // full name of the projection's bias; empty if there is none
-  // Rows::first without dense layers: a second projection, NAME.weight and NAME.bias, of the sequence's
-  // second row. The output is the mean of both (DeiT). Empty if there is none.
+  // Name of a second projection (NAME.weight, NAME.bias), applied to the sequence's second row. The output is
+  // the mean of both (DeiT). Only for Rows::first without dense layers. Empty if there is none.
   std::string second;
-  bool bias_is_row = false;    // stored as [1, out]
-  float factor = 1.0f;         // factor of the hidden states before the projection (T5 1.0)
+  bool bias_is_row = false;    // the bias is stored as [1, out]
+  float factor = 1.0f;         // factor of the hidden states before the projection (T5 version 1.0)
   float dropout = 0.0f;        // dropout before the projection, in training
-  bool optional = false;       // if true and the file lacks the dense layers, the model has no head
+  bool optional = false;       // true: the model has no head if the file lacks the dense layers
   std::string tied_if_absent;  // token table used if the file lacks the projection; empty if there is none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
 
 struct Architecture {
-  Json config;  // unmodified, to be saved again
+  Json config;  // unmodified, for saving
   std::int64_t hidden = 0;
   std::int64_t max_positions = 0;  // 0 means no limit
   std::optional<StackConfig> encoder, decoder;
-  // Number of features of the encoder if it differs from the decoder's (0 means hidden), and the linear
-  // layer NAME.weight, NAME.bias that the decoder applies to the encoder's output. Without this layer,
+  // encoder_hidden: number of features of the encoder; 0 means `hidden`. memory_projection: name of the
+  // linear layer (NAME.weight, NAME.bias) that the decoder applies to the encoder's output. If it is empty,
   // cross-attention reads memory_hidden features.
   std::int64_t encoder_hidden = 0;
   std::string memory_projection;
   HeadConfig head;
   bool head_pools = false;  // the head's dense layers are the base model's pooler
-  // The base model's pooler (of the first token) for a class that does not use it. Loaded if the file has it.
+  // The base model's pooler of the first token, for a class that does not use it. Loaded if the file has it.
   std::optional<DenseConfig> pooler;
   PositionRule positions;
   NameRules names;
 };
 
-// Build the network, without weights. Throws usage if the parts do not fit together.
+// Build the network, without weights. Throws usage if the sizes of the parts do not match.
 std::unique_ptr<Network> make_network(Architecture architecture);
 
 }  // namespace regard

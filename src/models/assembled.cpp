@@ -157,15 +157,15 @@ class Assembled : public Network {
   }
 
  private:
-  // Locks of a pass: the model's mutex, because a pass may replace position tables and packed weights, and
-  // the thread pool, locked once for all kernels of the pass.
+  // Locks held during a pass: the model's mutex, because a pass may replace position tables and packed
+  // weights, and the thread pool's lock, which is taken once for all kernels of the pass.
   struct Turn {
     Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
   };
 
-  // Return the encoder's output as the decoder's input. `room` is a buffer for the result.
+  // Return the encoder's output after the projection, if there is one. `room` stores the result.
   const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {
     if (!memory_projection_ || memory == nullptr) return memory;
     room = *memory;
@@ -173,7 +173,7 @@ class Assembled : public Network {
     return &room;
   }
 
-  // Return the largest window of all layers; 0 if a layer has none or is not causal.
+  // Return the largest attention window of all layers; 0 if a layer has no window or is not causal.
   static std::int64_t widest_window(const StackConfig& stack) {
     std::int64_t widest = 0;
     for (std::int64_t layer = 0; layer < stack.layers; ++layer) {
@@ -236,7 +236,7 @@ class Assembled : public Network {
   TokenTables tables_;
   std::unique_ptr<Stack> encoder_, decoder_;       // may be null
   std::unique_ptr<nn::Linear> memory_projection_;  // may be null
-  std::unique_ptr<Head> head_, pooler_;            // pooler_: one that the head does not use; may be null
+  std::unique_ptr<Head> head_, pooler_;            // pooler_: not used by the head; may be null
 };
 
 }  // namespace

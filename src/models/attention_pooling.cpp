@@ -15,7 +15,7 @@ nn::FeedForwardConfig feed_forward_of(const AttentionPoolingConfig& config) {
   return feed_forward;
 }
 
-// Return a batch of one token per sequence of `shape`.
+// Return a batch shape with one token for each sequence of `shape`.
 Ragged one_each(Tape& tape, const Ragged& shape) {
   const auto count = static_cast<std::size_t>(shape.sequences());
   const auto offsets = tape.arena().array<std::int32_t>(count + 1),
@@ -55,7 +55,7 @@ AttentionPooling::AttentionPooling(const AttentionPoolingConfig& config) : confi
 
 Var AttentionPooling::forward(Tape& tape, Var hidden, const Ragged& shape) const {
   const Ragged queries = one_each(tape, shape);
-  // All sequences share the probe as query, so it is projected only once.
+  // The probe is the query of every sequence, so it is projected only once.
   Var probe = joint_->forward(tape, &probe_->variable);  // [1, query | key | value]
   Var query = ops::select_rows(tape, probe, queries.positions);
   Var states = joint_->forward(tape, hidden);  // [tokens, query | key | value]

@@ -29,8 +29,8 @@ class AttentionPooling {
  public:
   explicit AttentionPooling(const AttentionPoolingConfig& config);
 
-  // hidden [tokens, hidden] of the batch `shape` → a + mlp(norm(a)) [sequences, hidden], where a is the
-  // output of the attention.
+  // Return a + mlp(norm(a)) [sequences, hidden], where a is the output of the attention. `hidden` is [tokens,
+  // hidden] of the batch `shape`.
   Var forward(Tape& tape, Var hidden, const Ragged& shape) const;
 
   void collect(std::vector<Parameter*>& parameters) const;

@@ -1,4 +1,4 @@
-// Check of the encoder's output that a decoder reads.
+// Check that the encoder's output fits the batch of the decoder.
 #pragma once
 
 #include <cstdint>

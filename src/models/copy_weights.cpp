@@ -8,7 +8,7 @@
 namespace regard {
 namespace {
 
-// The name without a prefix that files may omit, and with the newer ending.
+// Return the name without the prefix that files may omit, and with the newer form of its ending.
 std::string canonical(std::string name, const NameRules& rules) {
   for (const std::string& prefix : rules.prefixes)
     if (!prefix.empty() && name.starts_with(prefix)) {

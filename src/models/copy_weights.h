@@ -8,9 +8,9 @@
 
 namespace regard {
 
-// Set every weight of `model` that `from` has too, with the same name under the family's NameRules and the
-// same shape, except those whose names, without the rules' prefixes, begin with `except` unless that is
-// empty. Weights of `from` must be f32. Return the names of the weights that are not set.
+// Copy weights to `model` from `from` where both have a weight of the same name (by the family's NameRules)
+// and shape. Skip weights whose names, without the rules' prefixes, begin with `except`; "" skips none.
+// Weights of `from` must be f32. Return the names of the weights that are not set.
 std::vector<std::string> copy_weights(Network& from, Network& model, const std::string& except = "");
 
 }  // namespace regard

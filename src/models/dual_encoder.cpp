@@ -25,7 +25,7 @@ std::unique_ptr<Parameter> single_number(const std::string& name, Shape shape, d
   return parameter;
 }
 
-// Return the index of the token that the head reads, among ids [begin, end).
+// Return the index, in [begin, end), of the token that the head reads.
 std::int32_t row_of(std::span<const std::int32_t> ids, std::int32_t begin, std::int32_t end, TextRow which,
                     std::int32_t end_token) {
   if (which == TextRow::last) return end - 1;

@@ -1,4 +1,4 @@
-// The first layer of models of sound: convolutions over features or samples.
+// The first layers of models that read sound: convolutions over features or samples.
 #include <cstring>
 #include <utility>
 
@@ -77,7 +77,7 @@ class Front : public InputEmbedding {
   }
 
  private:
-  // Return the concatenation of the inputs [frames, bins]. Sets the index of each input's first frame.
+  // Return the concatenated inputs [frames, bins]. Set `offsets` to the index of each input's first frame.
   Tensor joined(Tape& tape, std::span<const Tensor> inputs, std::span<const std::int32_t>& offsets) const {
     const std::span<std::int32_t> first = tape.arena().array<std::int32_t>(inputs.size() + 1);
     first[0] = 0;

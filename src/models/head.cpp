@@ -35,8 +35,8 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
   if (config.bias_is_row) bias_->stored_shape = {1, config.out};
 }
 
-// Select the rows that the head reads. Throws usage if one row per sequence is needed and a sequence is
-// empty.
+// Select the rows that the head reads. Throws usage if it reads rows of each sequence and a sequence has
+// none.
 Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
   if (config_.rows == HeadConfig::Rows::all) return hidden;
   if (config_.rows == HeadConfig::Rows::first_two) return mean_of_first_two(tape, hidden, shape);
@@ -74,8 +74,8 @@ Var Head::features(Tape& tape, Var hidden) const {
   return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
 }
 
-// Multiply x by a dropout mask. ops::dropout() would overwrite x, but the backward pass of a tanh needs its
-// value.
+// Multiply x by a dropout mask. ops::dropout() would overwrite x, whose value the backward pass of a tanh
+// requires.
 Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
   if (config_.dropout == 0.0f || !tape.options().training) return x;
   const Tensor ones = tape.arena().tensor(x->value.shape());

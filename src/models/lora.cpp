@@ -15,29 +15,29 @@ namespace regard {
 namespace {
 
 constexpr std::string_view kPrefix = "base_model.model.";
-// PEFT wraps adapted modules and modules to save. The names of their original weights then contain these
+// PEFT wraps adapted modules and modules to save. The weight names of wrapped modules contain these
 // parts.
 constexpr const char* kBaseLayer = ".base_layer.";
 constexpr const char* kSavedModule = ".modules_to_save.";
-constexpr const char* kOriginalModule = ".original_module.";  // the replaced weights: without effect
+constexpr const char* kOriginalModule = ".original_module.";  // replaced weights, which have no effect
 
 std::string without_ending(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
-// Return the module of a parameter: its name without the last part.
+// Return the module of a parameter: the parameter's name without the last part.
 std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// Convert the name of a complete weight in an adapter to its name in the base model.
+// Convert the name of a complete weight in an adapter file to its name in the base model.
 std::string unwrapped(std::string name) {
   for (const std::string wrapper : {kBaseLayer, kSavedModule})
     if (const std::size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");
   return name;
 }
 
-// The name without a prefix that files may omit.
+// Return the name without the prefix that files may omit.
 std::string short_name(const std::string& name, const NameRules& rules) {
   for (const std::string& prefix : rules.prefixes)
     if (!prefix.empty() && name.starts_with(prefix)) return name.substr(prefix.size());
@@ -141,7 +141,7 @@ void Lora::add_biases_and_modules() {
     if (nn::low_rank_of(*parameters[i]) != nullptr) adapted.insert(module);
     if (config_.saves(module)) add_whole(*parameters[i], names[i]);
   }
-  // PEFT adds the names of the heads of all families, so it is enough that one matches.
+  // PEFT lists the names of the heads of all families, so only one of them must match.
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())

@@ -34,8 +34,8 @@ bool names(const std::vector<std::string>& list, const std::string& module) {
   });
 }
 
-// Return the value of the first pattern that the end of the module's name matches, as PEFT's
-// get_pattern_key.
+// Return the value of the first pattern that matches the end of the module's name, or `usual` if none does,
+// as PEFT's get_pattern_key.
 template <class T>
 T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::string& module, T usual) {
   for (const auto& [pattern, value] : patterns)
@@ -70,7 +70,7 @@ bool is_set(const Json& value) {
   return !((value.is_object() || value.is_array() || value.is_string()) && value.empty());
 }
 
-// Throw for variants of LoRA with another computation.
+// Throw for variants of LoRA that compute something else.
 void refuse_other_forms(const Json& json, const std::string& file) {
   for (const char* key : {"use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
                           "target_parameters", "trainable_token_indices", "alora_invocation_tokens",
@@ -117,7 +117,7 @@ bool LoraConfig::adapts(const std::string& module, bool is_output) const {
   std::smatch match;
   const std::vector<std::string> any{"[^.]*"};
   for (const std::string& pattern : layers_pattern.empty() ? any : layers_pattern) {
-    // Without a pattern PEFT needs a name before the list of layers.
+    // Without a pattern, PEFT requires a name before the list of layers.
     const std::string start = layers_pattern.empty() ? ".*?\\." : "(?:.*?\\.)?";
     if (!std::regex_search(module, match, compiled("^" + start + "(?:" + pattern + ")\\.(\\d{1,9})\\.")))
       continue;

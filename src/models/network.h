@@ -1,8 +1,8 @@
 // Network: the interface of all model families for training, decoding and inspection. make_model() builds a
-// network from its config. A network does not depend on files, text or search.
+// network from its config. Networks do not depend on files, text or search.
 //
-// Threads: passes that do not record may run from any thread, each with its own tape; a mutex serialises
-// them. Only one thread may change weights or gradients, and only while no pass runs.
+// Threads: any thread may run passes that do not record, each with its own tape; a mutex serialises them.
+// Only one thread may change weights or gradients, and only while no pass runs.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +35,21 @@ constexpr std::int32_t kIgnoredLabel = -100;
 enum class Output {
   none,
   pooled,            // [sequences, hidden]
-  vocabulary,        // [tokens, vocabulary]: logits of the token itself (masked language models)
+  vocabulary,        // [tokens, vocabulary]: logits of the same token (masked language models)
   next_token,        // [tokens, vocabulary]: logits of the next token (decoders)
   token_classes,     // [tokens, labels]
   sequence_classes,  // [sequences, labels]
   span,              // [tokens, 2]: logits of the start and the end of an answer
-  token_flags,       // [tokens, 1]: logit of a binary property of the token (ELECTRA: it was replaced)
+  token_flags,       // [tokens, 1]: logit that the token was replaced (ELECTRA)
   ctc,  // [frames, vocabulary]: logits of a label or the blank at each frame (Graves et al. 2006)
 };
 
-// Default positions of a padded batch.
+// Rule for the default positions of a padded batch.
 struct PositionRule {
-  // number the ids other than `padding` from 0; if false, the position is the column
+  // true: number the ids other than `padding` from 0; false: the position is the column
   bool over_tokens = false;
   std::int64_t padding = -1;
-  std::int64_t first = 0;  // the checkpoint's number for position 0
+  std::int64_t first = 0;  // number of position 0 in the checkpoint
 };
 
 class Network {
@@ -57,67 +57,67 @@ class Network {
   virtual ~Network() = default;
 
   virtual ModelKind kind() const = 0;
-  // vocabulary of the decoder if there is one, else of the encoder
+  // size of the decoder's vocabulary if there is a decoder, else of the encoder's
   virtual std::int64_t vocabulary() const = 0;
   virtual std::int64_t source_vocabulary() const { return vocabulary(); }
-  // Return the input of the encoder, or for decoders that of the decoder (token ids).
+  // Return the specification of the encoder's input, or of the decoder's (token ids) without an encoder.
   virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
   virtual std::int64_t max_positions() const = 0;  // 0 means no limit
 
-  // All weights in a fixed order, each once: a tied weight has one name. The pointers are valid for the
-  // model's lifetime, except that fit_to_file() may replace the head's.
+  // Return all weights in a fixed order. A tied weight occurs once. The pointers are valid for the model's
+  // lifetime, except that fit_to_file() may replace those of the head.
   virtual std::vector<Parameter*> parameters() = 0;
 
-  // Return the content of config.json: make_model(config()) builds the same model.
+  // Return the content of config.json. make_model(config()) builds the same model.
   virtual Json config() const = 0;
 
-  // Encoders and encoder–decoders: compute the last hidden states [source tokens, hidden]. Throws usage for
-  // an input that input_spec() does not describe.
+  // Compute the last hidden states [source tokens, hidden] of the encoder. For encoders and encoder–decoders.
+  // Throws usage for an input that input_spec() does not describe.
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
-  // Decoders and encoder–decoders: compute the last hidden states [target tokens, hidden].
+  // Compute the last hidden states [target tokens, hidden] of the decoder. For decoders and encoder–decoders.
   // target.shape.positions are used unmodified; with a cache they must continue at the slot's length. With a
-  // cache, `memory` is needed only if some selected slots have no cross-attention yet; it then has one
-  // sequence for each of these slots, in the order of the batch. Throws invalid_input for ids outside the
-  // vocabulary or positions outside the model, resource_exhausted for a full cache.
+  // cache, `memory` is required only if some selected slots have no cross-attention yet; it must then contain
+  // one sequence for each of these slots, in the order of the batch. Throws invalid_input if an id is outside
+  // the vocabulary or a position beyond the model's limit, and resource_exhausted if the cache is full.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
 
   virtual Output output() const { return Output::next_token; }
-  // Compute the output() of the last hidden states of the batch `shape`. Throws usage for Output::none.
+  // Apply the head to the last hidden states of the batch `shape`. Throws usage if output() is Output::none.
   virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
   virtual std::int64_t labels() const { return 0; }  // number of labels of a classifier
-  // Compute the output of the base model's pooler [sequences, hidden] from the last hidden states, for models
-  // with another head. Throws usage if has_pooler() is false.
+  // pooled() applies the base model's pooler, [sequences, hidden], to the last hidden states, for models with
+  // another head. Throws usage if has_pooler() is false.
   virtual bool has_pooler() const { return false; }
   virtual Var pooled(Tape& tape, Var hidden, const Ragged& shape);
   virtual PositionRule position_rule() const { return {}; }
-  // Return true if the last entry of the side's hidden states includes the final norm, as in the family's
-  // reference code.
+  // Return true if the last hidden states of the encoder (or decoder) are those after the final norm, as in
+  // the family's reference implementation.
   virtual bool last_state_is_normed(bool encoder) const { return (void)encoder, true; }
-  // Adapt the model to a file before its weights are loaded: remove a head that the file lacks, and add a
-  // pooler that it has. `holds` returns true if the file has a tensor with the model's name.
+  // Adapt the model to a file before loading weights: remove a head that the file lacks, and add a pooler
+  // that it has. holds(name) returns true if the file has a tensor for this name of the model.
   virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);
-  // Weights of a pooler that the head does not use: loaded from the file, never trained, and not part of
-  // parameters(). They are saved through carried().
+  // Return the weights of a pooler that the head does not use. They are loaded from the file, never trained,
+  // and not part of parameters(). carried() saves them.
   virtual std::vector<Parameter*> pooler_parameters() { return {}; }
   // Return the naming rules of the family's checkpoints.
   virtual const NameRules& name_rules() const;
 
-  // Return the scalar factor × Σ cross-entropy(logits(hidden), labels [tokens]) over the tokens with labels
-  // other than kIgnoredLabel. Only a part of the logits is in memory at a time.
+  // Return the scalar factor · Σ cross-entropy(logits(hidden), labels [tokens]), summed over tokens with
+  // labels other than kIgnoredLabel. Only a part of the logits is in memory at a time.
   virtual Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
                    float factor) = 0;
 
   virtual CacheShape cache_shape() const = 0;
 
   // Pack the weights for the kernels to speed up passes that do not record. A recording pass discards the
-  // packed weights: call this after training steps, before decoding. Results stay bit-identical.
+  // packed weights, so call this again after training steps, before decoding. Results are bit-identical.
   virtual void prepare_for_inference(const nn::Preparation& how) = 0;
 
-  // Other content of the weight file, to be saved again: further names of tied weights, and tensors without
+  // Other content of the weight file, kept for saving: further names of tied weights, and tensors without
   // effect.
   struct Carried {
     std::vector<std::pair<std::string, Parameter*>> copies;
@@ -126,23 +126,23 @@ class Network {
   const Carried& carried() const { return carried_; }
   void set_carried(Carried carried) { carried_ = std::move(carried); }
 
-  // Allocate zero gradients for all parameters if `trainable`, else free them. The constants of name_rules()
-  // are skipped.
+  // Allocate gradients of zero for all parameters if `trainable`, else free them. Skip the constants of
+  // name_rules().
   void set_trainable(bool trainable);
   void clear_gradients();
-  std::int64_t parameter_count();  // number of elements; tied weights are counted once
+  std::int64_t parameter_count();  // number of elements of all weights; a tied weight counts once
 
  private:
   Carried carried_;
 };
 
 // Build the network of the family that config's "model_type" names, without weights. Throws bad_file with
-// `file` and the key for an unknown family, a missing key, or a wrong type or value; for regard-transformer
-// also for an unknown key.
+// `file` and the key if the family is unknown, a key is missing, or a type or value is wrong; for
+// regard-transformer also if a key is unknown.
 std::unique_ptr<Network> make_model(const Json& config, const std::string& file = "config");
 
-// Initialise every weight from `seed` and its name, as the reference code of the papers does. The result is
-// the same on every machine and in any order of weights.
+// Initialise every weight, with the distributions of the papers' reference implementations. Its values depend
+// only on `seed` and its name, not on the machine or the order of weights.
 void initialise(Network& model, std::uint64_t seed);
 
 }  // namespace regard

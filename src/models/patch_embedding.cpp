@@ -59,7 +59,7 @@ class PatchEmbedding : public InputEmbedding {
   Var forward(Tape& tape, const InputBatch& batch) const override {
     const std::int64_t images = std::ssize(batch.values), patches = config_.rows() * config_.columns();
     Var x = projection_->forward(tape, tape.constant(patches_of(tape, batch.values)));
-    // Prepend the special tokens to each image's patches, the last one first.
+    // Prepend the special tokens to each image's patches, starting with the last special token.
     for (std::size_t s = specials_.size(); s-- > 0;) {
       const auto before = static_cast<std::int64_t>(specials_.size() - s - 1) + patches;
       const std::span<std::int32_t> rows =
@@ -87,8 +87,8 @@ class PatchEmbedding : public InputEmbedding {
   }
 
  private:
-  // images [1, channels, height, width], or spectrograms [width, height] → [images · patches,
-  // channels · patch height · patch width]
+  // Convert images [1, channels, height, width], or spectrograms [width, height], to patches [images ·
+  // patches, channels · patch height · patch width].
   Tensor patches_of(Tape& tape, std::span<const Tensor> images) const {
     const PatchConfig& c = config_;
     const Tensor all = tape.arena().tensor({std::ssize(images) * c.rows() * c.columns(), pixels_});
@@ -102,7 +102,7 @@ class PatchEmbedding : public InputEmbedding {
     return all;
   }
 
-  // Copy the patch with the first pixel (top, left) → [channels, patch height, patch width].
+  // Copy the patch whose first pixel is (top, left) to `to` [channels, patch height, patch width].
   void copy_patch(const float* image, std::int64_t top, std::int64_t left, float* to) const {
     const PatchConfig& c = config_;
     for (std::int64_t channel = 0; channel < c.channels; ++channel)

@@ -42,8 +42,8 @@ Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
   return held;
 }
 
-// Call body(parameter) for each matrix that may be held. If it returns true, release the file's pages that
-// the matrix occupied.
+// Call body(parameter) for each matrix that may be held (Parameter::Held). If it returns true, release the
+// memory-mapped pages that the matrix occupied.
 template <class Body>
 void for_each_matrix(Network& model, Body&& body) {
   for (Parameter* parameter : model.parameters()) {

@@ -1,6 +1,6 @@
-// Quantisation to int8 for inference: each matrix becomes integers in −127 … 127 and one scale per output
-// (per id for an embedding table). In a file, a weight NAME is an I8 tensor of the same shape plus the F32
-// tensor NAME_scale, whose shape lets NAME · NAME_scale broadcast; config.json has a "quantization_config".
+// Quantisation to int8 for inference. Each matrix becomes integers from −127 to 127 and one scale per output
+// (for an embedding table, per id). In a file, a weight NAME is an I8 tensor of the same shape and the F32
+// tensor NAME_scale, which broadcasts in NAME · NAME_scale; config.json has a "quantization_config".
 #pragma once
 
 #include "base/json.h"
@@ -10,16 +10,16 @@ namespace regard {
 
 // Quantise every f32, f16 or bf16 matrix of the model to int8, for inference only. Weights are converted one
 // at a time, so peak memory is little more than the result. Position and type tables, vectors, and matrices
-// with more than 65,536 inputs are not changed. Throws numeric for weights that are not finite.
+// with more than 65,536 inputs stay unchanged. Throws numeric for weights that are not finite.
 void quantize(Network& model);
 
-// Convert the weights that quantize() would convert to f16, bf16 or f32, and hold them for inference; i8
-// calls quantize(). Used by benchmarks.
+// Convert the weights that quantize() would convert to `dtype` (f16, bf16 or f32) instead, and hold them for
+// inference. For i8, call quantize(). Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
-// Set or remove the key "quantization_config" according to `int8`. Return whether that changed the config.
+// Set the key "quantization_config" if `int8`, else remove it. Return true if the config has changed.
 bool set_quantization(Json& config, bool int8);
-// Return true if the config declares int8 weights in this format. Families refuse the keys of other methods.
+// Return true if the config declares int8 weights in this format. Families reject the keys of other methods.
 bool is_quantized(const Json& config);
 
 }  // namespace regard

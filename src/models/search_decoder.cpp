@@ -25,14 +25,14 @@ Var squashed(Tape& tape, const nn::Linear& layer, Var x) {
   return layer.forward(tape, x, options);
 }
 
-// One step of the recurrence. Step t has one row for each sequence with a token t, in the order of the
+// One step of the recurrence. Step t has one row for each sequence that has a token t, in the order of the
 // batch.
 struct Step {
   std::span<std::int32_t> token;  // [rows]
-  // [rows]: the row of the same sequence in the previous step; in the first step, its index
+  // [rows]: the row of the same sequence in the previous step; in step 0, the sequence's index
   std::span<std::int32_t> survivor;
   std::span<ops::KeyRange> keys;  // [rows]
-  Ragged shape;                   // one token each
+  Ragged shape;                   // one token per row
 };
 
 Step step_of(Tape& tape, const Ragged& shape, const Ragged& source, std::int32_t t,
@@ -65,7 +65,7 @@ Step step_of(Tape& tape, const Ragged& shape, const Ragged& source, std::int32_t
   return step;
 }
 
-// Report the weights of all steps, [1, queries, keys] for each sequence.
+// Report the attention weights of all steps to the probe, [1, queries, keys] for each sequence.
 void show_weights(Tape& tape, const Ragged& shape, const Ragged& source, std::span<const Step> steps,
                   std::span<const std::span<const float>> weights) {
   constexpr const char* kPoint = "decoder.0.cross.weights";
@@ -192,7 +192,7 @@ SearchDecoder::Attended SearchDecoder::attend_by_step(Tape& tape, Var x, const R
 
 Var SearchDecoder::attend_at_once(Tape& tape, Var states, const Ragged& shape,
                                   const SearchSource& source) const {
-  constexpr const char* kPoint = "decoder.0.cross";  // the decoder's only attention
+  constexpr const char* kPoint = "decoder.0.cross";  // the decoder has only one attention
   ops::AttentionOptions options;
   options.head_dim = config_.hidden;
   options.scale = 1.0f;

@@ -1,5 +1,5 @@
-// The decoder of regard-rnn-search: a recurrent network that starts from the source's states and, with
-// attention, reads a weighted mean of them at each token.
+// The decoder of regard-rnn-search: a recurrent network whose first state is computed from the source. With
+// attention, it reads a weighted mean of the source's states at each token.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ struct SearchSource {
   Ragged shape;
 };
 
-// Attention:
-//   none            s' = cell(E y, s)                                          (Sutskever et al. 2014)
-//   additive        c = Σ softmax(v · tanh(W_a s + U_a h)) h; s' = cell([E y; c], s)
-//                   readout = tanh(W [s'; c; E y] + b); tanh in place of maxout  (Bahdanau et al. 2015)
-//   multiplicative  s' = cell(E y, s); c = Σ softmax(s' W_a h) h
-//                   readout = tanh(W [c; s'] + b)            ("general", Luong et al. 2015)
-// Further layers read the states of the layer below. First states: tanh(W h + b) of the encoder's last state
-// (of both directions: the last forward and the first backward one), for each layer.
+// The equations of each kind of attention:
+//   none s' = cell(E y, s) (Sutskever et al. 2014)
+//   additive c = Σ softmax(v · tanh(W_a s + U_a h)) h; s' = cell([E y; c], s)
+//                   readout = tanh(W [s'; c; E y] + b); tanh replaces maxout (Bahdanau et al. 2015)
+//   multiplicative s' = cell(E y, s); c = Σ softmax(s' W_a h) h
+//                   readout = tanh(W [c; s'] + b) ("general", Luong et al. 2015)
+// Further layers read the states of the layer below. The first state of each layer is tanh(W h + b), where h
+// is the encoder's last state (if bidirectional, the last forward and the first backward state).
 class SearchDecoder {
  public:
   explicit SearchDecoder(const SequenceConfig& config);
@@ -34,8 +34,8 @@ class SearchDecoder {
   // without tokens.
   std::vector<Var> first_states(Tape& tape, Var encoded, const Ragged& shape) const;
   SearchSource source(Tape& tape, Var encoded, const Ragged& shape) const;
-  // x [tokens, embedding] → readout [tokens, hidden]. Reports decoder.0.cross.weights to the tape's
-  // probe.
+  // Return the readout [tokens, hidden] for x [tokens, embedding]. Reports decoder.0.cross.weights to the
+  // tape's probe.
   Var forward(Tape& tape, Var x, const Ragged& shape, const SearchSource& source,
               const nn::RecurrentStates& states) const;
 
@@ -58,9 +58,9 @@ class SearchDecoder {
 
   SequenceConfig config_;
   std::unique_ptr<nn::Recurrent> first_,
-      upper_;  // additive: the first layer and those above; else upper_ is null
-  std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;  // absent where not used
-  std::unique_ptr<Parameter> score_;                            // v, additive only
+      upper_;  // additive: first_ is layer 0, upper_ the others; else upper_ is null
+  std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;  // null if unused
+  std::unique_ptr<Parameter> score_;                            // v; additive attention only
 };
 
 }  // namespace regard

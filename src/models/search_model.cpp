@@ -87,8 +87,8 @@ class SearchModel : public Network {
     return projection().loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
   }
 
-  // The keys of the cache hold the decoder's states, or the source's keys; the values hold the encoder's
-  // states.
+  // Key rows of the cache contain the decoder's states or, for cross-attention, the source's keys. Value rows
+  // contain the encoder's states.
   CacheShape cache_shape() const override {
     const std::int64_t keys = decoder_.has_keys() ? config_.hidden : 0;
     return {config_.layers,
@@ -109,7 +109,7 @@ class SearchModel : public Network {
   }
 
  private:
-  struct Turn {  // the locks of a pass, as in assembled.cpp
+  struct Turn {  // the locks held during a pass, as in assembled.cpp
     Turn(SearchModel& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
@@ -164,7 +164,7 @@ class SearchModel : public Network {
     return hidden;
   }
 
-  // Store the source of the slots that have none yet. Return their first states by layer.
+  // Store the source in the slots that have none yet. Return the first states of these slots by layer.
   std::vector<Var> start_sources(Tape& tape, const Memory* memory, Cache& cache) const {
     const std::span<const std::int32_t> slots = cache.slots();
     const auto lacks = [&](std::int32_t slot) { return !cache.has_cross(slot); };
@@ -222,7 +222,7 @@ class SearchModel : public Network {
   Json json_;
   InputSpec input_;
   nn::Embedding target_;
-  std::unique_ptr<nn::Embedding> source_, projection_;  // null if target_ is used in its place
+  std::unique_ptr<nn::Embedding> source_, projection_;  // null if target_ is used instead
   nn::Recurrent encoder_;
   SearchDecoder decoder_;
 };

@@ -8,7 +8,7 @@
 namespace regard {
 namespace {
 
-// Layers follow the mean of the embeddings (or of one token), so they are part of the head.
+// The body of an mlp has no layers: they are applied after the pooling, by the head.
 class MeanBody : public SequenceBody {
  public:
   explicit MeanBody(const SequenceConfig& config) : out_(config.embedding) {}
@@ -21,8 +21,8 @@ class MeanBody : public SequenceBody {
   std::int64_t out_;
 };
 
-// Filters of several widths side by side (Kim 2014), each relu(W window + b); a window is centred on its
-// token and padded with zeros at the ends of the text.
+// Filters of several widths in parallel (Kim 2014), each relu(W window + b). A window is centred on its token
+// and padded with zeros at the ends of the text.
 class ConvolutionBody : public SequenceBody {
  public:
   ConvolutionBody(const SequenceConfig& config, const std::string& point)

@@ -13,7 +13,7 @@ namespace regard {
 class SequenceBody {
  public:
   virtual ~SequenceBody() = default;
-  // x [tokens, embedding] → [tokens, out()]. states: recurrent networks only.
+  // Return [tokens, out()] for x [tokens, embedding]. `states` is for recurrent networks only.
   virtual Var forward(Tape& tape, Var x, const Ragged& shape, const nn::RecurrentStates& states) const = 0;
   virtual std::int64_t out() const = 0;
   // size of the state of one layer; 0 if there is no state
@@ -22,9 +22,9 @@ class SequenceBody {
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
-// point: "encoder" or "decoder". Names of the weights: in recurrent networks those of nn::Recurrent with the
-// prefix "rnn."; in convolutional networks convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias. An
-// mlp has no weights here: its layers belong to the head.
+// point: "encoder" or "decoder". Weight names: in recurrent networks, those of nn::Recurrent with the prefix
+// "rnn."; in convolutional networks, convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias. The body
+// of an mlp has no weights, because its layers belong to the head.
 std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, const std::string& point);
 
 }  // namespace regard

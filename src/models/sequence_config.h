@@ -1,7 +1,7 @@
-// Networks older than the Transformer, which regard trains from scratch: "model_type" regard-mlp (mean of
-// embeddings into a perceptron), regard-cnn (Kim 2014), regard-rnn (Elman 1990), regard-lstm (Hochreiter and
-// Schmidhuber 1997), regard-gru (Cho et al. 2014) and regard-rnn-search (encoder–decoder: Sutskever et al.
-// 2014, Bahdanau et al. 2015, Luong et al. 2015).
+// Networks without self-attention, older than the Transformer, that regard trains from scratch. "model_type"
+// is regard-mlp (mean of embeddings, perceptron), regard-cnn (Kim 2014), regard-rnn (Elman 1990), regard-lstm
+// (Hochreiter and Schmidhuber 1997), regard-gru (Cho et al. 2014), or regard-rnn-search (encoder–decoder:
+// Sutskever et al. 2014, Bahdanau et al. 2015, Luong et al. 2015).
 #pragma once
 
 #include <cstdint>
@@ -21,34 +21,34 @@ struct SequenceConfig {
   enum class Attention : std::uint8_t { none, additive, multiplicative };
 
   std::string family;           // model_type without "regard-"
-  std::int64_t vocabulary = 0;  // vocabulary of the output side
+  std::int64_t vocabulary = 0;  // size of the vocabulary of the output side
   std::int64_t source_vocabulary = 0;
-  std::int64_t embedding = 0, hidden = 0;  // hidden of an encoder: both directions together
+  std::int64_t embedding = 0, hidden = 0;  // hidden of an encoder counts both directions
   std::int64_t layers = 1, encoder_layers = 1;
   kernels::Cell cell = kernels::Cell::tanh;
   bool bidirectional = false;
-  std::vector<std::int64_t> filter_widths;  // cnn: hidden filters of each
+  std::vector<std::int64_t> filter_widths;  // cnn: `hidden` filters of each width
   Pooling pooling = Pooling::last;
   Attention attention = Attention::none;
   float dropout = 0.0f;
-  bool shared_vocabulary = false;  // rnn-search: both sides have one embedding
-  bool tied = false;               // the output projection is the embedding
+  bool shared_vocabulary = false;  // rnn-search: both sides share one embedding
+  bool tied = false;               // the output projection shares the embedding's weights
   Output output = Output::none;
   std::int64_t labels = 0;
 
   bool is_recurrent() const { return family == "rnn" || family == "lstm" || family == "gru"; }
 };
 
-// Initial weights of projections and of the embedding that the output shares.
+// Initial weights of projections, and of an embedding that is shared with the output.
 inline constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
 
 // Return true if "model_type" is one of these networks.
 bool is_sequence_type(const std::string& model_type);
-// Return the start of a model_type's names in "architectures", such as "Lstm" for regard-lstm; "" for other
-// types.
+// Return the prefix of a model_type's classes in "architectures", such as "Lstm" for regard-lstm, or "" for
+// other types.
 std::string sequence_class(const std::string& model_type);
 
-// Read config.json. The first class in "architectures" decides the head: ForSequenceClassification,
+// Read config.json. The first class in "architectures" determines the head: ForSequenceClassification,
 // ForTokenClassification, ForCausalLM (rnn, lstm, gru) or ForConditionalGeneration (rnn-search). Throws
 // bad_file with `file` and the key.
 SequenceConfig read_sequence_config(const Json& config, const std::string& file);

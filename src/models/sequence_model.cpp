@@ -109,7 +109,7 @@ class SequenceModel : public Network {
   }
 
  private:
-  struct Turn {  // the locks of a pass, as in assembled.cpp
+  struct Turn {  // the locks held during a pass, as in assembled.cpp
     Turn(SequenceModel& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
@@ -160,7 +160,7 @@ class SequenceModel : public Network {
     return hidden;
   }
 
-  // [sequences, features]. Throws invalid_input for a sequence without tokens.
+  // Return [sequences, features]. Throws invalid_input for a sequence without tokens.
   Var pool(Tape& tape, Var hidden, const Ragged& shape) const {
     for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
       if (shape.offsets[s] == shape.offsets[s + 1])
@@ -171,7 +171,7 @@ class SequenceModel : public Network {
     const std::span<std::int32_t> last = tape.arena().array<std::int32_t>(sequences);
     for (std::size_t s = 0; s < sequences; ++s) last[s] = shape.offsets[s + 1] - 1;
     if (!config_.bidirectional) return ops::select_rows(tape, hidden, last);
-    // The state of each direction after the whole sequence.
+    // Take the state of each direction after the whole sequence.
     const std::int64_t half = hidden->value.columns() / 2;
     Var forward = ops::select_rows(tape, ops::columns(tape, hidden, 0, half), last);
     Var backward =
@@ -179,7 +179,7 @@ class SequenceModel : public Network {
     return ops::join_columns(tape, {forward, backward});
   }
 
-  // Return the shape of one row for each sequence, as dropout's key.
+  // Return the shape of a batch with one row per sequence. Dropout uses it as its key.
   static Ragged one_row_each(Tape& tape, const Ragged& shape) {
     const auto count = static_cast<std::size_t>(shape.sequences());
     const auto offsets = tape.arena().array<std::int32_t>(count + 1);

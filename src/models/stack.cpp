@@ -41,7 +41,7 @@ class TokenEmbedding : public InputEmbedding {
     };
     positions_ = table(config.positions, config.position_rows);
     types_ = table(config.types, config.type_count);
-    // These tables are small and read row by row, so they stay f32.
+    // These tables are small and read row by row, so they stay f32 in quantised models.
     for (nn::Embedding* small : {positions_.get(), types_.get()})
       if (small != nullptr) small->weight().use = Parameter::Use::other;
     if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);
@@ -73,7 +73,7 @@ class TokenEmbedding : public InputEmbedding {
   }
 
  private:
-  // Return the rows of the position table. Some families reserve its first rows.
+  // Return the position table's row of each position. Some families reserve the first rows of the table.
   std::span<const std::int32_t> rows_of(Tape& tape, std::span<const std::int32_t> positions) const {
     if (config_.first_position == 0) return positions;
     const std::span<std::int32_t> rows = tape.arena().array<std::int32_t>(positions.size());
@@ -133,7 +133,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
 
 namespace {
 
-// A call of a layer with copies of its arguments, which exist until the backward pass.
+// A call of a layer. It contains copies of the arguments, which must exist until the backward pass.
 struct LayerCall {
   const nn::Block* block = nullptr;
   Var x = nullptr;

@@ -42,7 +42,7 @@ std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig&
                                                      TokenTables& tables);
 std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig& config, std::int64_t hidden);
 std::unique_ptr<InputEmbedding> make_front(const InputEmbeddingConfig& config, std::int64_t hidden);
-// Return the one that the config describes.
+// Create the input embedding that the config describes.
 std::unique_ptr<InputEmbedding> make_input_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
                                                      TokenTables& tables);
 
@@ -67,7 +67,7 @@ class Stack {
 
 class Head {
  public:
-  // The projection is tied to the token table of the same name if there is one.
+  // If there is a token table with the projection's name, the projection is tied to it.
   Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables);
 
   const HeadConfig& config() const { return config_; }
@@ -99,9 +99,9 @@ class Head {
   std::unique_ptr<nn::Norm> norm_;  // may be null
   std::vector<Dense> dense_;
   std::unique_ptr<nn::Embedding> own_;
-  nn::Embedding* projection_ = nullptr;  // own_ or a token table; null if there is none
+  nn::Embedding* projection_ = nullptr;  // own_ or a token table; null without a projection
   std::unique_ptr<Parameter> bias_;
-  std::unique_ptr<nn::Linear> second_;  // HeadConfig::second; may be null
+  std::unique_ptr<nn::Linear> second_;  // see HeadConfig::second; may be null
 };
 
 }  // namespace regard

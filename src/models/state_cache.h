@@ -1,5 +1,5 @@
-// States of a recurrent decoder in a Cache: the key row of a token and layer holds the state after the token.
-// A window of two tokens keeps the last state and releases the pages before it.
+// States of a recurrent decoder in a Cache. The key row of a token and layer contains the state after the
+// token. A window of two tokens keeps the last state and releases older pages.
 #pragma once
 
 #include <span>
@@ -13,18 +13,18 @@ namespace regard {
 
 constexpr std::int64_t kStateWindow = 2;  // CacheShape::window
 
-// Check the selection and reserve space for the batch's tokens. Throws usage if the tape records or the
-// cache does not have one selected slot for each sequence, and resource_exhausted if the cache is full.
+// Reserve space for the batch's tokens. Throws usage if the tape records or the cache does not have one
+// selected slot for each sequence, and resource_exhausted if the cache is full.
 void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch);
 
-// Copy the state of one layer after the slot's last token to `state` [size]. Returns false if the slot is
+// Copy the state of one layer after the slot's last token to `state` [size]. Return false if the slot is
 // empty.
 bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state);
 
-// Row `row` of a layer's keys or values.
+// Return row `row` of a layer's keys, or of its values if `value`.
 const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value);
 
-// Write the states of all layers after the batch's tokens and advance the slots. `after`: one for each layer.
+// Write the states of all layers after the batch's tokens, and advance the slots. `after`: one per layer.
 void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after);
 
 }  // namespace regard

@@ -7,7 +7,7 @@
 namespace regard {
 namespace {
 
-// Every name that the rules allow for `name`, the name itself first.
+// Return every name that the rules allow for `name`, starting with `name` itself.
 std::vector<std::string> spellings(const std::string& name, const NameRules& rules) {
   std::vector<std::string> all{name};
   for (const std::string& prefix : rules.prefixes) {
@@ -42,7 +42,7 @@ class Binder {
   }
 
  private:
-  // Return the error for a missing tensor. Also used if the tensor exists but is already bound to another
+  // Return the error for a missing tensor. Also used if the tensor exists but is bound to another
   // weight.
   Error missing(const std::string& name) const {
     return file_error(weights_.label(), "tensor \"" + name + "\" is missing")

@@ -15,7 +15,7 @@ struct Bound {
   Parameter* parameter;
   std::string name;                 // name in the file
   std::vector<std::string> copies;  // other names of the same weight in the file
-  std::string scale = {};           // int8 weights: the tensor with the scale of each output
+  std::string scale = {};           // of int8 weights: name of the tensor with the scale of each output
 };
 
 struct Binding {
@@ -23,16 +23,16 @@ struct Binding {
   std::vector<std::string> ignored;  // unused tensors of the file that NameRules::ignored allows
 };
 
-// Return the name of an int8 tensor's scales: [out, 1], or [1, out] if the weight is stored as [in, out].
+// Return the name of an int8 tensor's scales [out, 1], or [1, out] if the weight is stored as [in, out].
 inline std::string scale_name(const std::string& name) {
   return name + "_scale";
 }
 
-// Return the file's name for the model's `name` under the family's NameRules; nullopt if the file has none.
+// Return the name in the file for the model's `name` by the family's NameRules; nullopt if it is missing.
 std::optional<std::string> find_tensor(const std::string& name, const NameRules& rules,
                                        const formats::Weights& weights);
 
-// Find every weight by the model's NameRules. Throws bad_file for a missing or an unused tensor.
+// Find every weight of the model in the file. Throws bad_file for missing and for unused tensors.
 Binding bind(Network& model, const formats::Weights& weights);
 
 }  // namespace regard

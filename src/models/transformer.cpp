@@ -14,9 +14,9 @@ namespace {
 
 using Kind = Initialisation::Kind;
 
-// Initialisation as in the papers' code: tensor2tensor for models with an encoder, GPT-2 for decoders.
+// Initialisation as in the reference implementations: tensor2tensor if there is an encoder, else GPT-2.
 struct WeightRules {
-  Initialisation embedding, linear, residual;  // residual: projections that end a branch
+  Initialisation embedding, linear, residual;  // residual: for projections at the end of a branch
 };
 
 WeightRules rules_for(const TransformerConfig& config) {

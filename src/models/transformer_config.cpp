@@ -16,7 +16,7 @@ using Choices = std::vector<std::string>;
 using transformer::Key;
 using transformer::visit_fields;
 
-// Return true if a model of this kind has the key. Layer counts and source_vocabulary depend on the kind.
+// Return true if a model of this kind has the key. (Only layer counts and source_vocabulary differ by kind.)
 bool applies(const TransformerConfig& config, std::string_view key) {
   const bool both = config.kind == "encoder-decoder";
   if (key == "layers") return !both;

@@ -10,13 +10,13 @@
 
 namespace regard::transformer {
 
-// Description of a key. Keys without a meaning are derived from the task and the tokenizer; they cannot be
-// set in run files.
+// Description of a key. Keys with an empty `meaning` are derived from the task and the tokenizer and cannot
+// be set in run files.
 struct Key {
   const char* name = "";
   const char* unit = "";
   std::string meaning{};
-  double low = -std::numeric_limits<double>::infinity();  // numbers: least and greatest allowed
+  double low = -std::numeric_limits<double>::infinity();  // numbers: smallest and largest allowed
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices{};  // strings: the allowed values
 

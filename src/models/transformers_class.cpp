@@ -8,8 +8,8 @@
 namespace regard {
 namespace {
 
-// Sizes used for "no limit", in tokens. transformers computes a table of sinusoids for all positions when it
-// opens the folder; rotary positions need no table.
+// Maximum lengths, in tokens, for models without a limit. transformers computes sinusoids for all positions
+// when it loads a model; rotary positions have no table, so their limit is larger.
 constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
 constexpr double kLayerNormEpsilon = 1e-5;  // PyTorch's default, used by the encoder–decoder classes
 
@@ -24,7 +24,7 @@ std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
-// Smaller heads are padded with zeros; larger ones cannot be converted.
+// Smaller heads than hidden_size / heads are padded with zeros. Larger heads cannot be converted.
 void check_head_size(const TransformerConfig& config) {
   if (config.hidden_size % config.heads != 0)
     refuse("model.heads", std::to_string(config.heads),
@@ -74,7 +74,7 @@ TransformersClass decoder(const TransformerConfig& config) {
   return TransformersClass::gpt2;
 }
 
-// Return the name in transformers/activations.py.
+// Return the activation's name in transformers/activations.py.
 std::string activation_name(const std::string& ours) {
   return ours == "gelu_tanh" ? "gelu_pytorch_tanh" : ours;
 }
@@ -96,7 +96,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
           : Json{{"architectures", {"BlenderbotForConditionalGeneration"}}, {"model_type", "blenderbot"}};
   json["vocab_size"] = c.source_vocabulary > 0 ? c.source_vocabulary : c.vocabulary;
   if (marian) json["decoder_vocab_size"] = c.vocabulary, json["share_encoder_decoder_embeddings"] = all;
-  // Marian can also tie only the decoder's tables; the other classes tie all tables or none.
+  // Marian can also tie only the decoder's two tables; the other classes tie all tables or none.
   json["tie_word_embeddings"] = marian ? c.tie_embeddings != "none" : all;
   json["max_position_embeddings"] = transformers_positions(c);
   json["d_model"] = c.hidden_size;
@@ -173,7 +173,7 @@ Json transformers_config(const TransformerConfig& config) {
   Json json = kind == TransformersClass::gpt2    ? gpt2_config(config)
               : kind == TransformersClass::llama ? llama_config(config)
                                                  : encoder_decoder_config(config, kind);
-  // The input table includes the embedding factor and the output table does not, so they cannot be shared.
+  // The converted input table includes the embedding factor and the output table does not. They are not tied.
   if (decoder) json["tie_word_embeddings"] = config.tie_embeddings != "none" && !config.scales_embeddings();
   json["pad_token_id"] = id(config.pad_token_id);
   json["bos_token_id"] = id(config.bos_token_id);

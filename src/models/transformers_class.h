@@ -18,21 +18,21 @@ enum class TransformersClass {
   llama,       // LlamaForCausalLM: decoder, RMS norm, rotary positions
 };
 
-// Choose the class. Throws usage with the key of the run file that no class supports, and the values that are
-// supported.
+// Choose the class. If no class supports a key of the run file, throws usage with the key and its supported
+// values.
 TransformersClass transformers_class_of(const TransformerConfig& config);
 
-// Return the longest sequence of the converted model, in tokens: max_positions, or if the run has no limit
-// 32768 for rotary and 1024 for other positions.
+// Return the longest sequence of the converted model, in tokens: max_positions or, if that is 0, 32768 for
+// rotary and 1024 for other positions.
 std::int64_t transformers_positions(const TransformerConfig& config);
 
-// Return the class's config.json. Throws as transformers_class_of() does.
+// Return the class's config.json. Throws the same errors as transformers_class_of().
 Json transformers_config(const TransformerConfig& config);
 
 // Return the tensors with the names and layouts of the class. `model` must have been built from `config`. The
-// results are equal although the weights may differ: hidden units are reordered if the class orders its
-// sinusoids differently, shared keys and values are repeated, missing biases become zeros, smaller heads are
-// padded with zeros, and the embedding factor is multiplied into the table if the class has no such factor.
+// converted model computes the same function with different weights: hidden units are reordered if the class
+// orders its sinusoids differently, shared keys and values are repeated, missing biases become zeros, smaller
+// heads are padded with zeros, and the table is multiplied by the embedding factor if the class has none.
 std::vector<formats::NamedTensor> transformers_weights(Network& model, const TransformerConfig& config);
 
 }  // namespace regard

@@ -13,11 +13,11 @@
 namespace regard {
 namespace {
 
-// For each row (or column) of the result, its index in the source, or −1 for zeros. Empty means unmodified.
+// For each row (or column) of the result, its index in the source; −1 means zeros. Empty means unmodified.
 using Order = std::vector<std::int64_t>;
 constexpr std::int64_t kZeros = -1;
 
-// Reorder rows and columns of `from` [rows, columns], or elements of a vector [columns].
+// Reorder the rows and columns of a matrix [rows, columns], or the elements of a vector [columns].
 Tensor gathered(const Tensor& from, const Order& rows, const Order& columns) {
   const bool vector = from.shape().rank() == 1;
   const std::int64_t height = rows.empty() ? from.rows() : std::ssize(rows);
@@ -58,8 +58,8 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return to;
 }
 
-// Return the order of units in transformers: all sines, then all cosines. regard has the sine at unit 2i and
-// the cosine at 2i + 1.
+// Return the order of units in transformers: all sines, then all cosines. In regard, the sine is at unit 2i
+// and the cosine at unit 2i + 1.
 Order sines_first(std::int64_t hidden) {
   Order order;
   for (const std::int64_t first : {0, 1})
@@ -71,7 +71,7 @@ struct LinearWeights {
   Tensor weight, bias;  // [out, in], [out]
 };
 
-// Reads the weights of a regard model and applies the conversions that the class needs.
+// Reads the weights of a regard model and applies the conversions that the class requires.
 class Source {
  public:
   Source(Network& model, const TransformerConfig& config, bool reorders)
@@ -101,7 +101,7 @@ class Source {
     const Tensor weight = gathered(get(name + ".weight"), rows, columns);
     return {weight, config_.bias ? gathered(get(name + ".bias"), {}, rows) : Tensor::zeros({weight.rows()})};
   }
-  // Projections with as many key and value heads as query heads, each hidden_size / heads wide.
+  // Projections with as many key and value heads as query heads and hidden_size / heads units per head.
   LinearWeights query(const std::string& prefix) const {
     const LinearWeights all = linear(prefix + "query", queries_, hidden_);
     return scale_ == 1.0f ? all : LinearWeights{multiplied(all.weight, scale_), multiplied(all.bias, scale_)};
@@ -120,7 +120,7 @@ class Source {
  private:
   const TransformerConfig& config_;
   Order hidden_, queries_, keys_;
-  float scale_ = 1.0f;  // factor of queries: corrects for the class's √head_dim if head sizes differ
+  float scale_ = 1.0f;  // factor of queries; corrects the class's 1 / √head_dim if head sizes differ
   std::unordered_map<std::string, const Parameter*> by_name_;
 };
 
@@ -132,7 +132,7 @@ class Writer {
     add(name + ".weight", weights.weight);
     if (bias) add(name + ".bias", weights.bias);
   }
-  // Weights stored as [in, out].
+  // Add a linear layer whose weight is stored as [in, out].
   void transposed_linear(const std::string& name, const LinearWeights& weights) {
     add(name + ".weight", transposed_matrix(weights.weight));
     add(name + ".bias", weights.bias);
@@ -149,8 +149,8 @@ class Writer {
   const Source& from_;
 };
 
-// Return the position table, rows for positions 0, 1, …: learned, sinusoids in `layout`, or zeros without
-// positions.
+// Return the position table with one row per position: learned positions, sinusoids in `layout`, or zeros if
+// the model has no positions.
 Tensor position_table(const Source& from, const std::string& side, nn::SinusoidLayout layout) {
   const TransformerConfig& config = from.config();
   if (config.positions == "learned") return from.get(side + ".positions.weight").clone();
@@ -180,8 +180,8 @@ void add_side(const Source& from, const std::string& side, std::int64_t layers, 
   if (from.config().norm == "pre") to.layer_norm("model." + side + ".layer_norm", side + ".norm");
 }
 
-// transformers ties all tables or none; Marian can also tie only the decoder's two tables. Classes other
-// than Marian always have the table `shared`, even if it is not used.
+// transformers ties all tables or none; Marian can also tie only the decoder's two tables. Classes other than
+// Marian always have a table `shared`, even if it is unused.
 void add_tables(const Source& from, bool marian, Writer& to) {
   const std::string& tied = from.config().tie_embeddings;
   if (tied == "all") return to.add("model.shared.weight", from.table("embedding"));
@@ -211,7 +211,7 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
 
 // --- decoders ---
 
-// Add the embedding table times its factor, and the output table if it is not shared with it.
+// Add the embedding table multiplied by its factor, and the output table unless both are shared.
 void add_decoder_tables(const Source& from, const std::string& name, Writer& to) {
   const TransformerConfig& config = from.config();
   const Tensor table = from.table("embedding");
@@ -259,7 +259,7 @@ std::vector<formats::NamedTensor> llama(const Source& from) {
     if (config.gated) {
       to.linear(layer + "mlp.gate_proj", from.linear(ours + "feed_forward.gate", {}, {}), config.bias);
       to.linear(layer + "mlp.up_proj", up, config.bias);
-    } else {  // activation(W x + b) · (0 x + 1)
+    } else {  // without a gate: activation(W x + b) · (0 x + 1)
       LinearWeights one{Tensor::zeros(up.weight.shape()), Tensor::zeros(up.bias.shape())};
       std::fill_n(one.bias.f32(), one.bias.elements(), 1.0f);
       to.linear(layer + "mlp.gate_proj", up);

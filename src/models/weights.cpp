@@ -66,7 +66,7 @@ void check_tensor(const Bound& bound, const formats::Weights& weights) {
         .expected("F32, F16, BF16 or F64");
 }
 
-// All sizes except that of the outputs are 1, so that numbers · scale broadcasts.
+// Return the shape of the scales. All sizes except that of the outputs are 1, so weight · scale broadcasts.
 Shape scale_shape(const Parameter& parameter) {
   const Shape stored = stored_shape(parameter);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(stored.rank()), 1);
@@ -88,8 +88,8 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-// Set an int8 weight, or hold a matrix in its stored dtype, according to `mode`. Return false if the weight
-// is not set yet.
+// Set an int8 weight, or hold a matrix in its stored dtype, according to `mode`. Return false if neither
+// applies.
 bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, WeightMode mode) {
   Parameter& parameter = *bound.parameter;
   const bool int8 = stored.dtype() == DType::i8;
@@ -139,8 +139,8 @@ void set_pooler(Network& model, const formats::Weights& weights) {
   }
 }
 
-// Return true for files that are copied to a saved model: configuration and tokenizer, not weights or the
-// files of a run.
+// Return true for files that are copied to a saved model: files of the configuration and the tokenizer, but
+// not weights or files of a training run.
 bool goes_along(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   constexpr std::array kKinds{".json", ".txt", ".model", ".spm", ".tiktoken", ".jinja"};

@@ -1,6 +1,6 @@
-// Load a model's weights from files and save them. A file's tensor names may differ from the model's as far
-// as the family's NameRules allow. Loading gives each parameter the name that its tensor has in the file.
-// Gradients and saved files then use that name.
+// Load a model's weights from files and save them. A file's tensor names may differ from the model's within
+// the family's NameRules. Loading sets each parameter's name to the name of its tensor in the file, which
+// gradients and saved files then use.
 #pragma once
 
 #include <filesystem>
@@ -18,25 +18,25 @@ namespace regard {
 enum class WeightMode {
   widened,  // f32 values: for training and for inspecting the weights
   stored,   // the file's dtype (Parameter::Held): for inference
-  int8,     // quantised to int8 if the file has floating point: for inference
+  int8,     // quantised to int8 if the file has floating-point numbers: for inference
 };
 
-// Set every weight of the model from its tensor. `mode` determines the storage of matrices. Of the other
-// weights, f32 tensors are used in place in the mapped file if possible; tensors of another dtype are
-// converted to f32 and their mapped pages released. An I8 tensor NAME needs the F32 tensor NAME_scale; the
-// weight is NAME · NAME_scale. All tensors are found and checked before the first weight is set, except
-// those of a pooler that the head does not use, which are checked last. Throws bad_file if a tensor is
-// missing, unused, or has the wrong shape or an unsupported dtype, if the scales or values of an int8 weight
-// are invalid, or if two copies of a tied weight differ.
+// Set every weight of the model from its tensor. `mode` determines the storage of matrices. Other weights:
+// f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to
+// f32, and their mapped pages are released. An I8 tensor NAME requires an F32 tensor NAME_scale; the weight
+// is NAME · NAME_scale. All tensors are checked before the first weight is set, except those of a pooler that
+// the head does not use; these are checked last. Throws bad_file if a tensor is missing, unused, or has the
+// wrong shape or an unsupported dtype, if the scales or values of an int8 weight are invalid, or if two
+// copies of a tied weight differ.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
-// Return all weights for saving, in the layout of the file that they came from, including copies of tied
-// weights. With stored_dtypes, values are converted back to the file's dtypes (those of an I8 tensor stay
-// f32) and held weights are returned as held, with their scales. Otherwise weights are f32, as views where
+// Return all weights for saving, in the layout of the file from which they were loaded, including copies of
+// tied weights. With stored_dtypes, values are converted back to the file's dtypes (I8 tensors stay f32), and
+// held weights are returned in their held dtype with their scales. Otherwise weights are f32, as views if
 // possible.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
-// Build the folder's model, load its weights and add its adapter, if any (lora.h).
+// Build the folder's model, load its weights and, if there is one, add its adapter (lora.h).
 std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
                                     WeightMode mode = WeightMode::widened);
 
@@ -44,9 +44,9 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
 std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
 // Write the model as a Hugging Face folder that can be opened like `from`: model.safetensors with the stored
-// names, layouts and dtypes (with `dtype`: all weights in that dtype, int8 ones too), and copies of the
-// configuration files, the tokenizer's files and the modules of sentence-transformers. config.json records
-// whether there are int8 weights (quantize.h). The folder is created atomically. Throws usage if `to` exists.
+// names, layouts and dtypes (if `dtype` is set, all weights have that dtype), and copies of the configuration
+// files, the tokenizer's files and the modules of sentence-transformers. config.json states whether there are
+// int8 weights (quantize.h). The folder is created atomically. Throws usage if `to` exists.
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);
 

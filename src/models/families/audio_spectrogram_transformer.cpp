@@ -1,5 +1,5 @@
 // AST, the Audio Spectrogram Transformer (Gong et al. 2021), as in transformers'
-// modeling_audio_spectrogram_transformer.py: ViT's encoder over overlapping patches of a spectrogram.
+// modeling_audio_spectrogram_transformer.py: the encoder of ViT over overlapping patches of a spectrogram.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

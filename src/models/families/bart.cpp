@@ -1,7 +1,7 @@
 // BART (Lewis et al. 2020), Marian (Junczys-Dowmunt et al. 2018), Pegasus (Zhang et al. 2020) and Blenderbot
 // (Roller et al. 2021), as in transformers' modeling_bart.py, modeling_marian.py, modeling_pegasus.py and
 // modeling_blenderbot.py: encoder–decoders that differ in positions, pre- or post-norm, the norm after the
-// embeddings, and shared tables.
+// embeddings, and tying of embedding tables.
 #include <cmath>
 
 #include "models/families/encoder_heads.h"
@@ -13,10 +13,10 @@ namespace {
 // Differences between the families.
 struct BartLike {
   bool learned_positions = true;    // false means sinusoids
-  std::int64_t first_position = 2;  // row of position 0 in the table
+  std::int64_t first_position = 2;  // row of position 0 in the position table
   bool embedding_norm = true;
   bool pre_norm = false;
-  bool shared_tables = true;  // one table for both sides
+  bool shared_tables = true;  // encoder and decoder share one token table
   std::int64_t source_vocabulary = 0, target_vocabulary = 0;
 };
 
@@ -144,8 +144,8 @@ Architecture marian(const ConfigReader& config) {
   config.only("static_position_embeddings", true, "Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
-  // transformers shares all tables only if both flags are set. With only tie_word_embeddings, it ties the
-  // two tables of the decoder.
+  // transformers shares all tables only if both flags are set. If only tie_word_embeddings is set, it ties
+  // the two tables of the decoder.
   what.shared_tables =
       config.flag("share_encoder_decoder_embeddings", true) && config.flag("tie_word_embeddings", true);
   what.source_vocabulary = config.size("vocab_size");

@@ -1,5 +1,5 @@
-// BERT (Devlin et al. 2019), as in transformers' modeling_bert.py: post-norm encoder with learned positions
-// and token types; a pooler or one of four heads.
+// BERT (Devlin et al. 2019), as in transformers' modeling_bert.py: a post-norm encoder with learned positions
+// and token types, and either a pooler or one of four heads.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

@@ -1,5 +1,5 @@
 // CLIP (Radford et al. 2021) and SigLIP (Zhai et al. 2023), as in transformers' modeling_clip.py and
-// modeling_siglip.py: pre-norm encoders of texts and of patches of an image.
+// modeling_siglip.py: a pre-norm encoder of texts and one of image patches.
 #include <utility>
 
 #include "models/families/encoder_heads.h"
@@ -8,7 +8,7 @@
 namespace regard::families {
 namespace {
 
-// Return the part `name` of a configuration, with `defaults` for missing keys: published files omit them.
+// Return the object `name` of a configuration, with missing keys from `defaults`.
 Json part_of(const ConfigReader& config, const char* name, Json defaults) {
   const auto found = config.json().find(name);
   if (found == config.json().end() || found->is_null()) return defaults;
@@ -108,8 +108,8 @@ void project(Architecture& tower, const std::string& name, std::int64_t size, bo
   if (bias) tower.head.bias = name + ".bias";
 }
 
-// Return the settings that CLIP and SigLIP share. Checks the configuration of the model and of its text
-// part.
+// Check the configuration of the model and of its text part. Return the settings that CLIP and SigLIP have in
+// common.
 DualEncoderConfig dual_encoder(const ConfigReader& config, const ConfigReader& text) {
   check_common(config, kLargestSize);
   DualEncoderConfig all;
@@ -142,7 +142,7 @@ DualEncoderConfig clip(const ConfigReader& config) {
   all.vision.head.norm_config = all.vision.encoder->block.norm;
   project(all.text, "text_projection", all.size, false);
   project(all.vision, "visual_projection", all.size, false);
-  // Older configurations have the end token 2 for vocabularies whose end token has the largest id.
+  // Older configurations state the end token 2, although the end token has the largest id of the vocabulary.
   const std::int64_t end = text.token("eos_token_id", kLargestSize);
   all.text_row = end == 2 ? TextRow::largest_id : TextRow::first_end;
   all.end_token = static_cast<std::int32_t>(end);

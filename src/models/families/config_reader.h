@@ -1,5 +1,5 @@
-// Read a family's config.json key by key and check each value. Errors name the file and the key. Keys that
-// are never requested are ignored: configurations have many that do not affect the model.
+// Reads a family's config.json key by key and checks each value. Errors name the file and the key. Keys that
+// are never read are ignored, because configurations contain many keys that do not affect the model.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace regard::families {
 
-// Far above any published model, and small enough that the product of two sizes cannot overflow.
+// Larger than in any published model, and small enough that the product of two sizes cannot overflow.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 constexpr std::int64_t kMostLayers = 1024;
 
@@ -26,12 +26,12 @@ class ConfigReader {
   const std::string& file() const { return file_; }
   bool has(std::string_view key) const;  // present and not null
 
-  // Read a size from 1 to kLargestSize. Without a fallback the key is required and must not be null; with
-  // one, null counts as absent.
+  // Read a size from 1 to kLargestSize. Without `fallback`, the key is required and must not be null.
+  // Otherwise an absent or null key has the value `fallback`.
   std::int64_t size(std::string_view key) const;
   std::int64_t size(std::string_view key, std::int64_t fallback) const;
   std::int64_t layers(std::string_view key) const;  // 1 to kMostLayers
-  // Read a size that must divide `whole`, the value of `whole_key`.
+  // Read a size that must divide `whole`, which is the value of `whole_key`.
   std::int64_t divisor(std::string_view key, std::int64_t whole, std::string_view whole_key) const;
 
   double number(std::string_view key, double fallback, double low, double high) const;
@@ -40,10 +40,10 @@ class ConfigReader {
   bool flag(std::string_view key, bool fallback) const;
   std::string word(std::string_view key, const std::string& fallback) const;
   kernels::Activation activation(std::string_view key, const std::string& fallback) const;
-  // Return a token id; −1 if the key is absent or null. Throws bad_file if it is outside the vocabulary.
+  // Return a token id, or −1 if the key is absent or null. Throws bad_file if it is outside the vocabulary.
   std::int64_t token(std::string_view key, std::int64_t vocabulary) const;
 
-  // Throws bad_file unless the key is absent, null or equal to `value`, the only supported one. `what` names
+  // Throw bad_file unless the key is absent, null or equal to `value`, the only supported value. `what` names
   // the unsupported feature in the error.
   void only(std::string_view key, const Json& value, std::string_view what) const;
 
@@ -57,14 +57,14 @@ class ConfigReader {
   std::string file_;
 };
 
-// Check what all families share. Throws bad_file for quantised weights, for models that need custom code,
-// for special ids outside the vocabulary and for an unknown dtype.
+// Check the keys that all families share. Throws bad_file for quantised weights, for models that require
+// custom code, for special ids outside the vocabulary and for an unknown dtype.
 void check_common(const ConfigReader& config, std::int64_t vocabulary);
 
-// The first class in "architectures", which must be one of `known`. Default: the first of `known`.
+// Return the first class in "architectures", which must be one of `known`. Default: the first of `known`.
 std::string architecture_of(const ConfigReader& config, std::initializer_list<const char*> known);
 
-// Number of classes of a classifier: "num_labels", or the size of "id2label". Default: 2.
+// Return the number of classes of a classifier: "num_labels", or the size of "id2label". Default: 2.
 std::int64_t label_count(const ConfigReader& config);
 
 }  // namespace regard::families

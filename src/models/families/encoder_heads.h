@@ -10,54 +10,54 @@ namespace regard::families {
 // names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
-// Embedding of tokens and learned positions with a norm, for a stack with this block.
+// Return the embedding of tokens and learned positions, followed by a norm, for a stack of `block`.
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
                                     const nn::BlockConfig& block);
 
-// Encoders and decoders that VisionEncoderDecoderModel combines. `prefix` is the prefix of their weight
+// The encoders and decoders that VisionEncoderDecoderModel combines. `prefix` is the prefix of their weight
 // names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
-// Return the encoder of ViT over other patches, and set the names of their projection, positions and first
-// special token.
+// Return the encoder of ViT over the given patches. Sets the names of the patches' projection, positions and
+// first special token.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, PatchConfig patches);
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
-// BART's decoder, and TrOCR's, which has the same keys and names.
+// BART's decoder. TrOCR's decoder has the same keys and names.
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
 
-// Sizes of the images and patches: num_channels, image_size, patch_size.
+// Read the sizes of images and patches: num_channels, image_size, patch_size.
 PatchConfig patch_grid(const ConfigReader& config);
 
 HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
-// name_projection() sets the projection and its bias.
+// The caller sets the projection and its bias with name_projection().
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
 // Return the dropout before a classifier's projection, as in BERT. It applies to token_head(), and to
 // sequence_classifier() if there are dense layers.
 float classifier_dropout(const ConfigReader& config);
-// Return the head of a class …ForTokenClassification or …ForQuestionAnswering; for any other class, none.
+// Return the head of a class …ForTokenClassification or …ForQuestionAnswering. Other classes get no head.
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 
-// Set the head, pooler and names of RoBERTa's classes, for all.encoder. `kind` is the class
-// ("RobertaModel"), `family` the start of its name ("Roberta"), and `prefix` the prefix of the base model's
-// weights in the other classes ("roberta.").
+// Set the head, the pooler and the name rules of RoBERTa's classes in `all`, whose encoder must be set.
+// `kind` is the class ("RobertaModel"), `family` the start of its name ("Roberta"), and `prefix` the prefix
+// of the base model's weights in the other classes ("roberta.").
 void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
                       const std::string& prefix, Architecture& all);
 
-// Naming rules: the optional model prefix, the older names gamma and beta, and unused position buffers.
+// Name rules: an optional model prefix, the older names gamma and beta, and unused position buffers.
 NameRules encoder_names(const std::string& prefix);
 
 // Set the names of the projection to the vocabulary and of its bias. `bias` is the name of the bias; if
 // empty, it is PROJECTION.bias. Unless tie_word_embeddings is false, the projection is tied to the token
-// table, and a file may also have copies: PROJECTION.weight of the table and PROJECTION.bias of `bias`. If
-// it is false, the weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only if the file lacks
-// the latter, as in transformers.
+// table; a file may contain PROJECTION.weight as a copy of the table and PROJECTION.bias as a copy of `bias`.
+// If it is false, the weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only if the file
+// lacks the latter, as in transformers.
 void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
                      Architecture& all);
 
-// Set RoBERTa's positions: tokens other than padding are numbered, starting at the row after the padding's.
+// Set RoBERTa's positions: only tokens other than padding are counted. The first position is row padding + 1.
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all);
 
-void initialise_normal(nn::BlockConfig& block, double deviation);  // initialises all matrices of the block
+void initialise_normal(nn::BlockConfig& block, double deviation);  // for all matrices of the block
 
 }  // namespace regard::families

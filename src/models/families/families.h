@@ -1,5 +1,5 @@
-// The families of checkpoints that regard reads. Each has a function that converts its configuration to an
-// Architecture, or to a DualEncoderConfig. docs/adding-a-family.md explains how to add a family.
+// The families of checkpoints that regard reads. Each family has a function that converts its configuration
+// to an Architecture or a DualEncoderConfig. docs/adding-a-family.md explains how to add a family.
 #pragma once
 
 #include <string>
@@ -37,11 +37,11 @@ Architecture whisper(const ConfigReader& config);
 DualEncoderConfig clip(const ConfigReader& config);
 DualEncoderConfig siglip(const ConfigReader& config);
 
-// Convert the config of the family in "model_type", except a dual encoder's. Throws bad_file with the file
-// and the key; for an unknown family, with the known families and the nearest name.
+// Convert the config of the family that "model_type" names, unless it is a dual encoder. Throws bad_file with
+// the file and the key, and for an unknown family with the known families and the nearest name.
 Architecture read(const Json& config, const std::string& file);
 
-// Build the network of any family, without weights. Throws as read().
+// Build the network of any family, without weights. Throws the same errors as read().
 std::unique_ptr<Network> build(const Json& config, const std::string& file);
 
 std::vector<std::string> names();  // the model_type of all families

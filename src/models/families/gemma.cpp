@@ -12,8 +12,8 @@ Architecture gemma(const ConfigReader& config) {
   what.scale_embeddings = true;
   what.tied = true;
   what.head_dim = 256;
-  // The published configurations have "gelu" but mean its tanh approximation. "hidden_activation" is not
-  // read: transformers 5 takes "hidden_act".
+  // The published configurations state "gelu" but mean its tanh approximation. As in transformers 5,
+  // "hidden_act" is read and "hidden_activation" is ignored.
   what.activation = config.activation("hidden_act", "gelu_pytorch_tanh");
   if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;
   return llama_like(config, what);

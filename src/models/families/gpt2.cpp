@@ -1,5 +1,5 @@
-// GPT-2 (Radford et al. 2019), as in transformers' modeling_gpt2.py: pre-norm decoder, learned positions,
-// query, key and value in one weight, weights stored as [in, out].
+// GPT-2 (Radford et al. 2019), as in transformers' modeling_gpt2.py: a pre-norm decoder with learned
+// positions. One weight contains query, key and value; weights are stored as [in, out].
 #include <cmath>
 
 #include "models/families/encoder_heads.h"

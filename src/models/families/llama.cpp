@@ -1,4 +1,4 @@
-// Llama (Touvron et al. 2023; Llama 2, 3).
+// Llama (Touvron et al. 2023), Llama 2 and Llama 3.
 #include "models/families/llama_like.h"
 
 namespace regard::families {
@@ -9,7 +9,7 @@ Architecture llama(const ConfigReader& config) {
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
   what.mlp_bias = config.flag("mlp_bias", false);
   what.activation = config.activation("hidden_act", "silu");
-  if (config.has("sliding_window")) window_of(config, 0);  // validated only; it has no effect
+  if (config.has("sliding_window")) window_of(config, 0);  // only validated; it has no effect
   return llama_like(config, what);
 }
 

@@ -1,12 +1,12 @@
-// MPNet (Song et al. 2020): post-norm encoder with one relative position bias shared by all layers, and
-// learned positions numbered as in RoBERTa.
+// MPNet (Song et al. 2020): post-norm encoder with learned positions numbered as in RoBERTa, and one relative
+// position bias that all layers share.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
 namespace regard::families {
 namespace {
 
-// Fixed in transformers' code regardless of the configuration.
+// Constants in transformers' code, which the configuration cannot change.
 constexpr std::int64_t kPadding = 1, kBuckets = 32, kMaxDistance = 128;
 
 // BERT's block with different weight names.

@@ -1,5 +1,5 @@
-// Qwen 2 (Yang et al. 2024): Llama with biases for query, key and value. Qwen 3 (Yang et al. 2025): norms
-// over each head's query and key instead of the biases.
+// Qwen 2 (Yang et al. 2024): Llama with biases for query, key and value. Qwen 3 (Yang et al. 2025) replaces
+// the biases by norms over each head's query and key.
 #include <array>
 
 #include "models/families/llama_like.h"
@@ -7,8 +7,8 @@
 namespace regard::families {
 namespace {
 
-// Return the sliding window of each layer; 0 if there is none. If use_sliding_window is set, layer_types
-// names the layers with a window; without layer_types, the layers from max_window_layers on have one.
+// Return the sliding window of each layer; 0 if it has none. If use_sliding_window is set, layer_types states
+// which layers have a window; without layer_types, the layers from max_window_layers on have a window.
 std::vector<std::int64_t> windows_of(const ConfigReader& config) {
   const std::int64_t layers = config.layers("num_hidden_layers");
   const std::int64_t window = window_of(config, 4096);

@@ -1,5 +1,5 @@
-// RoBERTa (Liu et al. 2019): BERT's encoder with different heads. Tokens other than padding are numbered for
-// positions, starting at the row after the padding's. XLM-RoBERTa (Conneau et al. 2020) has the same
+// RoBERTa (Liu et al. 2019): BERT's encoder with different heads. Positions count only tokens other than
+// padding; the first position is row padding + 1. XLM-RoBERTa (Conneau et al. 2020) has the same
 // architecture.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"

@@ -7,7 +7,7 @@
 namespace regard::families {
 namespace {
 
-// The scaling of a configuration: its key and the object that describes it, null if there is none.
+// The scaling of a configuration: its key, and the object that describes it or null if there is none.
 struct Scaling {
   const char* key;
   const Json* values;
@@ -32,7 +32,7 @@ double positive(const ConfigReader& scaling, const char* key) {
   return value;
 }
 
-// Return the scaling factor. All published methods have a factor of at least 1.
+// Return the scaling factor, which must be at least 1, as in all published methods.
 double factor_of(const ConfigReader& scaling) {
   const double factor = positive(scaling, "factor");
   if (factor < 1.0) throw scaling.wrong("factor", "at least 1");
@@ -45,8 +45,8 @@ double original_length(const ConfigReader& config, const ConfigReader& scaling) 
   return static_cast<double>(scaling.size(kKey, config.size("max_position_embeddings")));
 }
 
-// Llama 3.1: long wavelengths are multiplied by `factor`, short ones stay unchanged, and the scaling is
-// interpolated between them.
+// Llama 3.1: long wavelengths are multiplied by `factor`, short wavelengths are unchanged, and those between
+// are interpolated.
 void scale_llama3(const ConfigReader& config, const ConfigReader& scaling, nn::RotaryConfig& rotary) {
   const double factor = factor_of(scaling), low = positive(scaling, "low_freq_factor"),
                high = positive(scaling, "high_freq_factor"), length = original_length(config, scaling);

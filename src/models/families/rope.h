@@ -1,5 +1,5 @@
-// Rotary positions from a configuration: rope_theta and rope_scaling, or rope_parameters since
-// transformers 5.
+// Rotary positions from the keys rope_theta and rope_scaling of a configuration, or from rope_parameters
+// (transformers 5 and later).
 #pragma once
 
 #include "models/families/config_reader.h"

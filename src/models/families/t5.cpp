@@ -1,6 +1,6 @@
 // T5 (Raffel et al. 2020) and T5 1.1, as in transformers' modeling_t5.py: pre-norm encoder–decoder with RMS
-// norms, no biases, unscaled attention scores, and one relative position bias table per side, shared by its
-// layers. T5 1.1 has a gated feed-forward layer and an untied output projection.
+// norms, no biases, unscaled attention scores, and one relative position bias table per encoder and decoder,
+// shared by its layers. T5 1.1 has a gated feed-forward layer and an untied output projection.
 #include <cmath>
 
 #include "models/families/encoder_heads.h"
@@ -14,7 +14,7 @@ struct Activated {
   bool gated;
 };
 
-// "relu" or "gated-…". "gated-gelu" means the tanh approximation of GELU.
+// Parse "ACTIVATION" or "gated-ACTIVATION". "gated-gelu" means the tanh approximation of GELU.
 Activated feed_forward_proj(const ConfigReader& config) {
   const std::string name = config.word("feed_forward_proj", "relu");
   const std::string gate = "gated-";
@@ -80,7 +80,7 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   bias.buckets.bidirectional = !decoder;
   bias.buckets.count = config.size("relative_attention_num_buckets", 32);
   bias.buckets.max_distance = config.size("relative_attention_max_distance", 128);
-  // Each half of the buckets needs one for exact distances, and the logarithmic buckets must cover larger
+  // Each half of the buckets must contain one for exact distances, and max_distance must exceed the exact
   // distances.
   if (bias.buckets.count < 4) throw config.wrong("relative_attention_num_buckets", "at least 4");
   const std::int64_t exact = bias.buckets.count / (decoder ? 2 : 4);

@@ -1,6 +1,6 @@
-// VisionEncoderDecoderModel of transformers: a ViT or DeiT encoder and a GPT-2, BART or TrOCR decoder with
-// cross-attention to it, as in captioning (Kumar 2022, vit-gpt2-image-captioning) and in reading text (Li et
-// al. 2021, "TrOCR").
+// VisionEncoderDecoderModel of transformers: a ViT or DeiT encoder, and a GPT-2, BART or TrOCR decoder with
+// cross-attention to the encoder. Used for image captions (Kumar 2022, vit-gpt2-image-captioning) and text
+// recognition (Li et al. 2021, "TrOCR").
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
@@ -14,7 +14,7 @@ ConfigReader side(const ConfigReader& config, const char* name) {
   return {*found, config.file() + ": " + name};
 }
 
-// Set the decoder, its head and the names of its output projection.
+// Set a GPT-2 decoder, its head and the names of its output projection.
 void set_gpt2(const ConfigReader& config, Architecture& all) {
   if (!config.flag("add_cross_attention", false)) throw config.wrong("add_cross_attention", "true");
   all.hidden = config.size("n_embd");
@@ -30,8 +30,8 @@ void set_bart(const ConfigReader& config, const std::string& projection, Archite
   all.max_positions = config.size("max_position_embeddings");
 }
 
-// Connect an encoder and a decoder of different hidden sizes: by a projection, or by cross-attention with
-// the encoder's hidden size.
+// If encoder and decoder have different hidden sizes, connect them by a projection, or by cross-attention
+// that reads the encoder's hidden size.
 void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architecture& all) {
   const std::int64_t features = encoder.size("hidden_size");
   nn::AttentionConfig& cross = all.decoder->block.cross;
@@ -41,7 +41,7 @@ void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architect
                           "the encoder's hidden_size, " + std::to_string(features));
     if (decoder.word("model_type", "") == "trocr")
       cross.memory_hidden = features;
-    else if (features != all.hidden)  // these classes ignore the key
+    else if (features != all.hidden)  // these classes ignore cross_attention_hidden_size
       throw decoder.wrong("cross_attention_hidden_size", "no such key")
           .remedy("Remove it, or use a TrOCR decoder");
   } else if (features != all.hidden) {

@@ -1,5 +1,5 @@
 // ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021), as in transformers' modeling_vit.py and
-// modeling_deit.py: a pre-norm encoder over patches of an image.
+// modeling_deit.py: a pre-norm encoder over the patches of an image.
 #include <tuple>
 #include <utility>
 
@@ -30,7 +30,7 @@ nn::BlockConfig vit_block(const ConfigReader& config, std::int64_t hidden) {
   return block;
 }
 
-// {height, width} of `key`, which is one number (a square) or [height, width].
+// Return {height, width} from `key`, which contains one number (for a square) or [height, width].
 std::pair<std::int64_t, std::int64_t> sides(const ConfigReader& config, const char* key) {
   if (!config.has(key) || !config.json().find(key)->is_array()) {
     const std::int64_t side = config.size(key);

@@ -1,5 +1,5 @@
 // wav2vec 2.0 (Baevski et al. 2020), as in transformers' modeling_wav2vec2.py: convolutions over the samples,
-// positions by a grouped convolution, an encoder, and a head for CTC.
+// positions from a grouped convolution, an encoder, and a head for CTC.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
@@ -11,7 +11,7 @@ constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
 constexpr std::int64_t kLongestKernel = std::int64_t{1} << 16;
 constexpr std::int64_t kMostSamplesPerFrame = std::int64_t{1} << 24;
 
-// Numbers of a list, each from 1 to `most`.
+// Return the `count` numbers of a list. Each must be from 1 to `most`.
 std::vector<std::int64_t> layer_sizes(const ConfigReader& config, const char* key, std::size_t count,
                                       std::int64_t most) {
   const auto all = require<std::vector<std::int64_t>>(config.json(), key, config.file());
@@ -54,7 +54,7 @@ nn::ConvolutionConfig position_layer(const ConfigReader& config, const std::stri
   nn::ConvolutionConfig layer;
   layer.name = prefix + "encoder.pos_conv_embed.conv";
   layer.out = hidden;
-  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};  // keeps the number of frames
+  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};  // the number of frames is unchanged
   layer.groups = config.has("num_conv_pos_embedding_groups")
                      ? config.divisor("num_conv_pos_embedding_groups", hidden, "hidden_size")
                      : 16;
@@ -123,7 +123,7 @@ Architecture wav2vec2(const ConfigReader& config) {
   const std::int64_t vocabulary = config.size("vocab_size", 32);
   check_common(config, vocabulary);
   all.names.prefixes = {"wav2vec2."};
-  // Files of PyTorch before 2.0 have the older names.
+  // Files written by PyTorch before 2.0 have the older names.
   all.names.endings = {{"parametrizations.weight.original0", "weight_g"},
                        {"parametrizations.weight.original1", "weight_v"}};
   // These weights are used in pre-training only.

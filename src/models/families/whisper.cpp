@@ -1,5 +1,5 @@
 // Whisper (Radford et al. 2022), as in transformers' modeling_whisper.py: a pre-norm encoder–decoder over
-// log-mel features; two convolutions halve the number of frames.
+// log-mel features. Two convolutions halve the number of frames.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
