@@ -35,8 +35,7 @@ struct DualEncoderConfig {
   // True (SigLIP): loss and probabilities are computed for each pair separately. False (CLIP): by softmax
   // over texts and over images.
   bool sigmoid = false;
-  std::int64_t text_length = 0;  // if not 0, texts are padded to this length in tokens; padding is attended
-                                 // to
+  std::int64_t text_length = 0;  // if not 0, pad texts to this many tokens and attend to the padding
   std::int32_t padding = 0;      // id of the padding token
   NameRules names;
 };

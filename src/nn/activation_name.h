@@ -9,7 +9,7 @@
 
 namespace regard {
 
-// relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
+// Return relu, gelu, gelu_tanh, silu, tanh, sigmoid and quick_gelu.
 const std::vector<std::string>& activation_names();
 
 kernels::Activation activation_of(std::string_view name);  // throws usage if the name is unknown

@@ -1,5 +1,5 @@
-// A layer of an encoder or a decoder: self-attention, optional cross-attention, feed-forward, each a residual
-// branch. The positions of the norms are configurable.
+// A layer of an encoder or a decoder: self-attention, optional cross-attention and a feed-forward layer. Each
+// is a residual branch. The positions of the norms are configurable.
 #pragma once
 
 #include <cstring>
@@ -15,8 +15,8 @@
 
 namespace regard::nn {
 
-// x' = after(x + branch(f(before(x)))): pre-norm uses `before`, post-norm (Vaswani et al. 2017) `after`,
-// Gemma 2 `before` and `branch`. Empty name: no norm.
+// Names of the norms in x' = after(x + branch(f(before(x)))). Pre-norm uses `before`, post-norm (Vaswani et
+// al. 2017) `after`, Gemma 2 `before` and `branch`. An empty name means that there is no norm.
 struct NormNames {
   std::string before, branch, after;
 };
@@ -27,24 +27,24 @@ struct BlockConfig {
   AttentionConfig cross;
   FeedForwardConfig feed_forward;
   NormConfig norm;
-  NormNames self_norm, cross_norm, feed_forward_norm;  // under the layer's prefix
-  float dropout = 0.0f;                                // dropout of each branch before the residual sum
+  NormNames self_norm, cross_norm, feed_forward_norm;  // names under the layer's prefix
+  float dropout = 0.0f;                                // dropout of each branch, before the residual sum
 };
 
 class Block {
  public:
-  // prefix: of the weights' names ("encoder.layers.0."); point: name for probes and random draws
-  // ("encoder.0").
+  // prefix: prefix of weight names, such as "encoder.layers.0."; point: prefix of probe points and random
+  // draws, such as "encoder.0".
   Block(const std::string& prefix, const std::string& point, const BlockConfig& config);
 
-  // x [tokens, hidden] → [tokens, hidden]. `self` and `cross` are the inputs of the two attentions.
+  // Return [tokens, hidden] for x [tokens, hidden]. `self` and `cross` are the inputs of the two attentions.
   Var forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const;
 
-  void collect(std::vector<Parameter*>& parameters);  // for each branch in order: its layer, then its norms
+  void collect(std::vector<Parameter*>& parameters);  // order: for each branch, its layer, then its norms
   void prepare_for_inference(const Preparation& how);
 
  private:
-  // A branch's norms; null if there is none.
+  // The norms of a branch; null where there is none.
   struct Norms {
     std::unique_ptr<Norm> before, branch, after;
     std::uint32_t dropout_place = 0;
@@ -61,9 +61,9 @@ class Block {
   std::unique_ptr<FeedForward> feed_forward_;
 };
 
-// Return layer(), which is computed from x [tokens, features] and has x's shape. If the tape does not record
-// and owns x's memory, copy the result into x, free the arena memory that the layer allocated, and return x,
-// so that all layers use the same memory.
+// Return layer(), a value computed from x [tokens, features] with the shape of x. If the tape does not record
+// and owns x's memory, copy the result into x, free the arena memory that the layer allocated, and return x.
+// All layers then use the same memory.
 template <class Layer>
 Var in_one_place(Tape& tape, Var x, Layer&& layer) {
   if (tape.recording() || !x->owns_value) return layer();

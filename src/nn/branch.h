@@ -11,18 +11,19 @@
 namespace regard::nn {
 
 struct BranchEnd {
-  Var residual = nullptr;         // null if there is none
-  const Ragged* shape = nullptr;  // the batch, which keys the dropout's draws
+  Var residual = nullptr;         // may be null
+  const Ragged* shape = nullptr;  // the batch; determines the dropout draws
   ops::DropoutOptions dropout;
-  std::string_view point;      // POINT.output for probes: the branch after the norm, before dropout and sum
-  const Norm* norm = nullptr;  // norm of the branch before dropout and sum (Gemma 2), or null
+  std::string_view point;      // probe point POINT.output is the branch after its norm, before dropout
+  const Norm* norm = nullptr;  // norm of the branch, before dropout (Gemma 2); may be null
 };
 
-// Return residual + dropout(norm(linear(x))). Without active dropout, probe and norm, the sum is fused into
-// the linear layer.
+// Return residual + dropout(norm(linear(x))). If no dropout, probe or norm is active, the linear layer adds
+// the residual itself.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// The same with any last layer: last(residual) returns its output, plus the residual if that is not null.
+// The same for any last layer. last(residual) must return the layer's output plus `residual` unless it is
+// null.
 bool sums_in_last_layer(const Tape& tape, const BranchEnd& end);
 Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end);
 template <class Last>
@@ -31,9 +32,8 @@ Var end_branch_of(Tape& tape, const BranchEnd& end, Last&& last) {
   return after_last_layer(tape, last(nullptr), end);
 }
 
-// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it. Return
-// the variable to be used: `value`, or the one that the probe replaces it with. Throws usage if that has
-// another shape.
+// If the tape has a probe that requests POINT.WHAT, report `value`, a value of the whole batch, to it. Return
+// the probe's replacement if there is one, else `value`. Throws usage if the replacement has another shape.
 Var show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

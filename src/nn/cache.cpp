@@ -44,7 +44,7 @@ Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t p
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
-  // With a sliding window pages are released, so a sequence may be longer than all pages together.
+  // With a sliding window, pages are released, so a sequence may have more tokens than all pages together.
   cache.capacity_ = shape.window > 0 ? kEndless : pages * kPageTokens;
   cache.reserve_tables(shape.window > 0 && shape.max_positions > 0 ? shape.max_positions
                                                                    : pages * kPageTokens);
@@ -58,7 +58,7 @@ void Cache::reserve_tables(std::int64_t tokens) {
     for (Slot& slot : *slots) slot.self.at.reserve(pages), slot.self.pages.reserve(pages);
 }
 
-// Reserve for all slots, because any slot may share the pages of another one.
+// Reserve the tables of all slots, because any slot may share the pages of another slot.
 void Cache::reserve_cross_tables(std::int64_t tokens) {
   const auto pages = static_cast<std::size_t>(pages_for(tokens));
   if (pages <= slots_[0].cross.pages.capacity()) return;
@@ -97,7 +97,7 @@ void Cache::select(std::span<const std::int32_t> slots) {
 
 // --- tables ---
 
-// Add pages for a total of `rows` rows. If not all of them fit, none is taken.
+// Add pages until the table has room for `rows` rows. If there are too few free pages, take none.
 void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
@@ -115,7 +115,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   }
 }
 
-// Copy the last page before a write if it is partly full and shared.
+// Call before a write: if the last page is partly full and shared, replace it by a copy.
 void Cache::own_last_page(Table& table) {
   const std::int64_t used = table.length % kPageTokens;
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);
@@ -277,7 +277,7 @@ void Cache::advance(std::int64_t slot, std::int64_t tokens) {
   table.length += tokens;
   if (std::exchange(advanced.cross_new, false)) advanced.has_cross = true;
   if (shape_.window <= 0) return;
-  // The next token attends to keys from length − window + 1.
+  // The next token attends to keys from length − window + 1 on.
   const std::int64_t passed = (table.length - shape_.window + 1) / kPageTokens;
   for (; table.kept_from < passed; ++table.kept_from) {
     const auto page = static_cast<std::size_t>(table.kept_from);

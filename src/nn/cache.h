@@ -1,15 +1,15 @@
-// Key/value cache of decoding, for all layers and a fixed number of slots. A slot holds one sequence; the
+// Key/value cache of decoding for all layers and a fixed number of slots. A slot contains one sequence. The
 // caller (a scheduler or a search) assigns sequences to slots.
 //
-// A sequence is stored in pages of kPageTokens tokens (Kwon et al. 2023); a page holds all layers of its
-// tokens. Sequences with a common prefix share its pages, with copy on write. Pages that are outside the
-// sliding windows of all layers are released.
+// A sequence is stored in pages of kPageTokens tokens (Kwon et al. 2023). A page contains all layers of its
+// tokens. Sequences with a common prefix share the prefix's pages, with copy on write. Pages that are outside
+// the sliding windows of all layers are released.
 //
-// Network::decode with a cache appends sequence s of its batch to slot slots()[s] and attends to the whole
-// slot. Results are bit-identical whether tokens are decoded in one call or one by one, and whether or not
-// pages are shared.
+// Network::decode() with a cache appends sequence s of its batch to slot slots()[s] and attends to all tokens
+// of the slot. Results are bit-identical whether tokens are decoded in one call or one by one, and whether or
+// not pages are shared.
 //
-// Cross-attention: the first call for a slot computes the keys and values from `memory`; later calls read
+// Cross-attention: the first call for a slot computes the keys and values from `memory`. Later calls read
 // them from the cache. They are stored in pages of the same pool.
 #pragma once
 
@@ -23,13 +23,13 @@
 
 namespace regard {
 
-// Sizes that determine a model's cache.
+// Sizes that determine the layout of a model's cache.
 struct CacheShape {
   std::int64_t layers = 0;
   std::int64_t key_width = 0, value_width = 0;  // floats per token and layer: kv_heads × head_dim
-  bool cross = false;                           // the decoder attends to an encoder's output
+  bool cross = false;                           // true if the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // 0 means no limit
-  // If above 0, a token of any layer attends to at most the last `window` tokens, including itself.
+  // If above 0, a token attends to at most `window` tokens in every layer: itself and those before it.
   std::int64_t window = 0;
 
   std::int64_t page_bytes() const;  // bytes of one page: kPageTokens tokens, all layers
@@ -37,73 +37,73 @@ struct CacheShape {
 
 constexpr std::int64_t kPageTokens = 32;
 
-// Number of pages for `tokens` tokens.
+// Return the number of pages that `tokens` tokens occupy.
 constexpr std::int64_t pages_for(std::int64_t tokens) {
   return (tokens + kPageTokens - 1) / kPageTokens;
 }
 
 class Cache {
  public:
-  // Create a cache for `capacity` tokens per slot, rounded up to pages. Grows with reserve() and, for
-  // cross-attention and copies of shared pages, as needed. Throws usage if slots < 1.
+  // Create a cache for `capacity` tokens per slot, rounded up to pages. reserve() increases it; pages for
+  // cross-attention and copies of shared pages are added when needed. Throws usage if slots < 1.
   Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity);
-  // Create a cache with a fixed total of `pages` pages for all slots. The caller must plan their use: calls
-  // that need more throw resource_exhausted.
+  // Create a cache with a fixed total of `pages` pages for all slots. Calls that require more pages throw
+  // resource_exhausted, so the caller must plan their use.
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
   std::int64_t capacity() const { return capacity_; }  // capacity of a slot, in tokens
   std::int64_t length(std::int64_t slot) const;        // tokens appended to the slot so far
 
-  // Set the slots to which decode() appends the sequences of its batch, one slot per sequence. Stays in
-  // effect until the next select(). Default: all slots. Throws usage if a slot does not exist or is named
-  // twice. Does not allocate.
+  // Set the slots to which decode() appends the sequences of its batch, one slot per sequence, until the next
+  // select(). Default: all slots. Throws usage if a slot does not exist or is given twice. Does not allocate
+  // memory.
   void select(std::span<const std::int32_t> slots);
   std::span<const std::int32_t> slots() const { return selected_; }
 
-  void clear(std::int64_t slot);  // discard one sequence and its cross-attention
-  void clear();                   // discard all
+  void clear(std::int64_t slot);  // discard the slot's sequence and its cross-attention
+  void clear();                   // clear all slots
 
-  // Copy the content of slot from[s] to slot s, for s < from.size() (beam search). Slots s with from[s] = −1
-  // or s ≥ from.size() are cleared. Copies of a slot share its pages.
+  // Copy the content of slot from[s] to slot s for all s < from.size(); used by beam search. Slots s with
+  // from[s] = −1 or s ≥ from.size() are cleared. Copies of a slot share its pages.
   void reorder(std::span<const std::int32_t> from);
 
-  // Share the first `tokens` of slot `from`, and its cross-attention, with the empty slot `to`. Throws usage
-  // if `to` is not empty, or if `from` has fewer tokens or has released pages.
+  // Share the first `tokens` tokens of slot `from`, and its cross-attention, with the empty slot `to`. Throws
+  // usage if `to` is not empty, or if `from` has fewer tokens or has released pages.
   void share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens);
 
-  // Grow to at least `capacity` tokens per slot, keeping the content. A bounded cache never grows: throws
+  // Grow to at least `capacity` tokens per slot, keeping the content. A bounded cache cannot grow; it throws
   // resource_exhausted if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
   std::int64_t bytes() const;  // bytes of all pages
-  // number of the slot's pages, shared pages and cross-attention included
+  // number of the slot's pages, including shared pages and those of cross-attention
   std::int64_t held_pages(std::int64_t slot) const;
-  // true if the slot's next token needs a copy of a page
+  // true if a page must be copied before the slot's next token is written
   bool writes_to_shared_page(std::int64_t slot) const;
 
   // --- for the decoder's layers ---
 
   // Reserve unshared pages for the slot's next `tokens`. Throws resource_exhausted if they do not fit.
   void make_room(std::int64_t slot, std::int64_t tokens);
-  // Keys and values of consecutive tokens of one layer.
+  // Keys and values of consecutive tokens in one layer.
   struct Rows {
     const float *key = nullptr, *value = nullptr;  // row 0
     std::int64_t key_stride = 0, value_stride = 0;
     std::int64_t count = 0;
   };
-  // Write rows after the slot's current length, which only advance() changes; make_room() must have been
-  // called. Different threads may append to different slots concurrently.
+  // Write rows after the slot's current length. make_room() must have been called; only advance() changes the
+  // length. Different threads may append to different slots concurrently.
   void append(std::int64_t layer, std::int64_t slot, const Rows& rows);
   ops::CachedKeys keys(std::int64_t layer, std::int64_t slot, std::int64_t count) const;  // first `count`
-  void advance(std::int64_t slot, std::int64_t tokens);  // call after the last layer
+  void advance(std::int64_t slot, std::int64_t tokens);  // to be called after the last layer
 
-  bool has_cross(std::int64_t slot) const;  // complete
-  // Reserve pages for the cross-attention of a source of `keys` tokens, replacing the previous one. It is
-  // incomplete (cross_is_new) until advance(). Throws resource_exhausted if the pages do not fit, usage if
-  // the shape has no cross-attention.
+  bool has_cross(std::int64_t slot) const;  // true if it is complete
+  // Reserve pages for the cross-attention to a source of `keys` tokens, replacing the previous source. It is
+  // incomplete (cross_is_new()) until advance(). Throws resource_exhausted if there are too few free pages,
+  // and usage if the shape has no cross-attention.
   void start_cross(std::int64_t slot, std::int64_t keys);
   bool cross_is_new(std::int64_t slot) const;
   std::int64_t cross_length(std::int64_t slot) const;
@@ -113,7 +113,7 @@ class Cache {
   const CacheShape& shape() const { return shape_; }
 
  private:
-  // Page table of a sequence: page p holds the rows from p × kPageTokens.
+  // Page table of a sequence. Page p contains the rows from p × kPageTokens on.
   struct Table {
     std::vector<const float*> at;     // null if the page is released
     std::vector<std::int32_t> pages;  // −1 if the page is released

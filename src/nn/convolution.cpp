@@ -49,7 +49,7 @@ Convolution::Convolution(std::int64_t in, const ConvolutionConfig& config) : con
 Var Convolution::forward(Tape& tape, Var x, std::span<const std::int32_t>& offsets) const {
   Var weight = &weight_->variable;
   if (magnitude_) weight = ops::weight_norm(tape, weight, &magnitude_->variable);
-  // [out · in / groups, kernel] is [out, in / groups, kernel] in memory.
+  // [out · in / groups, kernel] has the same memory layout as [out, in / groups, kernel].
   Var shaped = ops::reshape(tape, weight, {config_.out, weight->value.elements() / config_.out});
   Var y = ops::convolution(tape, x, shaped, bias_ ? &bias_->variable : nullptr, offsets,
                            {config_.window, config_.groups});

@@ -13,13 +13,13 @@
 namespace regard::nn {
 
 struct ConvolutionConfig {
-  enum class Norm { none, layer, group };  // group: every channel is normalised over the sequence
+  enum class Norm { none, layer, group };  // group: normalise each channel over the sequence
   std::string name;                        // NAME.weight [out, in / groups, kernel], NAME.bias
   std::int64_t out = 0;
   FrameWindow window;
   std::int64_t groups = 1;
   bool bias = true;
-  // The weight is normalised per tap (ops/weight_norm.h): NAME.parametrizations.weight.original0 and 1.
+  // Normalise the weight per tap (ops/weight_norm.h): NAME.parametrizations.weight.original0 and original1.
   bool weight_norm = false;
   Norm norm = Norm::none;
   std::string norm_name;
@@ -31,14 +31,14 @@ class Convolution {
  public:
   Convolution(std::int64_t in, const ConvolutionConfig& config);
 
-  // x [frames, in] → [output frames, out]: activation(norm(convolution(x))). `offsets`: first frame of each
-  // sequence; replaced by those of the result.
+  // Return activation(norm(convolution(x))) [output frames, out] for x [frames, in]. `offsets` contains the
+  // first frame of each sequence in x; it is set to those of the result.
   Var forward(Tape& tape, Var x, std::span<const std::int32_t>& offsets) const;
 
   std::int64_t out() const { return config_.out; }
   const FrameWindow& window() const { return config_.window; }
 
-  // The weights remain f32, because they are a small part of a model and close to its input.
+  // The weights are never quantised, because they are a small part of a model and close to its input.
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:

@@ -15,8 +15,8 @@ Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t s
   weight_->use = Parameter::Use::table;
 }
 
-// Drop the packed weight if the tape records, or throw usage if the weight is held. A held weight is packed
-// on first use as an output projection.
+// If the tape records, drop the packed weight, or throw usage if the weight is held. Otherwise pack a held
+// weight that is not packed yet.
 void Embedding::settle_packed(Tape& tape) const {
   if (weight_->is_held()) {
     if (tape.recording()) throw usage_error("a model loaded for inference cannot record gradients");
@@ -63,7 +63,7 @@ void Embedding::make_ready(ThreadPool& pool) {
     if (packed_.empty()) packed_ = pack_held(pool, {&part, 1}, false);
     return;
   }
-  if (weight_->mapped) return;  // as in nn::Linear, packing would duplicate a mapped weight
+  if (weight_->mapped) return;  // packing would duplicate a mapped weight in memory
   packed_ = kernels::pack(pool, weight_->variable.value.f32(), size(), true, size(), count());
 }
 

@@ -1,5 +1,5 @@
-// Embedding table with one vector per id. Its transpose may also serve as the output projection with a shared
-// weight (Press and Wolf 2017).
+// Embedding table with one vector per id. The same weight may also be used as the output projection (Press
+// and Wolf 2017).
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ namespace regard::nn {
 
 class Embedding {
  public:
-  // `name`: the weight is NAME.weight [count, size].
+  // The weight is NAME.weight [count, size], where NAME is `name`.
   Embedding(const std::string& name, std::int64_t count, std::int64_t size, Initialisation initial);
 
-  // padding: see ops::embedding.
+  // `padding` is described at ops::embedding().
   Var forward(Tape& tape, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1) const;
 
@@ -42,7 +42,7 @@ class Embedding {
   void settle_packed(Tape& tape) const;
   void make_ready(ThreadPool& pool);
   std::unique_ptr<Parameter> weight_;
-  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, since the weight will change
+  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, because training changes the weight
 };
 
 }  // namespace regard::nn

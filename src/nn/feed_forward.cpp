@@ -21,7 +21,7 @@ bool FeedForward::reads_bf16() const {
   return up_->reads_bf16() && (!gate_ || gate_->reads_bf16());
 }
 
-// In bf16, a layer without gate is computed as one operation, which keeps fewer values for the backward pass.
+// In bf16, a layer without a gate is computed as one operation, which stores fewer values for backward.
 bool FeedForward::is_one_operation(const Tape& tape) const {
   return ops::stores_bf16(tape) && !gate_ && up_->reads_bf16() && down_->reads_bf16() &&
          config_.activation != kernels::Activation::none;
@@ -40,7 +40,7 @@ Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
   }
   Linear::Options plain, activated;
   activated.activation = config_.activation;
-  // store_bf16 is set only if no layer has low-rank updates, because a layer with updates ignores it.
+  // Set store_bf16 only if no layer has low-rank updates: a layer with updates reads its input as f32.
   plain.store_bf16 = activated.store_bf16 = ops::stores_bf16(tape) && reads_bf16() && down_->reads_bf16();
   Var inner = gate_ ? ops::multiply(tape, gate_->forward(tape, x, activated), up_->forward(tape, x, plain))
                     : up_->forward(tape, x, activated);

@@ -14,7 +14,7 @@ namespace regard::nn {
 struct FeedForwardConfig {
   std::int64_t hidden = 0, inner = 0;
   kernels::Activation activation = kernels::Activation::relu;
-  bool gated = false;  // down(activation(gate x) ∘ up x); else down(activation(up x))
+  bool gated = false;  // true: down(activation(gate x) ∘ up x); false: down(activation(up x))
   bool bias = true;
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
   float dropout = 0.0f;     // dropout after the activation
@@ -29,7 +29,7 @@ class FeedForward {
 
   Var forward(Tape& tape, Var x, const BranchEnd& end) const;
 
-  bool reads_bf16() const;  // whether x may be stored as bf16
+  bool reads_bf16() const;  // returns true if x may be stored as bf16
 
   const std::string& point() const { return point_; }
 

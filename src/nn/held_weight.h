@@ -10,11 +10,11 @@ namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
 
-// Return the size of the parts in bytes: as held (int8: with each output's scale and weight sum), or as f32
-// values.
+// Return the size of the parts in bytes. A held part counts in its held dtype (int8: with the scale and the
+// sum of weights of each output), any other part as f32.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
-// Pack the outputs of all parts into one matrix, and drop the held numbers or release their file's pages. The
+// Pack the outputs of all parts into one matrix; free the held numbers, or release their mapped pages. The
 // matrix has the parts' common type, or f32 if they differ. transposed: the only part is stored as [in, out].
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed);
 

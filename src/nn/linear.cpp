@@ -95,7 +95,7 @@ void Linear::prepare_for_inference(const Preparation& how) {
   how.each(stored_bytes(weights_), [&](ThreadPool& pool) { make_ready(pool); });
 }
 
-// A weight in a mapped file is read from there, since packing would duplicate it in memory.
+// A weight in a mapped file is used in place, because packing would duplicate it in memory.
 void Linear::make_ready(ThreadPool& pool) {
   if (any_held(weights_)) {
     if (packed_.empty()) packed_ = pack_held(pool, weights_, transposed_);

@@ -1,5 +1,5 @@
-// A linear layer, or several over the same input (query, key and value) whose weights are stored in one
-// block, so that one matrix product computes them all. Each part has its own names in a checkpoint.
+// A linear layer, or several with the same input (query, key, value) whose weights are stored in one block,
+// so that one matrix product computes them all. Each part (layer) has its own names in a checkpoint.
 #pragma once
 
 #include <memory>
@@ -23,24 +23,24 @@ struct LinearPart {
 
 class Linear {
  public:
-  // transposed: the weight is stored as [in, out]. Throws usage if there is not exactly one part then.
+  // transposed: the weight is stored as [in, out]; throws usage if there is more than one part.
   Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed = false);
 
   struct Options {
     kernels::Activation activation = kernels::Activation::none;
     Var residual = nullptr;
-    bool store_bf16 = false;  // see ops::LinearOptions; ignored if there are low-rank updates
+    bool store_bf16 = false;  // see ops::LinearOptions; ignored if there are updates
   };
-  // x [tokens, in] → [tokens, sum of the parts' out]: activation(x Wᵀ + b) + residual, where W includes
+  // Return activation(x Wᵀ + b) + residual [tokens, sum of the parts' out] for x [tokens, in]. W includes the
   // low-rank updates (low_rank.h).
   Var forward(Tape& tape, Var x, const Options& options) const;
   Var forward(Tape& tape, Var x) const { return forward(tape, x, Options()); }
 
-  // Return whether x may be stored as bf16 (ops/bf16_store.h): low-rank updates read it as f32.
+  // Return true if x may be stored as bf16 (ops/bf16_store.h). Low-rank updates read it as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }
 
-  // The weight and bias (or null), for an operation that includes this layer. Prepares a pass as forward()
-  // does.
+  // Return the weight and the bias (or null), for an operation that includes this layer. Like forward(), this
+  // drops packed weights if the tape records.
   struct Variables {
     Var weight, bias;
     bool transposed;
@@ -58,15 +58,15 @@ class Linear {
   std::int64_t in_, out_ = 0;
   bool transposed_;
   std::vector<std::int64_t> columns_;
-  // On the heap because the weights point to their block, which must not move.
+  // Allocated separately, because parameters have a pointer to their block, which must not move.
   std::unique_ptr<LinearBlock> weight_;
-  std::unique_ptr<ParameterBlock> bias_;  // null if no part has one
+  std::unique_ptr<ParameterBlock> bias_;  // null if no part has a bias
   std::vector<std::unique_ptr<Parameter>> parameters_;
   std::vector<Parameter*> weights_;  // parameters_ without the biases
   void begin_pass(const Tape& tape) const;
   Var forward_updated(Tape& tape, Var x, const Options& options) const;
   void make_ready(ThreadPool& pool);
-  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, since the weights will change
+  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, because training changes the weights
 };
 
 }  // namespace regard::nn

@@ -7,7 +7,7 @@
 namespace regard::nn {
 namespace {
 
-// Weights of these kinds are made by Linear only, so their block is a LinearBlock.
+// Only Linear creates weights for which has_low_rank() is true, so their block is a LinearBlock.
 LinearBlock& block_of(const Parameter& weight) {
   return *static_cast<LinearBlock*>(weight.block);
 }

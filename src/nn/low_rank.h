@@ -10,7 +10,7 @@
 
 namespace regard::nn {
 
-// scale · B A, added to a weight [out, in] (also if the weight is stored as [in, out]).
+// The update scale · B A [out, in] of a weight. If the weight is stored as [in, out], the transpose is added.
 struct LowRank {
   Parameter a;              // NAME.lora_A.weight [rank, in]
   Parameter b;              // NAME.lora_B.weight [out, rank]
@@ -18,7 +18,7 @@ struct LowRank {
   float scale = 1.0f;
 };
 
-// The weights of a linear layer, with their low-rank updates.
+// The weights of a linear layer and their low-rank updates.
 struct LinearBlock : ParameterBlock {
   std::vector<std::unique_ptr<LowRank>> updates;
 };
@@ -26,11 +26,11 @@ struct LinearBlock : ParameterBlock {
 // Return true if the parameter is the weight of a Linear (not a bias, table, norm or output layer).
 bool has_low_rank(const Parameter& weight);
 
-// Add an update of zeros to the weight; the layer owns it. name: of the layer, for the parameters' names.
-// Throws usage if has_low_rank() is false or the weight has an update already.
+// Add an update of zeros to the weight. The weight's layer owns it. `name` is the layer's name, used in the
+// parameters' names. Throws usage if has_low_rank() is false or the weight already has an update.
 LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale);
 
-// Return the weight's update; null if there is none.
+// Return the weight's update, or null if there is none.
 LowRank* low_rank_of(const Parameter& weight);
 
 // Add the update to the weight's value and remove it. Throws usage if the weight is held for inference.

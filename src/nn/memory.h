@@ -8,8 +8,8 @@
 
 namespace regard {
 
-// The encoder's output, with one sequence per sequence of the decoder's batch; with a cache, one per selected
-// slot without cross-attention.
+// The encoder's output, with one sequence for each sequence of the decoder's batch or, with a cache, for each
+// selected slot without cross-attention.
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;

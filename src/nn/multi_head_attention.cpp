@@ -62,7 +62,7 @@ void MultiHeadAttention::prepare_for_inference(const Preparation& how) {
 
 namespace {
 
-// Return the heads' output if the probe already has it, else null.
+// Return the heads' output if the probe provides it, so that it need not be computed; else null.
 Var known_context(Tape& tape, const std::string& point) {
   ReplacingProbe* replacing = replacing_probe(tape);
   return replacing == nullptr ? nullptr : replacing->replace(tape, point + ".context.skip", nullptr);
@@ -84,7 +84,7 @@ Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, 
   return end_branch(tape, *output_, context, named);
 }
 
-// Query, key and value are stored as bf16 unless a low-rank update or a head norm reads them as f32.
+// Return true if query, key and value are stored as bf16. Low-rank updates and head norms require f32.
 bool MultiHeadAttention::stores_projections(const Tape& tape) const {
   return ops::stores_bf16(tape) && !query_norm_ && query_->reads_bf16() &&
          (!key_value_ || key_value_->reads_bf16());
@@ -124,7 +124,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project(Tape& tape, Var x,
     ops::rotary(tape, projected.query.variable, {0, config_.heads, config_.head_dim}, table, positions);
     ops::rotary(tape, projected.key.variable, {0, config_.kv_heads, config_.head_dim}, table, positions);
   } else {
-    // Query and key columns are adjacent with the same head size: one call rotates both.
+    // Query and key columns are adjacent and have the same head size, so one call rotates both.
     ops::rotary(tape, joint, {0, config_.heads + config_.kv_heads, config_.head_dim}, table, positions);
   }
   return projected;
@@ -153,7 +153,7 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
                         *input.shape, input.memory->shape, options_for(tape, input));
 }
 
-// Append the new tokens' keys and values to their slots.
+// Append the keys and values of the new tokens to their slots.
 void MultiHeadAttention::append(Tape& tape, const Projected& projected, const AttentionInput& input) const {
   const Tensor &keys = projected.key.variable->value, &values = projected.value.variable->value;
   Cache& cache = *input.cache;
@@ -197,7 +197,7 @@ Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const Atten
                                config_.kv_heads * config_.value_dim, *input.shape, options_for(tape, input));
 }
 
-// Ablation: scale heads by the probe's factors before the output projection.
+// Ablation: multiply heads by the probe's factors before the output projection.
 Var MultiHeadAttention::scaled_by_probe(Tape& tape, Var context) const {
   if (tape.probe == nullptr) return context;
   const std::span<float> factors = tape.arena().array<float>(static_cast<std::size_t>(config_.heads));

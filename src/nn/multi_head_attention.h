@@ -1,5 +1,5 @@
-// Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its projections: over a batch's own tokens
-// or over an encoder's output, with or without a cache.
+// Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its projections. It attends to the batch's
+// own tokens or to an encoder's output, with or without a cache.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@
 
 namespace regard::nn {
 
-// Zeros in the AttentionSpec stand for its defaults; head_dim 0: hidden / heads.
+// Zeros in the AttentionSpec mean its defaults; head_dim 0 means hidden / heads.
 struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden
-  bool cross = false;              // attends to a memory
+  bool cross = false;              // true if it attends to a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
-  // norms of each head, before rotary positions (Qwen 3); empty if there is none
+  // names of the norms of each head, applied before rotary positions (Qwen 3); empty if there are none
   std::string query_norm, key_norm;
   NormConfig head_norm;
-  // If true, one weight, named by `query`, computes query, key and value. In cross-attention one weight,
-  // named by `key`, computes key and value (GPT-2).
+  // If true, query, key and value have one joint weight with the name `query`. In cross-attention, key and
+  // value have one joint weight with the name `key` (GPT-2).
   bool joint = false;
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
@@ -36,28 +36,28 @@ struct AttentionConfig : kernels::AttentionSpec {
   // Names under the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
 
-  AttentionConfig completed() const;  // return the configuration with every default applied
+  AttentionConfig completed() const;  // returns the configuration with defaults replaced by values
 };
 
-// Arguments of a call other than its input x. Null or empty: absent.
+// Arguments of forward() other than x. Null or empty means absent.
 struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   const Ragged* shape = nullptr;      // the batch of the queries
-  const Memory* memory = nullptr;     // cross-attention
+  const Memory* memory = nullptr;     // for cross-attention
   Cache* cache = nullptr;             // not allowed if the tape records
   std::int64_t layer = 0;             // index of the layer in the cache
-  RotaryPositions* rotary = nullptr;  // self-attention
+  RotaryPositions* rotary = nullptr;  // for self-attention
 };
 
 class MultiHeadAttention {
  public:
-  // prefix: of the weights' names ("decoder.layers.0.cross_attention."); point: the name for probes and
-  // random draws ("decoder.0.cross").
+  // prefix: prefix of weight names, such as "decoder.layers.0.cross_attention."; point: prefix of probe
+  // points and random draws, such as "decoder.0.cross".
   MultiHeadAttention(const std::string& prefix, const std::string& point, const AttentionConfig& config);
 
-  // x [tokens, hidden] → [tokens, hidden]. `end`: dropout, norm and residual of the branch.
+  // Return [tokens, hidden] for x [tokens, hidden]. `end` describes dropout, norm and residual of the branch.
   Var forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const;
 
-  bool reads_bf16() const { return query_->reads_bf16(); }  // whether x may be stored as bf16
+  bool reads_bf16() const { return query_->reads_bf16(); }  // true if x may be stored as bf16
 
   const std::string& point() const { return point_; }
 
@@ -65,7 +65,7 @@ class MultiHeadAttention {
   void prepare_for_inference(const Preparation& how);
 
  private:
-  // Query, key and value of the batch's tokens: columns of one variable, or of several with head norms.
+  // Query, key and value of the batch's tokens: columns of one variable or, with head norms, of several.
   struct Projected {
     ops::Columns query, key, value;
   };

@@ -14,14 +14,14 @@ struct NormConfig {
   bool rms = false;
   bool bias = true;  // layer norm only
   double epsilon = 1e-5;
-  double gain_offset = 0.0;  // added to gains; Gemma: 1, and its gains are initialised to 0 instead of 1
+  double gain_offset = 0.0;  // added to gains. 1 for Gemma, whose gains are initialised to 0
 };
 
 class Norm {
  public:
   Norm(const std::string& name, std::int64_t size, const NormConfig& config);  // NAME.weight, NAME.bias
 
-  // store_bf16: see ops::NormOptions.
+  // `store_bf16` is described at ops::NormOptions.
   Var forward(Tape& tape, Var x, bool store_bf16 = false) const;
 
   void collect(std::vector<Parameter*>& parameters);

@@ -20,7 +20,7 @@ void PagePool::grow(std::int64_t pages) {
   pages_.reserve(static_cast<std::size_t>(pages)), users_.reserve(static_cast<std::size_t>(pages));
   while (size() < pages) {
     const std::int64_t count = std::min(pages - size(), std::max<std::int64_t>(1, kSegmentFloats / stride));
-    // One more cache line, to align the first page.
+    // Allocate one more cache line, for the alignment of the first page.
     const auto floats = static_cast<std::size_t>(count * stride + kFloatsInLine);
     segments_.emplace_back(static_cast<float*>(std::calloc(floats, sizeof(float))), std::free);
     void* memory = segments_.back().get();

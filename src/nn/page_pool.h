@@ -1,7 +1,7 @@
-// PagePool: pages of one size with reference counts. Several sequences may share a page; it becomes free when
+// PagePool: pages of one size with reference counts. Several sequences may share a page. It becomes free when
 // the last of them releases it.
 //
-// The pool grows only by grow(). take(), share() and release() do not allocate.
+// The pool grows only by grow(). take(), share() and release() do not allocate memory.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class PagePool {
  public:
   explicit PagePool(std::int64_t floats_in_page) : floats_(floats_in_page) {}
 
-  // Grow to at least `pages` pages. Pages that were never written use no physical memory.
+  // Grow to at least `pages` pages. A page that was never written uses no physical memory.
   void grow(std::int64_t pages);
 
   std::int64_t size() const { return static_cast<std::int64_t>(pages_.size()); }
@@ -32,7 +32,7 @@ class PagePool {
   std::vector<std::unique_ptr<float, void (*)(void*)>> segments_;
   std::vector<float*> pages_;
   std::vector<std::int32_t> users_;
-  std::vector<std::int32_t> free_;  // last released, first taken
+  std::vector<std::int32_t> free_;  // a stack: the last page released is taken first
 };
 
 }  // namespace regard

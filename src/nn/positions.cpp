@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kSmallestTable = 128;
 
-// Number of rows that a table needs for these positions, or 0 if `rows` are enough.
+// Return the number of rows that a table must have for these positions, or 0 if `rows` are enough.
 std::int64_t rows_needed(std::span<const std::int32_t> positions, std::int64_t rows) {
   std::int64_t most = -1;
   for (const std::int32_t position : positions) most = std::max<std::int64_t>(most, position);

@@ -1,6 +1,6 @@
 // Computed position encodings: sinusoids, which are added to the embeddings, and rotations of queries and
-// keys. (Learned positions are an nn::Embedding.) Tables grow when a position exceeds them; otherwise a step
-// recomputes nothing.
+// keys. (Learned positions are an nn::Embedding.) A table is extended when a position exceeds it, and is
+// otherwise reused.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace regard::nn {
 
 enum class SinusoidLayout {
-  interleaved,  // sine and cosine of a frequency adjacent (Vaswani et al. 2017, section 3.5)
+  interleaved,  // sine and cosine of each frequency are adjacent (Vaswani et al. 2017, section 3.5)
   halves,       // all sines, then all cosines (Marian)
 };
 
-// Return the encodings [positions, size] of positions 0, 1, …; interleaved:
+// Return the encodings [positions, size] of positions 0, 1, …. For the layout interleaved:
 // PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
 Tensor sinusoids(std::int64_t positions, std::int64_t size, SinusoidLayout layout);
 
@@ -25,7 +25,7 @@ class SinusoidalPositions {
  public:
   SinusoidalPositions(std::int64_t size, SinusoidLayout layout) : size_(size), layout_(layout) {}
 
-  // positions [tokens] → constants [tokens, size], the rows of sinusoids().
+  // Return the rows of sinusoids() for positions [tokens]: a constant [tokens, size].
   Var forward(Tape& tape, std::span<const std::int32_t> positions);
 
  private:
@@ -47,8 +47,8 @@ class RotaryPositions {
  public:
   explicit RotaryPositions(RotaryConfig config);
 
-  // Return the table, extended to these positions if necessary. The reference is valid as long as this
-  // object.
+  // Return the table, extended to these positions if necessary. The reference is valid during the lifetime of
+  // this object.
   const ops::RotaryTable& table(std::span<const std::int32_t> positions);
 
  private:

@@ -1,4 +1,4 @@
-// Options of prepare_for_inference(): the thread pool that packs the weights and a callback for progress.
+// Options of prepare_for_inference(): the thread pool that packs the weights, and a callback for progress.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace regard::nn {
 
 struct Preparation {
-  Preparation(ThreadPool& whose) : pool(&whose) {}  // implicit, since most callers pass only a pool
+  Preparation(ThreadPool& whose) : pool(&whose) {}  // not explicit, because most callers pass a pool only
   // Dry run: report each weight's size without packing it.
   explicit Preparation(std::function<void(std::int64_t)> who) : told(std::move(who)) {}
 

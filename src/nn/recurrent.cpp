@@ -83,7 +83,7 @@ void Recurrent::prepare_for_inference(const Preparation& how) const {
     for (const auto& [weight, packed] : {std::pair(&direction->weight_ih, &direction->packed_ih),
                                          std::pair(&direction->weight_hh, &direction->packed_hh)})
       how.each(weight->value().elements() * static_cast<std::int64_t>(sizeof(float)), [&](ThreadPool& pool) {
-        if (weight->mapped) return;  // as in nn::Linear, packing would duplicate a mapped weight
+        if (weight->mapped) return;  // packing would duplicate a mapped weight in memory
         const Tensor& value = weight->value();
         *packed = kernels::pack(pool, value.f32(), value.columns(), true, value.columns(), value.rows());
       });

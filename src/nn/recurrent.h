@@ -15,14 +15,14 @@ namespace regard::nn {
 
 struct RecurrentConfig {
   kernels::Cell cell = kernels::Cell::tanh;
-  std::int64_t input = 0, hidden = 0;  // hidden: of one direction
+  std::int64_t input = 0, hidden = 0;  // hidden: size of one direction
   std::int64_t layers = 1;
   bool bidirectional = false;
-  float dropout = 0.0f;          // dropout between the layers
+  float dropout = 0.0f;          // between the layers
   std::int64_t first_layer = 0;  // number of the first layer in the names of probes and random draws
 };
 
-// The states of a stack without a second direction, one entry for each layer.
+// The states of a stack with only the forward direction, one entry for each layer.
 struct RecurrentStates {
   std::span<const Var> initial = {};      // see ops::RecurrenceOptions::initial; empty means zeros
   std::span<ops::Recurrence> after = {};  // set by forward(); empty if not needed
@@ -31,14 +31,14 @@ struct RecurrentStates {
 class Recurrent {
  public:
   // Weights: PREFIXweight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, the same with _reverse, then l1, ….
-  // `point` is the prefix of probe points and random draws ("encoder"); forward() reports
-  // POINT.LAYER.residual. If it is empty, nothing is reported.
+  // `point` is the prefix of probe points and random draws ("encoder"). forward() reports
+  // POINT.LAYER.residual, or nothing if `point` is empty.
   Recurrent(const std::string& prefix, const std::string& point, const RecurrentConfig& config);
 
-  // x [tokens, input] → [tokens, out()]: forward features, then backward features.
+  // Return [tokens, out()] for x [tokens, input]: the forward features, then the backward features.
   Var forward(Tape& tape, Var x, const Ragged& shape, const RecurrentStates& states = {}) const;
   std::int64_t out() const { return config_.hidden * (config_.bidirectional ? 2 : 1); }
-  // Floats of a state of one layer and direction.
+  // Return the number of floats in the state of one layer and direction.
   std::int64_t state_size() const { return config_.hidden * (config_.cell == kernels::Cell::lstm ? 2 : 1); }
 
   void collect(std::vector<Parameter*>& parameters) const;
@@ -58,8 +58,8 @@ class Recurrent {
   std::vector<std::unique_ptr<Direction>> directions_;  // ordered by layer, forward before backward
 };
 
-// Return a copy of x with dropout. Unlike ops::dropout() it leaves x unmodified, which the backward pass of
-// x's operation may need. Return x if dropout is not active.
+// Return a copy of x with dropout, or x itself if dropout is not active. Unlike ops::dropout(), this does not
+// modify x, because the backward pass of x's operation may require it.
 Var dropped_copy(Tape& tape, Var x, const Ragged& shape, const ops::DropoutOptions& options);
 
 }  // namespace regard::nn

@@ -11,7 +11,7 @@ RelativeBias::RelativeBias(const RelativeBiasConfig& config)
   table_->initial = config.initial;
 }
 
-// Without a cache query i has the position of key i in every sequence, so all sequences share one bias.
+// Without a cache, query i is at the position of key i in every sequence, so all sequences share one bias.
 void RelativeBias::prepare(Tape& tape, AttentionInput& input) const {
   const Ragged& shape = *input.shape;
   const bool cached = input.cache != nullptr;
