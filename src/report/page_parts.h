@@ -1,4 +1,4 @@
-// The constant parts of the report's page.
+// The constant parts of the HTML page of a report.
 #pragma once
 
 #include <string_view>

@@ -18,15 +18,15 @@ Json json_point(const Point& point) {
   return Json::array({point.step, json_value(point.value)});
 }
 
-// Return the points with the smallest and the largest value of each of kMaxPoints / 2 ranges of steps,
-// ordered by step.
+// Divide the curve into kMaxPoints / 2 ranges of points. Return the points with the smallest and the largest
+// value of each range, ordered by step.
 Json reduced(const std::vector<Point>& curve) {
   Json out = Json::array();
   const std::size_t ranges = kMaxPoints / 2;
   for (std::size_t range = 0; range < ranges; ++range) {
     const auto begin = curve.begin() + static_cast<std::ptrdiff_t>(range * curve.size() / ranges);
     const auto end = curve.begin() + static_cast<std::ptrdiff_t>((range + 1) * curve.size() / ranges);
-    // Order NaN after every number, so that it is chosen only in a range without numbers.
+    // Order NaN after every number, so that it is the smallest value only in a range without numbers.
     const auto less = [](const Point& a, const Point& b) {
       return !std::isnan(a.value) && (std::isnan(b.value) || a.value < b.value);
     };

@@ -1,4 +1,4 @@
-// Report of training runs: curves, samples, confusion matrix and settings.
+// Report on training runs: curves, samples, confusion matrix and settings.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace regard::report {
 
-// A curve with more points is reduced: the steps are divided into kMaxPoints / 2 ranges, and the smallest
-// and largest values of each range are kept, so that no peak is lost.
+// Maximum number of points of a curve. A longer curve is divided into kMaxPoints / 2 ranges, and the smallest
+// and the largest value of each range are kept, so that no peak is lost.
 constexpr std::size_t kMaxPoints = 2000;
 
 // Return the content of a report:
 // {"runs": [{"name", "folder", "settings": {KEY: VALUE}, "curves": {NAME: [[step, value], …]},
 //   "progress": [[step, epochs, seconds], …], "starts", "samples", "confusion", "best_step", "average"}],
-//  "reduced": true if a curve was reduced}
-// "name" is the folder's last component, or the whole path if two runs have the same one.
+//   "reduced": true if a curve was reduced}
+// "name" is the last component of the folder's path, or the whole path if two runs have the same "name".
 Json report_data(std::span<const RunHistory> runs);
 
-// Return a self-contained HTML page, without external resources, that shows the result of report_data().
+// Return an HTML page, without external resources, that displays the result of report_data().
 std::string report_page(const Json& data);
 
 }  // namespace regard::report

@@ -28,7 +28,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
     ++current_;
     used_ = 0;
   }
-  // Grow by a quarter of the capacity: a step that needs slightly more must not double the memory.
+  // Grow by a quarter of the capacity, so that a step that requires slightly more does not double the memory.
   const std::size_t more = std::max(kSmallestChunk, capacity() / 4);
   const std::size_t size = (std::max(bytes, more) + kPage - 1) / kPage * kPage;
   auto* memory = static_cast<std::byte*>(allocate_pages(size));
@@ -56,9 +56,9 @@ void Arena::rewind(Mark mark) noexcept {
 }
 
 void Arena::reset() {
-  // Keep a few chunks as they are: the system must zero the memory of a new chunk.
+  // Keep up to kMostChunks chunks, because a new chunk costs time: the system must zero its memory.
   if (chunks_.size() > kMostChunks) {
-    // The memory used, plus 1/16 for other shapes in the next step.
+    // The memory used since the last reset, plus 1/16 for different shapes in the next step.
     std::size_t total = most_used_ + most_used_ / 16;
     total = (total + kPage - 1) / kPage * kPage;
     chunks_.clear();

@@ -1,4 +1,4 @@
-// Arena: allocator for objects with the lifetime of one step. reset() frees all of them at once and keeps the
+// Arena: an allocator for objects that live for one step. reset() frees all of them at once and keeps the
 // memory, so that later steps allocate nothing.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace regard {
 
-// Not thread-safe: only the thread that records the tape allocates.
+// Not thread-safe: only the thread that records the tape may allocate.
 class Arena {
  public:
   Arena() = default;
@@ -23,10 +23,10 @@ class Arena {
 
   std::byte* allocate(std::size_t bytes, std::size_t alignment = 64);  // throws resource_exhausted
 
-  Tensor tensor(Shape shape, DType dtype = DType::f32);  // a view; content undefined
+  Tensor tensor(Shape shape, DType dtype = DType::f32);  // a view of arena memory; content undefined
   Tensor zeros(Shape shape, DType dtype = DType::f32);
 
-  // Create an object whose destructor is never called. It must be trivial or contain only views.
+  // Create an object. Its destructor is never called, so it must be trivial or contain only views.
   template <class T, class... Arguments>
   T* make(Arguments&&... arguments) {
     return new (allocate(sizeof(T), alignof(T))) T{std::forward<Arguments>(arguments)...};
@@ -38,17 +38,17 @@ class Arena {
     return {new (allocate(sizeof(T) * count, alignof(T) < 64 ? 64 : alignof(T))) T[count], count};
   }
 
-  // The current position of the arena; rewind(mark) frees everything allocated since.
+  // A position in the arena. rewind(mark) frees everything allocated after mark() returned it.
   struct Mark {
     std::size_t chunk = 0, used = 0;
   };
   Mark mark() const noexcept { return {current_, used_}; }
   void rewind(Mark mark) noexcept;
 
-  void reset();  // frees all objects; more than a few chunks are replaced by one large enough for all
+  void reset();  // frees all objects; replaces many chunks by one of sufficient size
   std::size_t capacity() const noexcept;
-  // Bytes that allocations have covered. Memory beyond them was never written, so the system has not provided
-  // it.
+  // Return the number of bytes that allocations have covered so far. The rest of the capacity was never
+  // written, so it uses no physical memory.
   std::size_t touched() const noexcept;
   bool contains(const void* memory) const noexcept;
 

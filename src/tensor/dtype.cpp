@@ -79,7 +79,7 @@ float from_f8_e4m3(std::uint8_t bits) {
   return (bits & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-// Element i as type Wide. double represents every dtype exactly except i64 and u64; long double also these.
+// Return element i. As Wide, double is exact for every dtype except i64 and u64, long double for all.
 template <class Wide>
 Wide load(const void* data, DType dtype, std::int64_t i) {
   const auto at = [&]<class T>(T) { return static_cast<const T*>(data)[i]; };
@@ -112,7 +112,7 @@ Wide load(const void* data, DType dtype, std::int64_t i) {
       return at(std::uint8_t{}) != 0 ? 1 : 0;
     case DType::f8_e4m3:
       return static_cast<Wide>(from_f8_e4m3(at(std::uint8_t{})));
-    // The upper byte of an f16 has the layout of an f8_e5m2.
+    // An f8_e5m2 has the layout of the upper byte of an f16.
     case DType::f8_e5m2:
       return static_cast<Wide>(
           from_f16(static_cast<std::uint16_t>(static_cast<unsigned>(at(std::uint8_t{})) << 8)));
@@ -131,8 +131,8 @@ T to_integer(Wide value, DType dtype) {
   return static_cast<T>(whole);
 }
 
-// Round to odd in f32. Rounding that to half precision then equals rounding `value` directly (no double
-// rounding).
+// Round `value` to f32 with rounding to odd. Rounding the result to 16 bits then equals rounding `value`
+// directly (no double rounding).
 template <class Wide>
 float rounded_to_odd(Wide value) {
   const float nearest = static_cast<float>(value);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-// Map zeroed memory directly from the system, so that it is returned when it is freed. The heap may keep
-// large freed blocks, and a model whose weights are packed one by one would then use twice the memory.
+// Map zeroed memory directly from the system, which gets it back as soon as it is freed. The heap may keep
+// large freed blocks; a model whose weights are packed one by one would then use twice the memory.
 std::shared_ptr<void> allocate_own(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw out_of_memory(bytes);
@@ -33,7 +33,7 @@ std::shared_ptr<void> allocate(std::size_t bytes, bool zeroed) {
   return {memory, std::free};
 }
 
-// Bytes of a tensor. Throws usage if they exceed the range of pointer differences.
+// Return the size of a tensor in bytes. Throws usage if it exceeds the range of pointer differences.
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
@@ -49,7 +49,7 @@ Tensor owning(const Shape& shape, DType dtype, bool zeroed) {
   return Tensor::view(data, shape, dtype, std::move(memory));
 }
 
-// 0 where the product overflows: only a shape with a zero elsewhere may have such sizes.
+// Return the product, or 0 if it overflows, which happens only for shapes that also contain a 0.
 std::int64_t product(std::span<const std::int64_t> sizes) noexcept {
   std::int64_t product = 1;
   for (const std::int64_t size : sizes)
