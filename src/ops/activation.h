@@ -1,4 +1,4 @@
-// Activation as a separate operation. After a linear layer use the fused LinearOptions::activation.
+// Activation as a separate operation. After a linear layer, use LinearOptions::activation, which is fused.
 #pragma once
 
 #include "kernels/gemm.h"

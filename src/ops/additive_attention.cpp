@@ -13,7 +13,7 @@ struct AdditiveNode : Tape::Node {
   Var query, key, value, score;
   std::span<const KeyRange> keys;
   std::span<float> weights;
-  std::span<std::int64_t> first;  // [rows]: start of each row's weights in `weights`
+  std::span<std::int64_t> first;  // [rows]: index in `weights` of each row's first weight
   static void backward(AdditiveNode& node, Tape& tape);
 };
 
@@ -33,7 +33,7 @@ void check(Var query, Var key, Var value, Var score, std::span<const KeyRange> k
           .found(std::to_string(range.begin) + " to " + std::to_string(range.end));
 }
 
-// tanh(query + key) of one pair.
+// Write tanh(query + key) of one query and one key to hidden [size].
 void hidden_of(const float* query, const float* key, std::int64_t size, float* hidden) {
   for (std::int64_t i = 0; i < size; ++i) hidden[i] = query[i] + key[i];
   kernels::evaluate(kernels::Function::tanh, hidden, hidden, size);
@@ -65,7 +65,7 @@ void attend(const AdditiveNode& node, std::int64_t row, float* hidden) {
 
 struct AdditiveGradients {
   float *query, *key, *value;  // null if not needed
-  float* score;                // [rows, size]: the contribution of each row
+  float* score;                // [rows, size]: each row's contribution to the gradient of `score`
 };
 
 void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std::int64_t row, float* hidden,
@@ -98,7 +98,7 @@ void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std:
   }
 }
 
-// Rows with equal ranges share keys, so one task computes them.
+// Call body for each group of rows with equal ranges. They share keys, so one task computes the group.
 template <class Body>
 void each_group(ThreadPool& pool, Arena& arena, std::span<const KeyRange> keys, Body&& body) {
   const std::span<std::int64_t> starts = arena.array<std::int64_t>(keys.size() + 1);

@@ -7,7 +7,7 @@
 
 namespace regard::ops {
 
-// Rows [begin, end) of the keys and values.
+// A range of rows [begin, end) of the keys and values.
 struct KeyRange {
   std::int32_t begin = 0, end = 0;
 };
@@ -19,9 +19,9 @@ struct AdditiveAttention {
   std::span<const float> weights;
 };
 
-// query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features], score [size] (v). Row r
-// attends to keys[r]; the ranges of two rows must be disjoint, or equal; rows with equal ranges must be
-// adjacent. A row without keys gets zeros. `keys` must stay valid until the backward pass.
+// Arguments: query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features] and score [size]
+// (v). Row r attends to keys[r]. The ranges of two rows must be disjoint or equal, and rows with equal ranges
+// must be adjacent. A row without keys gets zeros. `keys` must stay valid until the backward pass.
 AdditiveAttention additive_attention(Tape& tape, Var query, Var key, Var value, Var score,
                                      std::span<const KeyRange> keys);
 

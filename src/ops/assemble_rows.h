@@ -13,8 +13,8 @@ struct PlacedRows {
   std::span<const std::int32_t> places;
 };
 
-// → [rows, features]. Every row of the result must have exactly one place: throws usage if the number of
-// places differs, invalid_input if one is outside. The spans must stay valid until the backward pass.
+// Return [rows, features]. Every row of the result must be given exactly once. Throws usage if the number of
+// places is not `rows`, invalid_input if a place is out of range. The spans must stay valid until backward().
 Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t rows);
 
 }  // namespace regard::ops

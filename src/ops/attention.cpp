@@ -31,7 +31,7 @@ void check_columns(const Tape& tape, std::string_view name, const Columns& colum
         {{name, columns.variable}});
 }
 
-// Return the options' spec, checked and with defaults applied.
+// Check the options. Return their AttentionSpec with defaults replaced by values.
 kernels::AttentionSpec checked(const AttentionOptions& options) {
   const kernels::AttentionSpec spec = options.resolved();
   if (spec.heads < 1 || spec.head_dim < 1 || spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0)
@@ -44,14 +44,14 @@ kernels::AttentionSpec checked(const AttentionOptions& options) {
   return spec;
 }
 
-// The kernel's arguments, and its sequences, which are in the tape's arena.
+// The kernel's arguments, and their sequences, which are stored in the tape's arena.
 struct AttentionProblem : kernels::Attention {
   std::span<AttentionSequence> own_sequences;
 
   void set_sequences(std::span<AttentionSequence> all) { sequences = own_sequences = all; }
 };
 
-// Set everything except keys, values, gradients, and what is stored as bf16 (set_stored()).
+// Set the kernel's arguments except keys, values, gradients, and operands stored as bf16 (see set_stored()).
 AttentionProblem make_problem(Tape& tape, const Columns& query, const Ragged& queries, Var out,
                               const AttentionOptions& options, const kernels::AttentionSpec& spec) {
   AttentionProblem problem;
@@ -91,9 +91,9 @@ bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
   return std::equal(a.pages.at, a.pages.at + pages, b.pages.at);
 }
 
-// Merge adjacent sequences with the same pages (beams over one encoder output) into one sequence with more
-// queries, so its keys are read once. Only without causality, window, mask, bias and dropout, which would
-// treat the sequences' queries differently.
+// Merge adjacent sequences with the same pages (such as beams over one encoder output) into one sequence with
+// more queries, so that its keys are read once. Not possible with causality, window, mask, bias or dropout,
+// which treat the queries of different sequences differently.
 void join_neighbours(AttentionProblem& problem) {
   if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
       problem.dropout > 0.0f || problem.sequences.empty())
@@ -109,7 +109,7 @@ void join_neighbours(AttentionProblem& problem) {
   problem.set_sequences(all.first(last + 1));
 }
 
-// Report the heads' inputs [tokens, heads × size] to the probe, with position encodings applied.
+// Report the heads' inputs [tokens, heads × size], after position encoding, to the probe.
 void show_columns(Tape& tape, std::string_view point, const char* what, const Columns& columns,
                   std::int64_t width) {
   if (tape.probe == nullptr || point.empty()) return;
@@ -121,12 +121,12 @@ void show_columns(Tape& tape, std::string_view point, const char* what, const Co
 struct Operands {
   Columns query, key, value;
 
-  bool stored() const { return is_bf16(query.variable); }  // all three are stored as bf16
+  bool stored() const { return is_bf16(query.variable); }  // true if all three are stored as bf16
   std::array<Columns, 3> list() const { return {query, key, value}; }
 };
 
-// Return whether the bf16 kernel computes the problem. With AVX512_BF16 alone it is slower than the f32
-// kernel, which then reads the operands widened.
+// Return true if the bf16 kernel computes the problem. With AVX512_BF16 alone, it is slower than the f32
+// kernel, which then reads widened operands.
 bool uses_bf16(const AttentionProblem& problem, const Operands& operands, Var out) {
   return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem) &&
          kernels::active_bf16_path() != kernels::Bf16Path::avx512_bf16;
@@ -137,8 +137,8 @@ kernels::Bf16Operands bf16_operands(const Operands& operands, Var out) {
   return {data(operands.query), data(operands.key), data(operands.value), bf16_data(out->value)};
 }
 
-// Widen the operands that are stored as bf16 in the tape's arena, for the kernel to read. The sequences' keys
-// are concatenated.
+// Widen operands that are stored as bf16 to f32 arrays in the tape's arena, and set the kernel's pointers to
+// them. The keys of all sequences are concatenated.
 void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands) {
   if (!operands.stored()) return;
   const std::array<Columns, 3> parts = operands.list();
@@ -158,8 +158,8 @@ void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands)
   }
 }
 
-// Return the heads whose weights the probe replaced, if the tape records. With operands or a result stored as
-// bf16 there is no probe.
+// Run the forward pass. Return the heads whose weights the probe replaced if the tape records, else nothing.
+// If operands or result are stored as bf16, there is no probe.
 std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out,
                                   bool wanted, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
@@ -252,16 +252,16 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
 
 namespace {
 
-// Destination of the gradient of some of a variable's columns. The kernel assigns, so for a variable that
-// already has a gradient a separate buffer is used and added afterwards.
+// Destination of the gradient of some columns of a variable. The kernel overwrites its destination. If the
+// variable already has a gradient, a separate buffer is used, which is added afterwards.
 struct GradientTarget {
   Var variable = nullptr;
   float* data = nullptr;  // [rows, features]
   bool apart = false;
 };
 
-// The targets of query, key and value; columns of the same variable share a target. If attention does not
-// read all columns of a variable, its target is cleared first.
+// The targets of query, key and value. Columns of the same variable share a target. If attention does not
+// read all columns of a variable, its target is first set to zero.
 struct GradientTargets {
   std::array<GradientTarget, 3> list;
   std::size_t count = 0;
@@ -275,7 +275,7 @@ struct GradientTargets {
     if (const Tape::Gradient gradient = tape.gradient(variable);
         gradient.data != nullptr && !gradient.accumulate)
       target.data = gradient.data;
-    else  // The kernel always computes all three gradients.
+    else  // needed even without a gradient: the kernel computes all three
       target.data = tape.take(shape.elements()), target.apart = true;
     if (columns_read < shape.back()) std::fill_n(target.data, shape.elements(), 0.0f);
     return target;
@@ -302,7 +302,7 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   problem.out_gradient = node.out->gradient.f32(), problem.out_gradient_stride = node.out->value.columns();
   problem.query_gradient = gradients[0], problem.query_gradient_stride = strides[0];
   problem.key_gradient_stride = strides[1], problem.value_gradient_stride = strides[2];
-  std::int64_t row = 0;  // the sequences' keys are concatenated
+  std::int64_t row = 0;  // the keys of all sequences are concatenated
   for (AttentionSequence& sequence : problem.own_sequences) {
     sequence.key_gradient = gradients[1] + row * strides[1];
     sequence.value_gradient = gradients[2] + row * strides[2];

@@ -12,32 +12,32 @@
 
 namespace regard::ops {
 
-// Features [column, column + width) of a variable, used to read a part of a joint projection in place.
+// Columns of a variable from `column` on, used to read one part of a joint projection in place.
 struct Columns {
   Var variable = nullptr;  // [tokens, features]
   std::int64_t column = 0;
 };
 
-// Added to the scores: contiguous f32 of any shape, which may have a gradient.
+// A bias that is added to the scores: contiguous f32 of any shape. It may have a gradient.
 struct AttentionBias : kernels::AttentionBiasStrides {
   Var bias = nullptr;
 };
 
-// A zero in the AttentionSpec selects the default. Dropout is applied if the tape is in training mode.
+// Zeros in the AttentionSpec mean its defaults. Dropout is applied if the tape is in training mode.
 struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
-  bool store_bf16 = false;  // the result is stored as bf16 (bf16_store.h)
+  bool store_bf16 = false;  // if true, the result is stored as bf16 (bf16_store.h)
 
-  // Name for probes: POINT.weights is reported, and without a cache POINT.query, .key and .value. Empty if
-  // there is none.
+  // Prefix of probe points: POINT.weights is reported and, without a cache, POINT.query, POINT.key and
+  // POINT.value. If empty, nothing is reported.
   std::string_view point;
 };
 
-// query [query tokens, heads × head_dim], key [key tokens, kv_heads × head_dim], value [key tokens, kv_heads
-// × value_dim] → [query tokens, heads × value_dim]. Sequence s of the queries attends to sequence s of the
-// keys. The three may be columns of one variable, and may be stored as bf16: then the backward pass reads the
-// rounded result.
+// Return [query tokens, heads × value_dim] for query [query tokens, heads × head_dim], key [key tokens,
+// kv_heads × head_dim] and value [key tokens, kv_heads × value_dim]. Sequence s of the queries attends to
+// sequence s of the keys. The three may be columns of one variable. They may be stored as bf16; the backward
+// pass then reads the rounded result.
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options);
 
@@ -49,8 +49,8 @@ struct CachedKeys {
   kernels::AttentionPages pages = {};  // replaces key and value if pages.at is set
 };
 
-// Attention with cached keys: sequence s of the queries attends to keys[s]. Cached keys and values have no
-// gradient. Throws usage if the tape records.
+// Attention to cached keys and values: sequence s of the queries attends to keys[s]. No gradients are
+// computed; throws usage if the tape records.
 Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options);
 

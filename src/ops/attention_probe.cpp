@@ -31,7 +31,7 @@ bool any(const std::vector<bool>& flags) {
   return false;
 }
 
-// Return a mask [queries, keys] of the keys that each query of the sequence may attend to.
+// Return a mask [queries, keys]: 1 if the query may attend to the key, else 0.
 std::vector<std::uint8_t> allowed_keys(const kernels::Attention& problem, const AttentionSequence& sequence,
                                        std::int64_t head) {
   plain::Attention<float> rule;
@@ -54,7 +54,7 @@ const float* value_row(const kernels::Attention& problem, const AttentionSequenc
   return pages.at[key / pages.rows] + pages.value + key % pages.rows * problem.value_stride;
 }
 
-// out_i = Σ_j w_ij v_j for one head.
+// Compute out_i = Σ_j w_ij v_j for one head.
 void apply_weights(const kernels::Attention& problem, const AttentionSequence& sequence, std::int64_t head,
                    const float* weights, const std::vector<std::uint8_t>& allowed) {
   const std::int64_t column = head / (problem.heads / problem.kv_heads) * problem.value_dim;
@@ -63,7 +63,7 @@ void apply_weights(const kernels::Attention& problem, const AttentionSequence& s
     std::fill(sum.begin(), sum.end(), 0.0);
     for (std::int64_t key = 0; key < sequence.keys; ++key) {
       const auto at = static_cast<std::size_t>(query * sequence.keys + key);
-      // A cache may have released the page of a hidden key.
+      // Skip masked keys: the cache may have released their page.
       if (allowed[at] == 0 || weights[at] == 0.0f) continue;
       const float* value = value_row(problem, sequence, key) + column;
       for (std::size_t i = 0; i < sum.size(); ++i)
@@ -81,7 +81,7 @@ T* kept(Tape& tape, const T* values, std::int64_t count) {
   return copy.data();
 }
 
-// Replace the weights of a head, which are changed in place, and its output.
+// Call the probe to replace the weights of a head in place, and compute the head's output again.
 ReplacedHead replace_head(Tape& tape, const kernels::Attention& problem, std::int64_t s, std::int64_t head,
                           std::string_view point, float* weights) {
   const AttentionSequence& sequence = problem.sequences[static_cast<std::size_t>(s)];
@@ -115,7 +115,7 @@ double inner_product(const float* a, const float* b, std::int64_t count) {
   return sum;
 }
 
-// d score / d (q · k), with the cap of the scores.
+// Return d score / d (q · k), including the softcap.
 double score_slope(const kernels::Attention& problem, const float* query, const float* key) {
   const double scale = static_cast<double>(problem.scale), cap = static_cast<double>(problem.softcap);
   if (cap <= 0) return scale;
@@ -123,7 +123,7 @@ double score_slope(const kernels::Attention& problem, const float* query, const 
   return scale * (1 - bent * bent);
 }
 
-// The gradients of one head in one sequence, added to those of `problem`.
+// Adds the gradients of one replaced head in one sequence to those of `problem`.
 class HeadBackward {
  public:
   HeadBackward(const kernels::Attention& problem, const ReplacedHead& head)
@@ -218,7 +218,7 @@ std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention
 
 void attention_backward(Tape& tape, kernels::Attention& problem, std::span<const ReplacedHead> replaced) {
   if (replaced.empty()) return kernels::attention_backward(tape.pool(), problem);
-  // Without their part of the output's gradient, the kernel adds nothing for the replaced heads.
+  // Set the output gradient of the replaced heads to zero, so that the kernel adds nothing for them.
   const float* whole = problem.out_gradient;
   std::int64_t rows = 0;
   for (const AttentionSequence& sequence : problem.sequences)

@@ -7,9 +7,9 @@
 namespace regard::ops {
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 18;  // values that are widened at a time
+constexpr std::int64_t kChunk = 1 << 18;  // number of values that are widened at a time
 
-// Call body(begin, count) for all of `count` values in chunks.
+// Call body(begin, chunk size) for consecutive chunks of `count` values.
 template <class Body>
 void in_chunks(std::int64_t count, Body&& body) {
   for (std::int64_t begin = 0; begin < count; begin += kChunk) body(begin, std::min(kChunk, count - begin));

@@ -35,7 +35,7 @@ Var binary_cross_entropy(Tape& tape, Var logits, const Tensor& targets, float fa
   Var out = tape.make({1}, wanted);
   double sum = 0.0;
   for (std::int64_t i = 0; i < logits->value.elements(); ++i) {
-    // −y x + log(1 + eˣ), without overflow.
+    // Compute −y x + log(1 + eˣ) without overflow.
     const double x = static_cast<double>(logits->value.f32()[i]);
     sum += std::max(x, 0.0) - x * static_cast<double>(targets.f32()[i]) + std::log1p(std::exp(-std::abs(x)));
   }

@@ -5,9 +5,9 @@
 
 namespace regard::ops {
 
-// logits and targets (f32 in [0, 1]) of the same shape → scalar [1]:
-// factor × Σ (−y log σ(x) − (1 − y) log(1 − σ(x))), summed in order in double precision. `targets` must stay
-// valid until the backward pass.
+// Return the scalar [1] factor · Σ (−y log σ(x) − (1 − y) log(1 − σ(x))), summed in order in double
+// precision, for logits x and targets y of the same shape. Targets are f32 in [0, 1] and must stay valid
+// until the backward pass.
 Var binary_cross_entropy(Tape& tape, Var logits, const Tensor& targets, float factor = 1.0f);
 
 }  // namespace regard::ops

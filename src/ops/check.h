@@ -1,4 +1,4 @@
-// Checks of operations' inputs. Errors name the operation, the shapes found and what is expected.
+// Checks of the inputs of operations. Errors name the operation, the shapes found and the expected shapes.
 #pragma once
 
 #include <span>
@@ -16,24 +16,24 @@ struct Named {
   Var variable;  // null if the argument is absent
 };
 
-// Return a usage error: "linear: WHY (found x [3, 4], weight [2, 5])".
+// Return a usage error such as "linear: WHY (found x [3, 4], weight [2, 5])".
 Error shape_error(std::string_view operation, std::string_view why, std::initializer_list<Named> inputs);
 
-// Throws unless x is f32 of rank 2.
+// Throw usage unless x is f32 of rank 2.
 void require_matrix(std::string_view operation, std::string_view name, Var x);
 
-// Throws unless x is f32 and contiguous.
+// Throw usage unless x is f32 and contiguous.
 void require_contiguous(std::string_view operation, std::string_view name, Var x);
 
-// Throws unless x is absent or an f32 vector of `size` elements.
+// Throw usage unless x is null or an f32 vector of `size` elements.
 void require_vector(std::string_view operation, std::string_view name, Var x, std::int64_t size);
 
-// Throws invalid_input naming the first id outside [0, bound). A negative `allowed` is accepted too.
+// Throw invalid_input, naming the id, if an id is outside [0, bound) and not equal to a negative `allowed`.
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,
                  std::int32_t allowed = 0);
 
-// Throws unless the batch's offsets begin at 0, do not decrease and end at `tokens`, and every token has a
-// position and a sequence index.
+// Throw usage unless the batch's offsets begin at 0, do not decrease and end at `tokens`, and every token has
+// a position and a sequence index.
 void require_ragged(std::string_view operation, const Ragged& shape, std::int64_t tokens);
 
 }  // namespace regard::ops

@@ -1,7 +1,7 @@
 // Gradient checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost", 2016):
-// only the result of a part of the forward pass is kept. The backward pass computes this part again and then
-// runs its backward functions. Random draws depend on names and positions only (base/random.h), so values
-// and gradients have the same bits as without it.
+// of a part of the forward pass, only the result is stored. The backward pass computes the part again and
+// then runs its backward functions. Random draws depend only on names and positions (base/random.h), so
+// values and gradients are bit-identical with and without checkpointing.
 #pragma once
 
 #include <type_traits>
@@ -24,9 +24,9 @@ struct CheckpointNode : Tape::Node {
   }
 };
 
-// Return part(tape), without keeping its intermediate values if Options::checkpoint is set and nothing
-// observes them. `part` is called a second time in the backward pass. Objects that it refers to must exist
-// until then, and it must not change variables made before it.
+// Return part(tape). If Options::checkpoint is set and no probe observes them, intermediate values are not
+// kept, and the backward pass calls `part` a second time. Until then, objects to which `part` refers must
+// exist. It must not change variables that were made before it.
 template <class Part>
 Var checkpointed(Tape& tape, const Part& part) {
   static_assert(std::is_trivially_destructible_v<Part>);

@@ -1,6 +1,6 @@
-// A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. In memory
-// with rows of `channels` features, adjacent windows overlap: they are a matrix with row stride
-// stride · channels, which the product reads without a copy. Padding and groups need one copy of the frames.
+// A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. In memory,
+// adjacent windows overlap if rows have `channels` features: they are a matrix with row stride stride ·
+// channels, which the product reads without a copy. Padding or groups require one copy of the frames.
 #include "ops/convolution.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ ConvolutionSizes checked_sizes(Var x, Var weight, Var bias, std::span<const std:
   return sizes;
 }
 
-// [out, in / groups, kernel] → [out, kernel, in / groups], the order of a window's elements.
+// Reorder [out, in / groups, kernel] to [out, kernel, in / groups], the order of a window's elements.
 void to_window_order(ThreadPool& pool, const ConvolutionSizes& sizes, const float* weight, float* to) {
   const std::int64_t channels = sizes.in_group();
   kernels::for_rows(pool, sizes.out, sizes.taps(), [&](std::int64_t begin, std::int64_t end) {
@@ -100,7 +100,7 @@ struct ConvolutionNode : Tape::Node {
   FrameWindow window;
   std::span<const std::int32_t> offsets, out_offsets;
   std::span<const Frames> frames;  // [sequences]
-  const float* ordered;            // the weight in window order
+  const float* ordered;            // the weight in the order of to_window_order()
   static void backward(ConvolutionNode& node, Tape& tape);
   void weight_gradient(Tape& tape, const float* dy, float* gradient) const;
   void input_gradient(Tape& tape, const float* dy, const Tape::Gradient& dx) const;
@@ -160,7 +160,7 @@ Var convolution(Tape& tape, Var x, Var weight, Var bias, std::span<const std::in
 
 namespace {
 
-// dW = Σ over the sequences, in order, of dyᵀ windows.
+// Add dW, the sum of dyᵀ · windows over the sequences in order.
 void ConvolutionNode::weight_gradient(Tape& tape, const float* dy, float* gradient) const {
   float* const ordered_gradient = tape.take(sizes.out * sizes.taps());
   std::fill_n(ordered_gradient, sizes.out * sizes.taps(), 0.0f);
@@ -180,7 +180,7 @@ void ConvolutionNode::weight_gradient(Tape& tape, const float* dy, float* gradie
   tape.recycle(ordered_gradient, sizes.out * sizes.taps());
 }
 
-// The gradient of the windows, dy W, then each frame's sum over the windows that contain it.
+// Compute the gradient of the windows, dy W; then sum, for each frame, over the windows that contain it.
 void ConvolutionNode::input_gradient(Tape& tape, const float* dy, const Tape::Gradient& dx) const {
   const std::int64_t channels = sizes.in_group(), taps = sizes.taps();
   for (std::size_t s = 0; s < frames.size(); ++s) {

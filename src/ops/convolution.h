@@ -1,6 +1,6 @@
-// 1-D convolution over the frames of each sequence of a ragged batch, as torch.nn.functional.conv1d:
+// 1-D convolution over the frames of each sequence of a ragged batch, the same as torch.nn.functional.conv1d:
 //   y[t, o] = b[o] + Σ_c Σ_k W[o, c, k] x[t · stride + k − padding, first(o) + c]
-// where first(o) is the first channel of o's group, and frames outside of the sequence are zero.
+// where first(o) is the first channel of o's group. Frames outside of the sequence are zero.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct ConvolutionOptions {
   std::int64_t groups = 1;  // must divide the channels of input and output
 };
 
-// x [frames of all sequences, in]; weight [out, in / groups, kernel]; bias [out] or null; offsets
-// [sequences + 1]: first frame of each sequence in x. Returns [output frames of all sequences, out]; sequence
-// s has window.output_frames(offsets[s + 1] − offsets[s]) frames. Throws usage for shapes that do not fit.
+// Return [output frames of all sequences, out]; sequence s has window.output_frames(offsets[s + 1] −
+// offsets[s]) frames. x: [frames of all sequences, in]; weight: [out, in / groups, kernel]; bias: [out] or
+// null; offsets [sequences + 1]: first frame of each sequence in x. Throws usage if shapes do not match.
 Var convolution(Tape& tape, Var x, Var weight, Var bias, std::span<const std::int32_t> offsets,
                 const ConvolutionOptions& options);
 
-// Offsets of the convolution's output, in the tape's arena: [sequences + 1].
+// Return the offsets [sequences + 1] of the convolution's output, stored in the tape's arena.
 std::span<const std::int32_t> convolved_offsets(Tape& tape, std::span<const std::int32_t> offsets,
                                                 const FrameWindow& window);
 

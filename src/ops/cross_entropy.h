@@ -12,18 +12,18 @@ namespace regard::ops {
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;
   std::int32_t ignored = -100;  // rows with this label have loss 0 and gradient 0
-  float factor = 1.0f;  // factor of the sum; 1 / (number of counted labels) gives the mean (NaN if zero)
+  float factor = 1.0f;  // factor of the sum; 1 / (number of labels that are not ignored) gives the mean
 };
 
-// logits [rows, classes], labels [rows] → scalar [1]: factor × the sum over rows that are not ignored, summed
-// in order in double precision. `labels` must stay valid until the backward pass.
+// Return the scalar [1] factor · (sum over rows that are not ignored), summed in order in double precision.
+// logits: [rows, classes]; labels: [rows], which must stay valid until the backward pass.
 Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                   const CrossEntropyOptions& options = {});
 
-// Cross-entropy for logits = hidden Wᵀ + b, computed in chunks of rows so that [rows × classes] is never in
-// memory as a whole. hidden [rows, features], weight [classes, features], bias [classes] or null; `packed`:
-// the packed weight, used if no gradient is needed. The forward pass also computes the gradients, while a
-// chunk's logits are in memory; the backward pass only scales them.
+// The same for logits = hidden Wᵀ + b, computed in chunks of rows, so that only a part of the logits is in
+// memory at a time. hidden: [rows, features]; weight: [classes, features]; bias: [classes] or null; packed:
+// the packed weight, used if no gradient is needed. The forward pass also computes the gradients while the
+// logits of a chunk are in memory; the backward pass only scales them.
 Var linear_cross_entropy(Tape& tape, Var hidden, Var weight, Var bias, std::span<const std::int32_t> labels,
                          const CrossEntropyOptions& options = {},
                          const kernels::PackedMatrix* packed = nullptr);

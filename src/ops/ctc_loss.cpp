@@ -12,16 +12,16 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-// log(exp(a) + exp(b) + exp(c)).
+// Return log(exp(a) + exp(b) + exp(c)).
 double log_sum(double a, double b, double c = kNever) {
   const double most = std::max(a, std::max(b, c));
   if (most == kNever) return kNever;
   return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
 }
 
-// One sequence. States 0 … 2L alternate blank, label 0, blank, label 1, …, blank.
+// One sequence with L target labels. Its states 0 … 2L are: blank, label 0, blank, label 1, …, blank.
 struct CtcSequence {
-  std::int64_t frames, labels;  // labels: number of the model's labels
+  std::int64_t frames, labels;  // labels: size of the model's label set
   const float* logits;          // [frames, labels]
   std::span<const std::int32_t> targets;
   std::int32_t blank;
@@ -50,7 +50,7 @@ std::vector<double> log_probabilities(const CtcSequence& sequence) {
   return all;
 }
 
-// α[t, s]: log-probability of all paths through frames 0 … t that end in state s.
+// Return α[t, s], the log of the total probability of all paths through frames 0 … t that end in state s.
 std::vector<double> forward_paths(const CtcSequence& sequence, const std::vector<double>& log_p) {
   const std::int64_t states = sequence.states();
   std::vector<double> alpha(static_cast<std::size_t>(sequence.frames * states), kNever);
@@ -69,7 +69,7 @@ std::vector<double> forward_paths(const CtcSequence& sequence, const std::vector
   return alpha;
 }
 
-// gradient[t, c] = factor · (softmax − Σ of the states' posterior probabilities with label c).
+// gradient[t, c] = factor · (softmax[t, c] − Σ of the posterior probabilities of states with label c).
 void write_gradient(const CtcSequence& sequence, const std::vector<double>& log_p,
                     const std::vector<double>& alpha, double loss, double factor, float* gradient) {
   const std::int64_t states = sequence.states(), labels = sequence.labels;
@@ -101,7 +101,7 @@ void write_gradient(const CtcSequence& sequence, const std::vector<double>& log_
   }
 }
 
-// Return the loss; write its gradient times `factor` unless `gradient` is null.
+// Return the loss. Unless `gradient` is null, write factor · (gradient of the loss) to it.
 double sequence_loss(const CtcSequence& sequence, const CtcOptions& options, double factor, float* gradient) {
   const std::int64_t elements = sequence.frames * sequence.labels, states = sequence.states();
   double loss = sequence.targets.empty() ? 0.0 : -kNever;

@@ -1,6 +1,6 @@
-// Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence,
-// summed over all alignments of the labels with the frames, where a blank may stand between labels and
-// repetitions are merged. Value and gradient are those of torch.nn.functional.ctc_loss after log_softmax.
+// Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence.
+// The probability is summed over all alignments of labels and frames; blanks may stand between labels, and
+// repetitions are merged. Value and gradient equal those of torch.nn.functional.ctc_loss after log_softmax.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace regard::ops {
 
 struct CtcOptions {
   std::int32_t blank = 0;
-  // Divide each sequence's loss by its number of labels (at least 1) and the sum by the number of sequences
-  // (torch's reduction "mean"). If false, return the sum.
+  // If true, divide each sequence's loss by its number of labels (at least 1), and the sum by the number of
+  // sequences (PyTorch's reduction "mean"). If false, return the sum.
   bool mean = false;
   // If true, a sequence without a possible alignment has loss 0 and no gradient. If false, its loss is +∞
   // and its gradient NaN.
@@ -21,9 +21,9 @@ struct CtcOptions {
   float factor = 1.0f;
 };
 
-// logits [frames of all sequences, labels]; offsets [sequences + 1]: first frame of each sequence; targets:
-// the labels of all sequences, without blanks; target_offsets [sequences + 1]. Returns a scalar. Throws usage
-// for offsets that do not fit, invalid_input for a target outside the labels or equal to the blank.
+// Return a scalar. logits: [frames of all sequences, labels]; offsets [sequences + 1]: first frame of each
+// sequence; targets: the labels of all sequences, without blanks; target_offsets: [sequences + 1]. Throws
+// usage if offsets do not match, invalid_input if a target is outside the labels or equal to the blank.
 Var ctc_loss(Tape& tape, Var logits, std::span<const std::int32_t> offsets,
              std::span<const std::int32_t> targets, std::span<const std::int32_t> target_offsets,
              const CtcOptions& options);

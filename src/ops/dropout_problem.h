@@ -6,11 +6,11 @@
 
 namespace regard::ops {
 
-// Whether dropout changes values in this pass.
+// Return true if dropout is active in this pass.
 bool drops(const Tape& tape, const DropoutOptions& options);
 
-// The kernel's arguments for dropout of a matrix [shape.tokens(), columns], without its data pointers. Throws
-// usage for a rate outside [0, 1) and for a batch without positions or indices of its tokens.
+// Return the kernel's arguments for dropout of a matrix [shape.tokens(), columns], without data pointers.
+// Throws usage if the rate is outside [0, 1), or if `shape` has no positions or sequence indices.
 kernels::Dropout dropout_problem(const Tape& tape, std::int64_t columns, const Ragged& shape,
                                  const DropoutOptions& options);
 

@@ -7,16 +7,16 @@
 
 namespace regard::ops {
 
-// Features [begin, end) of row `row` become factor · x + offset. With factor 0 they become the offset,
-// whatever x is (also NaN).
+// Replace features [begin, end) of row `row` by factor · x + offset. If `factor` is 0, they become the offset
+// even where x is NaN.
 struct Edit {
   std::int64_t row = 0, begin = 0, end = 0;
   float factor = 0.0f;
   const float* offset = nullptr;  // [end − begin], used only during the call; null means zeros
 };
 
-// x [rows, features], contiguous → a copy of x with the edits, applied in order. Elements outside of them
-// keep their bits. Throws usage for an edit outside of x.
+// Return a copy of x [rows, features] (contiguous) with the edits applied in order. Elements outside of the
+// edits are bit-identical. Throws usage if an edit is outside of x.
 Var edit(Tape& tape, Var x, std::span<const Edit> edits);
 
 }  // namespace regard::ops

@@ -8,26 +8,26 @@
 
 namespace regard::ops {
 
-// table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. `ids` must stay
-// valid until the backward pass. Throws invalid_input if an id is outside the table. padding: the row of
-// this id gets no gradient (padding_idx of torch.nn.Embedding); −1 if there is none.
+// Return factor · table[id] [tokens, features] for table [vocabulary, features] and ids [tokens]. `ids` must
+// stay valid until the backward pass. Throws invalid_input if an id is outside the table. padding: id whose
+// row gets no gradient (padding_idx of torch.nn.Embedding); −1 means none.
 Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1);
 
-// A table held for inference only: f32, f16, bf16, or i8 with one scale per row.
+// A table held for inference only, of dtype f32, f16, bf16, or i8 with one scale per row.
 struct HeldTable {
   const Tensor& numbers;  // [vocabulary, features]
-  const Tensor& scale;    // [vocabulary]; i8 only
+  const Tensor& scale;    // [vocabulary], for i8 only
   std::int64_t vocabulary = 0;
 };
 Var held_embedding(Tape& tape, const HeldTable& table, std::span<const std::int32_t> ids,
                    float factor = 1.0f);
-// Look up rows like embedding(), in a table packed as an output projection [features, vocabulary]. No
+// The same as embedding(), for a table packed as an output projection [features, vocabulary]. It computes no
 // gradient.
 Var packed_embedding(Tape& tape, const kernels::PackedMatrix& table, std::span<const std::int32_t> ids,
                      float factor = 1.0f);
 
-// x [rows, features] → [indices, features]; the gradient of a row is the sum over the indices that select it.
+// Return the rows of x at `indices`. A row's gradient is the sum over the indices that select the row.
 inline Var select_rows(Tape& tape, Var x, std::span<const std::int32_t> indices) {
   return embedding(tape, x, indices);
 }

@@ -30,7 +30,7 @@ void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
                       {{"residual", residual}, {"x", x}, {"down", weights.down}});
 }
 
-// y = x Wᵀ + b, without y.
+// Return the arguments of y = x Wᵀ + b without y.
 Gemm layer(const Tensor& x, Var weight, Var bias, bool transposed) {
   Gemm problem;
   problem.m = x.rows(), problem.k = x.columns();
@@ -44,7 +44,7 @@ Gemm layer(const Tensor& x, Var weight, Var bias, bool transposed) {
 struct FeedForwardNode : Tape::Node {
   Var x, residual;
   FeedForwardWeights weights;
-  Tensor pre;  // bf16 [tokens, inner]: up(x)
+  Tensor pre;  // bf16 [tokens, inner]: result of up(x)
   bool drops = false;
   kernels::Dropout dropout;
   static void backward(FeedForwardNode& node, Tape& tape);
@@ -96,8 +96,8 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
 
 namespace {
 
-// With D the factors of dropout and h = D ∘ activation(pre):  dpre = dy W_down ∘ D ∘ activation'(pre), in
-// place of pre;  dW_down += dyᵀ h;  dx = dpre W_up;  dW_up += dpreᵀ x.
+// With D the factors of dropout and h = D ∘ activation(pre): dpre = dy W_down ∘ D ∘ activation'(pre), which
+// overwrites pre; dW_down += dyᵀ h; dx = dpre W_up; dW_up += dpreᵀ x.
 void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();

@@ -1,6 +1,6 @@
 // A feed-forward layer in bf16 (bf16_store.h) as one operation: y = down(dropout(activation(up(x)))) +
-// residual. Of its inner values only up(x) is kept, as bf16; the backward pass computes the activation again,
-// with the same bits. The gradient of up(x) is bf16.
+// residual. Only the inner value up(x) is stored, as bf16. The backward pass recomputes the activation
+// bit-identically. The gradient of up(x) is bf16.
 #pragma once
 
 #include "kernels/gemm.h"
@@ -15,13 +15,13 @@ struct FeedForwardWeights {
   kernels::Activation activation = kernels::Activation::relu;
 };
 
-// Dropout after the activation, on the batch `shape` (dropout.h).
+// Dropout after the activation (dropout.h), for the batch `shape`.
 struct InnerDropout {
   const Ragged& shape;
   DropoutOptions options;
 };
 
-// x [tokens, in], f32 or stored as bf16; residual [tokens, out] or null → [tokens, out]. Requires
+// Return [tokens, out]. x: [tokens, in], f32 or stored as bf16; residual: [tokens, out] or null. Requires
 // stores_bf16(tape).
 Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const InnerDropout& dropout,
                  Var residual);

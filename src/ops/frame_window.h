@@ -1,4 +1,4 @@
-// The window of a 1-D convolution or pooling, and the number of frames that it gives.
+// The window of a 1-D convolution or pooling, and the number of frames in its output.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ struct FrameWindow {
   std::int64_t kernel = 1, stride = 1;
   std::int64_t padding = 0, padding_end = 0;  // frames of zeros before and after each sequence
 
-  // (frames + padding + padding_end − kernel) / stride + 1; 0 if the sequence is shorter than the kernel.
+  // Return (frames + padding + padding_end − kernel) / stride + 1, or 0 if the padded sequence is too short.
   std::int64_t output_frames(std::int64_t frames) const {
     const std::int64_t room = frames + padding + padding_end - kernel;
     return frames <= 0 || room < 0 ? 0 : room / stride + 1;
   }
-  // The smallest number of frames, at least 1, that gives `wanted` ≥ 1 output frames.
+  // Return the smallest number of frames, at least 1, that results in `wanted` output frames; wanted ≥ 1.
   std::int64_t input_frames(std::int64_t wanted) const {
     const std::int64_t frames = (wanted - 1) * stride + kernel - padding - padding_end;
     return frames > 1 ? frames : 1;

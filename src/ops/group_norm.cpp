@@ -19,7 +19,7 @@ struct GroupNormProblem {
   GroupStatistics* statistics;  // [sequences, groups]
 
   std::int64_t in_group() const { return channels / groups; }
-  // Groups per task: adjacent channels share cache lines.
+  // Number of groups per task. Adjacent channels share cache lines, so a task covers at least 16 channels.
   std::int64_t together() const { return std::max<std::int64_t>(1, 16 / in_group()); }
   std::int64_t tasks() const { return (groups + together() - 1) / together(); }
 
@@ -34,8 +34,8 @@ struct GroupNormProblem {
   }
 };
 
-// Sums of value(frame, channel) over a sequence's frames for the channels of the groups [first, end), added
-// up per group.
+// Return, for each of the groups [first, end), the sum of value(frame, channel) over the frames of sequence s
+// and the group's channels.
 template <class Value>
 std::vector<double> group_sums(const GroupNormProblem& problem, std::size_t s, std::int64_t first,
                                std::int64_t end, Value&& value) {
@@ -120,7 +120,7 @@ Var group_norm(Tape& tape, Var x, Var gain, Var bias, std::span<const std::int32
 
 namespace {
 
-// dgain = Σ dy ∘ normed, dbias = Σ dy, over the frames of all sequences in order.
+// dgain += Σ dy ∘ normed and dbias += Σ dy, summed over the frames of all sequences in order.
 void GroupNormNode::channel_gradients(const float* dy, float* dgain, float* dbias) const {
   const std::int64_t channels = problem.channels;
   for (std::int64_t c = 0; c < channels; ++c) {

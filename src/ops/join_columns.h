@@ -8,7 +8,7 @@
 
 namespace regard::ops {
 
-// Each part [rows, features of the part] → [rows, sum of the features], in order. No part may be null.
+// Concatenate parts [rows, features of the part] to [rows, sum of the features]. No part may be null.
 Var join_columns(Tape& tape, std::span<const Var> parts);
 inline Var join_columns(Tape& tape, std::initializer_list<Var> parts) {
   return join_columns(tape, std::span<const Var>(parts.begin(), parts.size()));

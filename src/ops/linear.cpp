@@ -30,7 +30,7 @@ void check(const Tape& tape, Var x, Var weight, Var bias, const LinearOptions& o
 
 struct LinearNode : Tape::Node {
   Var x, weight, bias, residual;
-  // Input of the activation's derivative, in f32 or bf16; both null: no activation.
+  // Input of the activation's derivative, in f32 or bf16. Both are null if there is no activation.
   float* pre;
   std::uint16_t* stored_pre;
   bool owns_pre;  // false if `pre` is the output value itself
@@ -39,7 +39,7 @@ struct LinearNode : Tape::Node {
   static void backward(LinearNode& node, Tape& tape);
 };
 
-// The result, and the values before the activation if they must be kept.
+// Set the destinations of the result and, if keeps_pre, of the values before the activation.
 void set_c(Tape& tape, Gemm& problem, kernels::Bf16Storage& stored, Var out, bool keeps_pre) {
   const Shape shape = out->value.shape();
   problem.ldc = shape.back();
@@ -77,7 +77,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
     product.epilogue.residual = options.residual->value.f32();
     product.epilogue.residual_stride = out_features;
   }
-  // relu'(x) can be computed from relu(x), so no separate copy is needed.
+  // relu'(x) can be computed from relu(x), so values before the activation need not be kept.
   const bool from_value = options.activation == Activation::relu && options.residual == nullptr;
   set_c(tape, product, stored, out, wanted && options.activation != Activation::none && !from_value);
   ops::product(tape, product, stored);
@@ -98,7 +98,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
 
 namespace {
 
-// dy = dy ∘ activation'(pre); then the memory of pre is free.
+// Compute dy = dy ∘ activation'(pre), then recycle the memory of pre.
 void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t count) {
   if (node.stored_pre != nullptr)
     activate_backward_stored(tape, node.activation, node.stored_pre, dy, count);
@@ -111,7 +111,7 @@ void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t c
     tape.recycle(node.pre, count);
 }
 
-// dpre = dy ∘ activation'(pre), computed in place of dy;  dx = dpre W;  dW += dpreᵀ x;  db += Σ dpre.
+// dpre = dy ∘ activation'(pre), which overwrites dy; dx = dpre W; dW += dpreᵀ x; db += Σ dpre.
 void LinearNode::backward(LinearNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();

@@ -1,4 +1,4 @@
-// y = activation(x Wᵀ + b) + residual.
+// Linear layer: y = activation(x Wᵀ + b) + residual.
 #pragma once
 
 #include "kernels/gemm.h"
@@ -8,14 +8,14 @@ namespace regard::ops {
 
 struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
-  Var residual = nullptr;   // [tokens, out], or none
+  Var residual = nullptr;   // [tokens, out] or null
   bool transposed = false;  // the weight is stored as [in, out], as in GPT-2's checkpoints
-  bool store_bf16 = false;  // the result is stored as bf16 (bf16_store.h); not with a residual
+  bool store_bf16 = false;  // store the result as bf16 (bf16_store.h); requires residual = null
   const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
 };
 
-// x [tokens, in], f32 or stored as bf16 (rows may be strided), weight [out, in], bias [out] or null →
-// [tokens, out].
+// Return [tokens, out]. x: [tokens, in], f32 or stored as bf16, whose rows may be strided; weight: [out, in];
+// bias: [out] or null.
 Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options = {});
 
 }  // namespace regard::ops

@@ -9,19 +9,19 @@
 namespace regard::ops {
 namespace {
 
-constexpr std::int64_t kMostRows = 4096;  // per chunk
+constexpr std::int64_t kMostRows = 4096;  // maximum rows per chunk
 
-// Rows per chunk with gradients: about 4 MiB of logits' gradients. Depends only on the shape, so results do
-// not depend on the machine. bf16: four times as many, since each chunk reads and writes d W.
+// Return the rows per chunk if gradients are computed: about 4 MiB of logits, or four times as many in bf16,
+// where reading and writing d W per chunk costs more. The number depends on the shape, not on the machine.
 std::int64_t chunk_rows(std::int64_t classes, bool bf16) {
   const std::int64_t logits = bf16 ? 4 << 20 : 1 << 20;
   return std::clamp<std::int64_t>(logits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
-// Weights up to this many elements are packed a second time, for d hidden = d logits W.
+// A weight of at most this many elements is packed a second time, for d hidden = d logits W.
 constexpr std::int64_t kMostPackedBack = 4 << 20;
 
-// Rows per task, and floats in its tile of logits.
+// Rows per task, and number of floats in the task's tile of logits.
 constexpr std::int64_t kTaskRows = 96, kTileFloats = kTaskRows * kernels::kClassBlock;
 
 struct Gradients {
@@ -57,11 +57,11 @@ struct Problem {
   const kernels::PackedMatrix* packed;       // Wᵀ
   const kernels::PackedMatrix& packed_back;  // W; empty if not needed or too large
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
-  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // used in place of packed and packed_back, in bf16
+  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // replace packed and packed_back in bf16
 };
 
-// Return the weight as operand B of the product with `hidden` or, if `back`, of that with the gradient of
-// the logits.
+// Return the weight as operand B of the product with `hidden` or, if `back`, of the product with the gradient
+// of the logits.
 kernels::Gemm weight_as_b(Var weight, bool back) {
   const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;
@@ -102,9 +102,9 @@ kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& optio
   return chunk;
 }
 
-// Compute a chunk's losses and, if chunk.gradient is set, the gradient of its logits. A task computes a block
-// of classes for some rows and reduces it while it is in cache: in chunk.gradient if set, else in the
-// worker's tile.
+// Compute a chunk's losses and, if chunk.gradient is set, the gradient of its logits. A task computes the
+// logits of a block of classes for some rows, in chunk.gradient if set, else in the worker's tile, and
+// reduces them while they are in cache.
 void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
                   const kernels::BlockedLogits& chunk) {
   const Tensor& hidden = problem.hidden->value;
@@ -134,8 +134,8 @@ void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
   kernels::finish_blocks(pool, chunk);
 }
 
-// Compute the gradients from d logits of the chunk: d hidden = d logits W; d W += d logitsᵀ hidden; d b += Σ
-// d logits.
+// Compute a chunk's contribution to the gradients: d hidden = d logits W; d W += d logitsᵀ hidden; d b += Σ d
+// logits.
 void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
                      const kernels::BlockedLogits& chunk, const Gradients& gradients) {
   const Tensor& hidden = problem.hidden->value;

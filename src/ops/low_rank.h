@@ -1,4 +1,4 @@
-// A low-rank update (LoRA, Hu et al. 2021): y[·, column … column + out) += scale · (x Aᵀ) Bᵀ, in place.
+// A low-rank update (LoRA, Hu et al. 2021) in place: y[·, column … column + out) += scale · (x Aᵀ) Bᵀ.
 #pragma once
 
 #include "ops/tape.h"
@@ -12,9 +12,9 @@ struct LowRankTerm {
   float scale = 1.0f;
 };
 
-// x [tokens, in] (rows may be strided), y [tokens, features]. Overwrites the value of y, and returns a
-// variable that shares its memory. No earlier operation may need this value in its backward pass; products
-// without activation and sums do not.
+// x: [tokens, in], rows may be strided; y: [tokens, features]. Update the value of y and return a variable
+// that shares its memory. No earlier operation may read this value in its backward pass. Products without
+// activation, and sums, do not.
 Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
 
 }  // namespace regard::ops

@@ -7,7 +7,7 @@
 namespace regard::ops {
 namespace {
 
-// Set to.gradient += out.gradient ∘ other.
+// Add out.gradient ∘ other to the gradient of `to`.
 void send(Tape& tape, Var out, Var other, Var to) {
   const Tape::Gradient target = tape.gradient(to);
   if (target.data == nullptr) return;

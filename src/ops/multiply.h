@@ -1,11 +1,11 @@
-// a ∘ b, element by element.
+// Element-wise product of two variables.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard::ops {
 
-// a and b must be contiguous and have the same shape. They may be the same variable.
+// Return a ∘ b. Both must be contiguous and have the same shape, and may be the same variable.
 Var multiply(Tape& tape, Var a, Var b);
 
 }  // namespace regard::ops

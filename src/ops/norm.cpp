@@ -18,7 +18,7 @@ struct NormNode : Tape::Node {
   static void backward(NormNode& node, Tape& tape);
 };
 
-// y = norm(x), stored as bf16: some rows at a time, which stay in cache until they are rounded.
+// y = norm(x), stored as bf16. Some rows are computed at a time and stay in cache until they are rounded.
 void norm_stored(Tape& tape, const kernels::Norm& problem, std::uint16_t* y) {
   constexpr std::int64_t kValues = 1 << 17;
   const std::int64_t columns = problem.columns, step = std::max<std::int64_t>(1, kValues / columns);
@@ -87,7 +87,7 @@ void NormNode::backward(NormNode& node, Tape& tape) {
   problem.mean = node.mean, problem.inverse_deviation = node.inverse_deviation;
   problem.dy = node.out->gradient.f32();
   const Tape::Gradient dx = tape.gradient(node.x);
-  // If only gain or bias need a gradient, dx is written to a temporary buffer.
+  // If only gain or bias needs a gradient, dx is written to a temporary buffer.
   problem.dx = dx.data != nullptr ? dx.data : tape.take(x.elements());
   problem.accumulate_dx = dx.data != nullptr && dx.accumulate;
   problem.gain_gradient = tape.accumulated(node.gain);

@@ -9,10 +9,10 @@ struct NormOptions {
   float epsilon = 1e-5f;
   bool rms = false;
   float gain_offset = 0.0f;  // added to the gain; Gemma multiplies by (1 + gain)
-  bool store_bf16 = false;   // the result is stored as bf16 (bf16_store.h)
+  bool store_bf16 = false;   // store the result as bf16 (bf16_store.h)
 };
 
-// x [rows, features], contiguous; gain, bias [features] or null. Throws usage if RMS norm has a bias.
+// x: [rows, features], contiguous; gain, bias: [features] or null. Throws usage if RMS norm has a bias.
 Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options = {});
 
 }  // namespace regard::ops

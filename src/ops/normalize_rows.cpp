@@ -19,7 +19,7 @@ float norm_of(const float* row, std::int64_t features) {
 
 struct NormalizeNode : Tape::Node {
   Var x;
-  // With y = x / n: the gradient of x is (g − y (y · g)) / n; g / n if n is the constant kLeast.
+  // With y = x / n: dx = (dy − y (y · dy)) / n, or dy / n if n is kLeast.
   static void backward(NormalizeNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.x);

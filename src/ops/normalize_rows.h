@@ -1,11 +1,11 @@
-// Division of each row by its Euclidean norm, as torch.nn.functional.normalize.
+// Division of each row by its Euclidean norm, the same as torch.nn.functional.normalize.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard::ops {
 
-// x [rows, features] → x / max(‖x‖, 10⁻¹²) of each row.
+// Return x / max(‖x‖, 10⁻¹²) for each row of x [rows, features].
 Var normalize_rows(Tape& tape, Var x);
 
 }  // namespace regard::ops

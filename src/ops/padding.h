@@ -1,5 +1,5 @@
-// Conversion between padded batches [batch, length, …] with a mask and ragged batches [tokens, …]. Padding is
-// restored as zeros.
+// Conversion between padded batches [batch, length, …] with a mask and ragged batches [tokens, …]. Restored
+// padding is zero.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace regard {
 
 class Padding {
  public:
-  // kept [batch × length]: nonzero for tokens, 0 for padding, which may be at either side or in between. A
-  // token's position is its column. Throws usage if `kept` has another size.
+  // kept [batch × length]: nonzero for tokens, 0 for padding, which may be anywhere. A token's position is
+  // its column. Throws usage if `kept` has another size.
   Padding(std::int64_t batch, std::int64_t length, std::span<const std::uint8_t> kept);
   static Padding none(std::int64_t batch, std::int64_t length);
 
@@ -22,8 +22,8 @@ class Padding {
   std::int64_t tokens() const { return static_cast<std::int64_t>(rows_.size()); }
   std::span<const std::int32_t> rows() const { return rows_; }  // [tokens]: row in [batch × length]
 
-  Tensor remove(const Tensor& padded) const;   // contiguous f32 [batch, length, …] → [tokens, features]
-  Tensor restore(const Tensor& ragged) const;  // [tokens, features] → [batch, length, features]
+  Tensor remove(const Tensor& padded) const;  // from contiguous f32 [batch, length, …] to [tokens, features]
+  Tensor restore(const Tensor& ragged) const;  // from [tokens, features] to [batch, length, features]
 
  private:
   std::int64_t batch_, length_;

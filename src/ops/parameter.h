@@ -1,4 +1,4 @@
-// Parameter: a weight with its name in the checkpoint, its initial value and its gradient.
+// Parameter: a weight with its name in the checkpoint, its initialisation and its gradient.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace regard {
 
-// Several weights stored as rows of one block, so that one matrix product computes them all (query, key,
-// value). Operations use the block; the weights' values and gradients are views of its rows.
+// Several weights (such as query, key and value) stored as rows of one block, so that one matrix product
+// computes all. Operations use the block; the weights' values and gradients are views of its rows.
 struct ParameterBlock {
   Variable variable;
   int trainable_parts = 0;
@@ -20,7 +20,7 @@ struct ParameterBlock {
 // Return a tensor with a shape but no memory.
 Tensor declared(Shape shape);
 
-// Initial value of a weight; random values depend only on the seed and the weight's name.
+// Initial value of a weight. Random values depend only on the seed and the weight's name.
 struct Initialisation {
   enum class Kind : std::uint8_t {
     zeros,
@@ -33,10 +33,9 @@ struct Initialisation {
   double value = 0.0;
 };
 
-// A weight. Its name is the name in the checkpoint. A module only declares its weights: their values have a
-// shape but no memory (Tensor::defined() is false) until allocate() or adopt(). The gradient is defined if
-// and only if the weight is trainable, and accumulates over backward passes. Value and gradient are
-// contiguous.
+// A weight. `name` is its name in the checkpoint. Modules only declare weights: a value has a shape but no
+// memory (Tensor::defined() is false) until allocate() or adopt(). The gradient is defined if and only if the
+// weight is trainable, and accumulates over backward passes. Value and gradient are contiguous.
 struct Parameter {
   Parameter() = default;
   Parameter(const Parameter&) = delete;
@@ -45,16 +44,16 @@ struct Parameter {
   std::string name;
   Variable variable;
   Initialisation initial;
-  ParameterBlock* block = nullptr;  // null if it is not part of a block
+  ParameterBlock* block = nullptr;  // null if not part of a block
   std::int64_t first_row = 0;       // first row in the block
-  bool mapped = false;              // the value is a read-only view of a file's bytes
-  // Shape in a checkpoint, if it differs from the value's: [1, n] for a vector, [out, channels, rows,
-  // columns] for a convolution over patches. Rank 0: the value's shape. Number and order of elements are the
-  // same.
+  bool mapped = false;              // true if the value is a read-only view of a mapped file
+  // Shape in a checkpoint, if it differs from the value's: for example [1, n] for a vector, or [out,
+  // channels, rows, columns] for a convolution over patches. Rank 0 means the value's shape. The elements are
+  // the same.
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
-  // Use of the weight by a layer. Weights of kind `other` cannot be held in a smaller type.
+  // How a layer uses the weight. Weights with `other` cannot be held in a smaller type.
   enum class Use : std::uint8_t {
     other,
     linear,             // [out, in]
@@ -63,13 +62,13 @@ struct Parameter {
   };
   Use use = Use::other;
 
-  // A weight for inference only, without an f32 value: f32, f16 or bf16 as in the file, or i8, where the
-  // value is number · scale of the output ([out, in]: of the row). The layer may pack it and then drop these
-  // numbers.
+  // A weight for inference only. It has no f32 value, but numbers in f32, f16 or bf16 as in the file, or in
+  // i8, where the value is number · (scale of the number's output). The layer may pack the weight and then
+  // drop the numbers.
   struct Held {
-    Tensor numbers, scale;         // the value's shape; [outputs], i8 only
+    Tensor numbers, scale;         // numbers: the value's shape; scale: [outputs], i8 only
     DType dtype = DType::f32;      // remains set after the numbers are freed
-    std::function<void()> let_go;  // releases the file's pages that contain the numbers; may be empty
+    std::function<void()> let_go;  // releases the mapped pages that contain the numbers; may be empty
   };
   Held held;
   bool is_held() const { return held_; }
@@ -81,9 +80,9 @@ struct Parameter {
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }
   bool trainable() const { return variable.needs_gradient; }
-  void allocate();                   // allocate zeros; no effect if the value already has memory
-  void adopt(const Tensor& stored);  // f32 with the same number of elements: viewed if possible, else copied
-  void set_trainable(bool trainable);  // allocate a zero gradient, or drop it; true copies a mapped value
+  void allocate();                     // allocate zeros; no effect if the value already has memory
+  void adopt(const Tensor& stored);    // f32, same number of elements; viewed if possible, else copied
+  void set_trainable(bool trainable);  // true: allocate a zero gradient, copy a mapped value; else: free it
   void clear_gradient();               // zeros
 
  private:

@@ -31,7 +31,7 @@ struct MeanNode : Tape::Node {
 
 struct MaxNode : Tape::Node {
   Var x;
-  std::span<std::int32_t> token;  // [sequences × features]: the token with the maximum; −1 if there is none
+  std::span<std::int32_t> token;  // [sequences × features]: token with the maximum; −1 if there is none
   static void backward(MaxNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     float* const dx = tape.accumulated(node.x);

@@ -6,12 +6,12 @@
 
 namespace regard::ops {
 
-// x [tokens, features] of the batch `shape` → [sequences, features]: the mean over each sequence's tokens,
-// summed in order. A sequence without tokens gives zeros.
+// Return the mean over each sequence's tokens, summed in order: [sequences, features] for x [tokens,
+// features] of the batch `shape`. A sequence without tokens gives zeros.
 Var mean_over_time(Tape& tape, Var x, const Ragged& shape);
 
-// Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014). The gradient is passed
-// to the first token that has the maximum. A sequence without tokens gives zeros.
+// Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014). Only the first token that
+// has the maximum receives the gradient. A sequence without tokens gives zeros.
 Var max_over_time(Tape& tape, Var x, const Ragged& shape);
 
 }  // namespace regard::ops

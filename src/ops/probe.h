@@ -1,6 +1,6 @@
 // Probe: callback interface for inspection. Operations and modules report values at named points
-// ("encoder.3.self.weights", "decoder.0.cross.output", "decoder.5.residual"): wants() is called first, then
-// see() if it returned true. Observing does not change results. A null probe costs one branch.
+// ("encoder.3.self.weights", "decoder.0.cross.output", "decoder.5.residual"): they call wants() and, if it
+// returns true, see(). Observing does not change results. A null probe costs one branch.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Probe {
  public:
   virtual ~Probe() = default;
 
-  // Return whether to report `point`. Attention weights are computed only if it is requested.
+  // Return true to request the value at `point`. Attention weights are computed only if they are requested.
   virtual bool wants(std::string_view point) = 0;
 
   // Receive the value at `point`, which is valid only during the call. Attention weights [heads, queries,
@@ -22,8 +22,8 @@ class Probe {
   // batch, with `sequence` −1.
   virtual void see(std::string_view point, std::int64_t sequence, const Tensor& value) = 0;
 
-  // Return the factor of the output of head `head` of the attention at `point` ("encoder.3.self"), applied
-  // before the output projection. 0 ablates the head; with 1 the result is bit-identical.
+  // Return the factor by which the output of head `head` of the attention at `point` ("encoder.3.self") is
+  // multiplied before the output projection. 0 ablates the head; 1 leaves the result bit-identical.
   virtual float head_scale(std::string_view point, std::int64_t head) {
     (void)point, (void)head;
     return 1.0f;

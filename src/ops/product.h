@@ -1,5 +1,5 @@
-// Matrix products for operations such as linear layers. The precision of the tape selects f32 or bf16;
-// operands may be stored as bf16.
+// Matrix products for operations such as linear layers. The tape's precision selects f32 or bf16. Operands
+// may be stored as bf16.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline void product(Tape& tape, const kernels::Gemm& problem) {
     kernels::gemm(tape.pool(), problem);
 }
 
-// A product of which at least one matrix is stored as bf16, or an ordinary one.
+// Compute a product, some of whose matrices may be stored as bf16.
 inline void product(Tape& tape, const kernels::Gemm& problem, const kernels::Bf16Storage& stored) {
   if (stored.a != nullptr || stored.b != nullptr || stored.c != nullptr)
     kernels::gemm_bf16(tape.pool(), problem, nullptr, stored);
@@ -25,7 +25,7 @@ inline void product(Tape& tape, const kernels::Gemm& problem, const kernels::Bf1
     product(tape, problem);
 }
 
-// x, f32 or stored as bf16, as operand A or B.
+// Set x, which is f32 or stored as bf16, as operand A or B.
 inline void set_a(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
   problem.lda = x.row_stride();
   if (x.dtype() == DType::bf16)
@@ -41,8 +41,8 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
     problem.b = x.f32();
 }
 
-// The products of the backward pass of y = x Wᵀ (transposed: x W), for dy [tokens, out]:
-// dx = dy W [tokens, in], assigned or added; the first is without dy, if that is bf16, and without dx.
+// Backward pass of y = x Wᵀ (if transposed, x W) for dy [tokens, out]: dx = dy W [tokens, in], or dx += dy W.
+// input_product() returns the product without dx and, if dy is bf16, without dy.
 inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();
@@ -61,7 +61,7 @@ inline void input_gradient(Tape& tape, const Tensor& dy, const Tensor& weight, b
   problem.c = dx.data, problem.ldc = problem.n, problem.accumulate = dx.accumulate;
   product(tape, problem, stored);
 }
-// dW = dyᵀ x [out, in], or xᵀ dy [in, out].
+// dW = dyᵀ x [out, in] or, if transposed, xᵀ dy [in, out]; added to dW if dw.accumulate.
 inline void weight_gradient(Tape& tape, const Tensor& dy, const Tensor& x, bool transposed,
                             const Tape::Gradient& dw) {
   kernels::Gemm problem;

@@ -1,4 +1,4 @@
-// Ragged: the shape of a batch of concatenated sequences without padding; and RaggedBuffer, which builds one.
+// Ragged: the shape of a batch of concatenated sequences without padding. RaggedBuffer builds one.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ struct Ragged {
   std::span<const std::int32_t> offsets;    // [sequences + 1], offsets[0] = 0
   std::span<const std::int32_t> positions;  // [tokens]: each token's position in its sequence
   std::span<const std::uint64_t>
-      sequence_index;  // [tokens]: index in the global batch of the token's sequence
+      sequence_index;  // [tokens]: index of the token's sequence in the global batch
 
   std::int64_t sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
   std::int64_t tokens() const { return offsets.empty() ? 0 : offsets.back(); }
 };
 
-// Owner of the arrays that a Ragged views. add() appends a sequence; clear() keeps the memory, so a steady
-// step does not allocate.
+// Owns the arrays to which a Ragged refers. add() appends a sequence. clear() keeps the memory, so that later
+// batches need no allocation.
 class RaggedBuffer {
  public:
   RaggedBuffer() { clear(); }
@@ -29,8 +29,8 @@ class RaggedBuffer {
     sequence_index_.clear();
   }
 
-  // Appends a sequence of `length` tokens at positions first_position, first_position + 1, …; `index` is its
-  // index in the global batch, used only as a key of its random draws (dropout).
+  // Append a sequence of `length` tokens at positions first_position, first_position + 1, …. `index` is its
+  // index in the global batch; it only selects the sequence's random draws (dropout).
   void add(std::int64_t length, std::uint64_t index, std::int32_t first_position = 0) {
     for (std::int64_t i = 0; i < length; ++i) {
       positions_.push_back(first_position + static_cast<std::int32_t>(i));

@@ -33,8 +33,8 @@ void check(Var x, Var weight, Var bias, const Ragged& shape, const RecurrenceOpt
                       {{"initial", options.initial}, {"weight", weight}});
 }
 
-// The order of the rows of each step. Sequences are sorted by length, longest first, so the sequences with a
-// token at a step are its first rows.
+// The order of rows in each step. Sequences are sorted by length, longest first, so the sequences that have a
+// token at a step are the first rows.
 struct Steps {
   std::span<std::int32_t> sequence;  // [sequences]: the sequence of each row
   std::span<std::int32_t> token;     // [tokens]: the tokens of step 0, then those of step 1, …
@@ -85,7 +85,7 @@ struct RecurrenceNode : Tape::Node {
   static void backward(RecurrenceNode& node, Tape& tape);
 };
 
-// Copy columns [column, column + width) of the initial state to rows in step order; without one, zeros.
+// Copy columns [column, column + width) of the initial state to rows in step order, or zeros if it is null.
 void start_state(Var initial, const Steps& steps, std::int64_t column, std::int64_t width, float* state) {
   for (std::size_t row = 0; row < steps.sequence.size(); ++row) {
     float* to = state + static_cast<std::int64_t>(row) * width;
@@ -96,7 +96,7 @@ void start_state(Var initial, const Steps& steps, std::int64_t column, std::int6
   }
 }
 
-// B = W_hhᵀ [hidden, gates × hidden], or W_hh for the backward pass.
+// Return the packed operand B: W_hhᵀ [hidden, gates × hidden], or W_hh for the backward pass.
 PackedMatrix packed_weight(Tape& tape, Var weight, bool transposed) {
   Gemm shape;
   shape.k = transposed ? weight->value.columns() : weight->value.rows();
@@ -169,8 +169,8 @@ Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& sha
 
 namespace {
 
-// Return the state before each token, in token order: column `column` of the initial state at the first
-// step, then `after` of the step before. [tokens, hidden]
+// Return the state before each token [tokens, hidden] in token order: at the first step, the columns of the
+// initial state from `column` on; later, the row of `after` of the preceding step.
 float* states_before(Tape& tape, const RecurrenceNode& node, const float* after, std::int64_t column) {
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();
@@ -190,8 +190,8 @@ float* states_before(Tape& tape, const RecurrenceNode& node, const float* after,
   return before;
 }
 
-// Run the steps backward, from the last to the first. Compute dx and, for the GRU, ds of every token; dh and
-// dc become the gradient of the initial state.
+// Run the backward pass from the last step to the first. Compute dx and, for the GRU, ds of every token. At
+// the end, dh and dc are the gradient of the initial state.
 void run_steps_backward(Tape& tape, const RecurrenceNode& node, kernels::RecurrentStepBackward step) {
   const Steps& steps = node.steps;
   const std::int64_t width = node.weight->value.rows(), rows = std::ssize(steps.sequence);
@@ -210,7 +210,7 @@ void run_steps_backward(Tape& tape, const RecurrenceNode& node, kernels::Recurre
   }
 }
 
-// dW_hh += Σ ds h_beforeᵀ over the tokens in batch order; db_hh += Σ ds.
+// dW_hh += Σ ds h_beforeᵀ and db_hh += Σ ds, summed over the tokens in batch order.
 void weight_gradients(Tape& tape, const RecurrenceNode& node, const float* ds, const float* h_before) {
   const std::int64_t tokens = std::ssize(node.steps.token), width = node.weight->value.rows();
   if (const Tape::Gradient dw = tape.gradient(node.weight); dw.data != nullptr) {

@@ -1,5 +1,5 @@
-// One direction of one recurrent layer over a ragged batch: torch.nn.RNN, LSTM and GRU, with their equations
-// (kernels/recurrent.h) and order of gates.
+// One direction of one recurrent layer over a ragged batch: torch.nn.RNN, LSTM or GRU with PyTorch's
+// equations (kernels/recurrent.h) and order of gates.
 #pragma once
 
 #include "kernels/packed_matrix.h"
@@ -12,7 +12,7 @@ namespace regard::ops {
 struct RecurrenceOptions {
   kernels::Cell cell = kernels::Cell::tanh;
   bool reverse = false;  // process each sequence from its last token to the first
-  // The state before the first step, or null (zeros): [sequences, hidden], LSTM [sequences, h | c].
+  // The state before the first step: [sequences, hidden], for LSTM [sequences, h | c]. Null means zeros.
   Var initial = nullptr;
   const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
 };
@@ -22,9 +22,9 @@ struct Recurrence {
   Var cell = nullptr;    // [tokens, hidden]: c after each token; LSTM only
 };
 
-// x [tokens, gates × hidden]: W_ih x + b_ih of every token, from linear(). weight [gates × hidden, hidden]:
-// W_hh. bias [gates × hidden]: b_hh, or null. Each step is one product over the sequences that still have
-// tokens. `shape` must stay valid until the backward pass.
+// x [tokens, gates × hidden] is W_ih x + b_ih of every token, computed by linear(). `weight` is W_hh [gates ×
+// hidden, hidden]. `bias` is b_hh [gates × hidden] or null. Each step is one product over the sequences that
+// still have tokens. `shape` must stay valid until the backward pass.
 Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& shape,
                       const RecurrenceOptions& options);
 

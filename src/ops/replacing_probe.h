@@ -1,5 +1,5 @@
-// ReplacingProbe: a probe that changes values before they are used. Values that do not depend on a changed
-// value keep their bits.
+// ReplacingProbe: a probe that replaces values before they are used. Values that do not depend on a replaced
+// value are bit-identical.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ProbedWeights {
   std::int64_t sequence = 0, head = 0;  // sequence: index of the sequence in the batch of begin()
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
-  float* weights = nullptr;  // [queries, keys], to be changed; where `allowed` is 0 they are not used
+  float* weights = nullptr;  // [queries, keys], to be changed; elements where `allowed` is 0 are unused
   // [queries, keys], initially all 1. The probe sets it to the derivative of each changed weight with
   // respect to the weight before the change. Null if no gradients are recorded.
   float* slope = nullptr;
@@ -25,24 +25,24 @@ struct ProbedWeights {
 // Probe::see() receives the replaced values.
 class ReplacingProbe : public Probe {
  public:
-  // Called when a pass over a stack of layers ("encoder", "decoder") starts, with the shape of its batch.
+  // Called at the start of a pass over a stack of layers ("encoder", "decoder"), with the shape of its batch.
   virtual void begin(std::string_view stack, const Ragged& shape) { (void)stack, (void)shape; }
 
-  // Return a variable of the same shape to use in place of `value` [tokens, features], or `value` itself to
-  // keep it. Called before wants(), at every point of the whole batch except query, key and value.
+  // Return a variable of the same shape to replace `value` [tokens, features], or `value` itself to keep it.
+  // Called before wants(), at every point of the whole batch except query, key and value.
   //
-  // Before layer N it is called for STACK.N.skip with a null value: a returned variable [tokens, hidden] is
-  // the layer's output, and the layer is not computed. Before the attention at POINT it is called for
-  // POINT.context.skip: a returned variable [tokens, features of POINT.context] is the heads' output, and
-  // query, key, value and weights are not computed. Both calls are made only in passes without a key/value
-  // cache, because the cache would lack the layer's keys and values.
+  // Two calls have a null value. Before layer N, the point is STACK.N.skip: if a variable [tokens, hidden] is
+  // returned, it is the layer's output, and the layer is not computed. Before the attention at POINT, the
+  // point is POINT.context.skip: if a variable [tokens, features of POINT.context] is returned, it is the
+  // heads' output, and query, key, value and weights are not computed. Both calls are made only in passes
+  // without a key/value cache, because the cache would lack the layer's keys and values.
   virtual Var replace(Tape& tape, std::string_view point, Var value) {
     (void)tape, (void)point;
     return value;
   }
 
-  // Return whether replace_weights() is to be called for this head of the attention at `point`
-  // ("decoder.0.self"). The other heads stay bit-identical.
+  // Return true if replace_weights() must be called for this head of the attention at `point`
+  // ("decoder.0.self"). Other heads are bit-identical.
   virtual bool replaces_weights(std::string_view point, std::int64_t head) {
     (void)point, (void)head;
     return false;

@@ -6,20 +6,20 @@
 
 namespace regard::ops {
 
-// cos and sin of position · frequency for every supported position.
+// Cosine and sine of position · frequency for every supported position.
 struct RotaryTable {
   Tensor cosine, sine;       // [positions, rotary_dim / 2]
-  bool interleaved = false;  // pairs (2i, 2i + 1); else (i, i + rotary_dim / 2), as in Llama's checkpoints
+  bool interleaved = false;  // true: pairs (2i, 2i + 1); false: (i, i + rotary_dim / 2), as in Llama
 };
 
-// The features to rotate: the first rotary_dim (given by the table's width) of each of `heads` heads of
-// head_dim features, starting at feature `column`.
+// The features to rotate. From feature `column` on, there are `heads` heads of head_dim features; the first
+// rotary_dim features (2 × the table's width) of each head are rotated.
 struct RotaryHeads {
   std::int64_t column = 0, heads = 1, head_dim = 0;
 };
 
-// Rotate x [tokens, features] in place; the backward pass rotates its gradient back in place. The operation
-// that made x must not need x's value in its backward pass (a linear layer without activation does not).
+// Rotate x [tokens, features] in place. The backward pass rotates its gradient back in place. The operation
+// that made x must not read x's value in its backward pass (a linear layer without activation does not).
 // `table` and positions [tokens] must stay valid until the backward pass. Throws invalid_input if a position
 // is outside the table.
 void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& table,

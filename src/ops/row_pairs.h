@@ -5,10 +5,10 @@
 
 namespace regard::ops {
 
-// a, b [rows, features] → [rows, 1]: the dot product of row i of a with row i of b.
+// Return [rows, 1]: the dot product of row i of a and row i of b. a, b: [rows, features].
 Var paired_products(Tape& tape, Var a, Var b);
 
-// a, b [rows, features] → [rows, 1]: ‖a − b + 10⁻⁶‖ of row i, as torch.nn.functional.pairwise_distance.
+// Return [rows, 1]: ‖a_i − b_i + 10⁻⁶‖, as torch.nn.functional.pairwise_distance. a, b: [rows, features].
 Var paired_distances(Tape& tape, Var a, Var b);
 
 }  // namespace regard::ops

@@ -5,7 +5,7 @@
 
 namespace regard::ops {
 
-// a [m, features], b [n, features] → a bᵀ [m, n].
+// Return a bᵀ [m, n] for a [m, features] and b [n, features].
 Var row_products(Tape& tape, Var a, Var b);
 
 }  // namespace regard::ops

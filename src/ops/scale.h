@@ -1,4 +1,4 @@
-// factor · x.
+// Multiplication by a constant factor.
 #pragma once
 
 #include "ops/tape.h"
@@ -7,8 +7,8 @@ namespace regard::ops {
 
 Var scale(Tape& tape, Var x, float factor);  // x must be contiguous
 
-// x [tokens, heads × size], contiguous: multiply head h by factors[h], for example 0 to ablate a head. A head
-// with factor 1 stays bit-identical. The factors are copied.
+// Multiply head h of x [tokens, heads × size] (contiguous) by factors[h]; 0 ablates a head. A head with
+// factor 1 is bit-identical. The factors are copied.
 Var scale_heads(Tape& tape, Var x, std::span<const float> factors);
 
 }  // namespace regard::ops

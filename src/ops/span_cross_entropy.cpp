@@ -8,7 +8,7 @@
 namespace regard::ops {
 namespace {
 
-// Log-sum-exp of one column over the tokens [begin, end).
+// Return the log-sum-exp of one column over the tokens [begin, end).
 double column_lse(const Tensor& logits, std::int64_t begin, std::int64_t end, std::int64_t column) {
   double most = -HUGE_VAL, sum = 0;
   for (std::int64_t t = begin; t < end; ++t)
@@ -23,7 +23,7 @@ struct SpanNode : Tape::Node {
   std::span<const std::int32_t> offsets, labels;
   float factor;
   std::int32_t ignored;
-  // Gradient of a logit: factor × (softmax − 1 at the label).
+  // The gradient of a logit is factor · softmax, minus `factor` at the label.
   static void backward(SpanNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.logits);

@@ -17,7 +17,7 @@ struct DivergenceNode : Tape::Node {
   static void backward(DivergenceNode& node, Tape& tape);
 };
 
-// Divergences of one row: KL(p‖q) and KL(q‖p). p and q are written too.
+// Divergences of one row: of_first = KL(p‖q) and of_second = KL(q‖p).
 struct RowDivergence {
   double of_first = 0.0, of_second = 0.0;
 };
@@ -34,7 +34,7 @@ RowDivergence divergence(const float* log_p, const float* log_q, std::int64_t cl
   return sum;
 }
 
-// Call body(row, p, q) for each counted row, with buffers for its probabilities.
+// Call body(row, p, q) for each row that is not ignored, with buffers for its probabilities.
 template <class Body>
 void for_counted_rows(ThreadPool& pool, std::span<const std::int32_t> labels, std::int32_t ignored,
                       std::int64_t classes, Body&& body) {
@@ -48,7 +48,7 @@ void for_counted_rows(ThreadPool& pool, std::span<const std::int32_t> labels, st
   });
 }
 
-// d first = ½ (p ∘ (log p − log q − KL(p‖q)) + p − q), and the same for second with p and q exchanged.
+// Add factor · ½ (p ∘ (log p − log q − KL(p‖q)) + p − q), where p is `own` and q is `other`, to `gradient`.
 void add_row_gradient(const float* own, const float* other, const float* log_own, const float* log_other,
                       float divergence, float factor, std::int64_t classes, float* gradient) {
   if (gradient == nullptr) return;

@@ -10,8 +10,8 @@
 
 namespace regard::ops {
 
-// first, second [rows, classes], labels [rows] → scalar [1]: factor × the sum over the rows whose label is
-// not `ignored`, summed in order in double precision. `labels` must stay valid until the backward pass.
+// Return the scalar [1] factor · (sum over the rows whose label is not `ignored`), summed in order in double
+// precision. first, second: [rows, classes]; labels: [rows], which must stay valid until the backward pass.
 Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std::int32_t> labels,
                          std::int32_t ignored, float factor);
 

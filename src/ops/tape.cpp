@@ -94,9 +94,9 @@ float* Tape::accumulated(Var variable) {
   return target.data;
 }
 
-// Sizes repeat across layers, so a block of nearly the right size usually exists; blocks more than 25 %
-// larger are left for larger requests. The search starts at the last freed block, which is most likely still
-// in cache.
+// Sizes repeat across layers, so a free block of nearly the right size usually exists. Blocks more than 25 %
+// larger are not used, but kept for larger requests. The search starts at the last freed block, because it is
+// most likely still in cache.
 float* Tape::take(std::int64_t count) {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const FreeBlock block = free_[i];

@@ -1,12 +1,12 @@
 // Tape: records operations for reverse-mode differentiation.
 //
-// An operation is a function that takes the tape and variables, computes its value immediately, and records a
-// node with its backward function. Variables and nodes are stored in the arena; once the arena has grown,
-// nothing is allocated.
+// An operation is a function of the tape and of variables. It computes its value immediately and records a
+// node with its backward function. Variables and nodes are stored in the arena. Once the arena is large
+// enough, nothing is allocated.
 //
 // Gradient convention: a parameter's gradient accumulates over backward passes until it is cleared. The
-// gradient of an activation is assigned by the first consumer whose backward runs, and added to by the others
-// (Gradient::accumulate).
+// gradient of an activation is overwritten by the first consumer whose backward function runs. The other
+// consumers add to it (Gradient::accumulate).
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ namespace regard {
 class Tape {
  public:
   struct Options {
-    bool record = false;    // record nodes, and keep the values that the backward pass needs
+    bool record = false;    // record nodes, and keep the values that the backward pass reads
     bool training = false;  // apply dropout
-    bool keep = false;      // keep all values and gradients readable after backward(); needs more memory
-    std::uint64_t seed = 0, step = 0;  // keys of the random draws
+    bool keep = false;      // keep all values and gradients readable after backward(); uses more memory
+    std::uint64_t seed = 0, step = 0;  // determine the random draws
     bool checkpoint = false;           // recompute layers in the backward pass (ops/checkpoint.h)
     kernels::Precision precision = kernels::Precision::f32;  // precision of matrix products (ops/product.h)
   };
@@ -46,8 +46,8 @@ class Tape {
     return {options_.seed ^ pass_ * 0x9E3779B97F4A7C15u, options_.step, place};
   }
 
-  // Return the number of this pass over the same batch: passes with different numbers draw different random
-  // numbers. begin() sets 0.
+  // Return the number of this pass over the same batch. Passes with different numbers have different random
+  // draws. begin() sets it to 0.
   std::uint64_t pass() const { return pass_; }
   void set_pass(std::uint64_t pass) { pass_ = pass; }
 
@@ -56,14 +56,14 @@ class Tape {
   // Discard all variables and nodes and reset the arena.
   void begin(const Options& options);
 
-  Var constant(const Tensor& value);                    // no gradient; views value
+  Var constant(const Tensor& value);                    // refers to the memory of `value`; no gradient
   Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, uninitialised
-  Var input(const Tensor& value, bool needs_gradient);  // views value; gradient readable after backward()
-  Var alias(Var other, bool needs_gradient);            // shares other's memory, with a separate gradient
+  Var input(const Tensor& value, bool needs_gradient);  // its gradient is readable after backward()
+  Var alias(Var other, bool needs_gradient);            // shares other's memory, has its own gradient
 
   // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. `out`
-  // is the variable that it made. Its consumers were recorded later, so after the node's backward has run,
-  // its memory is recycled for further gradients.
+  // is the variable that the operation made. Its consumers were recorded later, so the memory of `out` is
+  // recycled as soon as the node's backward function has run.
   struct Node {
     void (*run)(Node& node, Tape& tape) = nullptr;
     Node* previous = nullptr;
@@ -79,40 +79,40 @@ class Tape {
     return kept;
   }
 
-  // Destination for the gradient of `variable`, allocated from the tape if necessary. accumulate: the caller
-  // must add to it instead of assigning.
+  // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate`, the
+  // caller must add to it instead of overwriting it.
   struct Gradient {
     float* data = nullptr;  // contiguous, the variable's shape; null if no gradient is needed
     bool accumulate = false;
   };
   Gradient gradient(Var variable);
 
-  // Return a variable whose gradient equals that of `out` and may be overwritten and passed on by the node
-  // that made `out`: `out` itself, or an alias with a copied gradient under Options::keep.
+  // Return a variable with the same gradient as `out`, which the node that made `out` may overwrite and pass
+  // on: `out` itself or, with Options::keep, an alias with a copy of the gradient.
   Var consume(Var out);
 
   // Add the gradient of `from`, a result of consume(), to that of `to`, which has the same number of
   // elements. If `to` has no gradient yet, transfer the memory instead of copying.
   void pass_gradient(Var from, Var to);
 
-  // Add a gradient like pass_gradient(), but always copy or add: `from` keeps its gradient.
+  // The same as pass_gradient(), except that memory is never transferred: `from` keeps its gradient.
   void add_gradient(Var from, Var to);
 
-  // Return the memory of the gradient for kernels that only accumulate, cleared if nothing was written yet;
-  // null if the gradient is not needed.
+  // Return the memory of the gradient, for kernels that can only add to it. It is set to zero if nothing was
+  // written yet. Return null if the gradient is not needed.
   float* accumulated(Var variable);
 
-  // Take memory for `count` floats during the backward pass (recycled if possible), and return it.
+  // Return memory for `count` floats during the backward pass, recycled if possible.
   float* take(std::int64_t count);
   void recycle(float* memory, std::int64_t count);
 
-  // Run the backward pass from `loss` (any shape; its gradient starts as ones unless it was set before).
-  // Afterwards the gradients of parameters and inputs and the value of `loss` are valid; values and gradients
-  // of intermediate variables only with Options::keep.
+  // Run the backward pass from `loss`, which may have any shape. Its gradient is set to ones unless it was
+  // set before. Afterwards, the value of `loss` and the gradients of parameters and inputs are valid; values
+  // and gradients of intermediate variables are valid only with Options::keep.
   void backward(Var loss);
 
-  // While this object exists, values and nodes are stored in separate memory, which is freed at its end.
-  // Gradients are stored elsewhere: those of variables made before remain valid. Segments cannot be nested.
+  // While this object exists, new values and nodes are stored in separate memory, which is freed at its
+  // destruction. Gradients of variables made earlier remain valid. Segments cannot be nested.
   class Segment {
    public:
     explicit Segment(Tape& tape);
@@ -127,10 +127,10 @@ class Tape {
     Node* before_;
   };
   bool in_segment() const { return in_segment_; }
-  std::size_t segment_bytes() const { return segment_.touched(); }  // memory that segments have used
+  std::size_t segment_bytes() const { return segment_.touched(); }  // memory used by segments
 
-  // Return true if a value computed from these inputs (null if absent) needs a gradient, so that a node must
-  // be recorded.
+  // Return true if a value computed from these inputs requires a gradient, so that a node must be recorded.
+  // Null inputs are ignored.
   bool wanted(std::initializer_list<Var> inputs) const;
 
  private:

@@ -1,12 +1,12 @@
-// Rows scaled to length 1, as embeddings that are compared by the cosine.
+// Scaling of rows to length 1, used for embeddings that are compared by cosine similarity.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard::ops {
 
-// x [rows, features], contiguous → x / |x| per row, with the Euclidean norm. As in PyTorch's x /
-// x.norm(dim=-1), a row of zeros gives NaN.
+// Return x / |x| for each row of x [rows, features] (contiguous), where |x| is the Euclidean norm. A row of
+// zeros gives NaN, as PyTorch's x / x.norm(dim=-1).
 Var unit_rows(Tape& tape, Var x);
 
 }  // namespace regard::ops

@@ -1,4 +1,4 @@
-// Variable: a value with its gradient. Operations take and return variables.
+// Variable: a value and its gradient. Operations take and return variables.
 #pragma once
 
 #include "regard/tensor.h"
@@ -7,13 +7,13 @@ namespace regard {
 
 class Tape;
 
-// Variables of activations are stored in the tape's arena; a Parameter contains its own.
+// Variables of activations are stored in the tape's arena. A Parameter contains its own Variable.
 struct Variable {
   Tensor value;
-  Tensor gradient;  // defined once a backward function wrote to it (parameters: always, if trainable)
+  Tensor gradient;  // defined once a backward function has written it; trainable parameters: always
   bool needs_gradient = false;
-  bool gradient_started = false;  // the next writer must add, not assign
-  // True if the tape may recycle the memory after its last use.
+  bool gradient_started = false;  // the next writer must add, not overwrite
+  // True if the tape may recycle the memory of value (gradient) after its last use.
   bool owns_value = false, owns_gradient = false;
 };
 using Var = Variable*;

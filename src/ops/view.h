@@ -1,14 +1,14 @@
-// Reshape, and selection of columns.
+// Views and copies of parts of a variable: reshape, and selection of columns.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard::ops {
 
-// View contiguous x as `shape`, which must have the same number of elements. No copy.
+// Return contiguous x with another shape, without a copy. The number of elements must be the same.
 Var reshape(Tape& tape, Var x, Shape shape);
 
-// Copy features [first, first + width) of x [rows, features] → contiguous [rows, width].
+// Return a contiguous copy [rows, width] of features [first, first + width) of x [rows, features].
 Var columns(Tape& tape, Var x, std::int64_t first, std::int64_t width);
 
 }  // namespace regard::ops

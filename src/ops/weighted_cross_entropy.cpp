@@ -20,7 +20,7 @@ Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t>
         std::to_string(labels.size()) + " labels and " + std::to_string(weights.size()) + " weights for",
         {{"logits", logits}});
   require_ids("weighted_cross_entropy labels", labels, classes, options.ignored);
-  // coefficients [rows, classes] of −log p
+  // The loss is the sum of coefficients ∘ (−log p), both [rows, classes].
   const Tensor coefficients = tape.arena().tensor({rows, classes});
   const float spread = options.label_smoothing / static_cast<float>(classes);
   for (std::int64_t r = 0; r < rows; ++r) {

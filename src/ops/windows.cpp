@@ -7,8 +7,8 @@
 namespace regard::ops {
 namespace {
 
-// Call body(t, k, from) for each token t of sequence s and each position k of its window that has a token,
-// `from`.
+// Call body(t, k, from) for each token t of sequence s and each position k of its window. `from` is the token
+// at that position; positions without a token are skipped.
 template <class Body>
 void each_place(const Ragged& shape, std::int64_t s, std::int64_t width, std::int64_t left, Body&& body) {
   const auto at = static_cast<std::size_t>(s);

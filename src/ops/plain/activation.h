@@ -1,4 +1,4 @@
-// The activations of kernels::Activation and their derivatives on single values.
+// The activations of kernels::Activation and their derivatives, for single values.
 #pragma once
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // Reference implementation of attention, step by step, for one sequence. The fused kernels of
 // kernels/attention.h are tested against it. T is float or double.
 //
-//   product = scale q kᵀ → capped = cap tanh(product / cap) → score = capped + bias, −∞ where masked
-//   → weight = softmax over keys → out = (weight ∘ dropout) v
+//   product = scale q kᵀ; capped = cap tanh(product / cap); score = capped + bias, −∞ where masked;
+//   weight = softmax of score over keys; out = (weight ∘ dropout factor) v
 #pragma once
 
 #include <cmath>
@@ -17,22 +17,22 @@ namespace regard::plain {
 template <class T>
 struct Attention {
   std::int64_t queries = 0, keys = 0;
-  std::int64_t heads = 1, kv_heads = 1;  // query head h uses key head h / (heads / kv_heads)
+  std::int64_t heads = 1, kv_heads = 1;  // query head h uses key/value head h / (heads / kv_heads)
   std::int64_t head_dim = 0, value_dim = 0;
   T scale = 1;
-  T softcap = 0;            // 0 if there is none
+  T softcap = 0;            // 0 means none
   bool causal = false;      // query i may attend to key j only if j ≤ i + offset
   std::int64_t window = 0;  // if above 0, also requires |i + offset − j| < window
   std::int64_t offset = 0;
   const T* query = nullptr;  // [queries, heads, head_dim]
   const T* key = nullptr;    // [keys, kv_heads, head_dim]
   const T* value = nullptr;  // [keys, kv_heads, value_dim]
-  // Element (head, query, key); strides may be 0.
+  // Elements of mask and bias are indexed by (head, query, key); strides may be 0.
   const std::uint8_t* mask = nullptr;  // 1 means that the query may attend to the key
   std::int64_t mask_head_stride = 0, mask_query_stride = 0;
   const T* bias = nullptr;
   std::int64_t bias_head_stride = 0, bias_query_stride = 0;
-  // empty if there is none
+  // Returns the factor of dropout of a weight. Empty means no dropout.
   std::function<T(std::int64_t head, std::int64_t query, std::int64_t key)> dropout_factor;
 };
 
@@ -45,8 +45,8 @@ struct AttentionResult {
 
 template <class T>
 struct AttentionGradients {
-  std::vector<T> query, key, value;  // with the shapes of the inputs
-  std::vector<T> bias;               // [heads, queries, keys], before summing over broadcast elements
+  std::vector<T> query, key, value;  // same shapes as the inputs
+  std::vector<T> bias;               // [heads, queries, keys], not summed over broadcast elements
 };
 
 template <class T>
@@ -77,7 +77,7 @@ void for_each_score(const Attention<T>& problem, Body&& body) {
       for (std::int64_t key = 0; key < problem.keys; ++key) body(head, query, key, index++);
 }
 
-// Offsets of the rows of query, key, value and out for a head, in elements.
+// Offsets, in elements, of the rows of query, key, value and out.
 template <class T>
 struct Places {
   const Attention<T>& problem;
@@ -96,8 +96,8 @@ struct Places {
   }
 };
 
-// weight = exp(score − lse) for one row of scores; returns lse. A row of −∞ gives zero weights and returns
-// −∞.
+// Compute weight = exp(score − lse) for one row of scores, and return lse. For a row of −∞, weights are zero
+// and lse is −∞.
 template <class T>
 T softmax_row(const T* score, std::int64_t keys, T* weight) {
   constexpr T kNothing = -std::numeric_limits<T>::infinity();
@@ -175,7 +175,7 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
   gradients.bias.assign(result.weight.size(), T(0));
   std::vector<T> weight_gradient(result.weight.size());
 
-  // out = (weight ∘ factor) v
+  // Backward of out = (weight ∘ factor) v.
   detail::for_each_score(
       problem, [&](std::int64_t head, std::int64_t query, std::int64_t key, std::size_t i) {
         const T factor = detail::factor(problem, head, query, key);
@@ -187,7 +187,7 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
           value_gradient[c] += result.weight[i] * factor * gradient[c];
       });
 
-  // weight = softmax(score): d score = weight ∘ (d weight − Σ d weight ∘ weight)
+  // Backward of weight = softmax(score): d score = weight ∘ (d weight − Σ d weight ∘ weight).
   for (std::int64_t row = 0; row < problem.heads * problem.queries; ++row) {
     const std::int64_t begin = row * problem.keys;
     const T sum = detail::dot(weight_gradient.data() + begin, result.weight.data() + begin, problem.keys);
@@ -197,7 +197,7 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
     }
   }
 
-  // score = cap tanh(scale q k / cap) + bias
+  // Backward of score = cap tanh(scale q k / cap) + bias.
   detail::for_each_score(
       problem, [&](std::int64_t head, std::int64_t query, std::int64_t key, std::size_t i) {
         T gradient = gradients.bias[i] * problem.scale;

@@ -12,7 +12,7 @@ struct Convolution {
   FrameWindow window;
 };
 
-// x [frames, in], weight [out, in / groups, kernel], bias [out] or null → y [output frames, out].
+// Compute y [output frames, out] from x [frames, in], weight [out, in / groups, kernel], bias [out] or null.
 template <class Real>
 void convolution(const Convolution& shape, const Real* x, const Real* weight, const Real* bias, Real* y) {
   const std::int64_t channels = shape.in / shape.groups, outputs = shape.out / shape.groups;

@@ -1,5 +1,5 @@
 // Reference implementation of cross-entropy with label smoothing, as defined by PyTorch:
-//   loss = (1 − s) (lse − x_target) + s (lse − mean x);  target = ignore_index: 0
+//   loss = (1 − s) (lse − x_target) + s (lse − mean x), or 0 if target = ignore_index
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct CrossEntropy {
   std::int32_t ignore_index = -100;
 };
 
-// logits [rows, classes], loss [rows]
+// logits: [rows, classes]; loss: [rows]
 template <class Real>
 void cross_entropy(const CrossEntropy& shape, const Real* logits, const std::int32_t* targets, Real* loss) {
   const Real smoothing = static_cast<Real>(shape.label_smoothing);
@@ -30,7 +30,7 @@ void cross_entropy(const CrossEntropy& shape, const Real* logits, const std::int
   }
 }
 
-// d logits = factor (softmax − (1 − s) one-hot − s / classes)
+// gradient [rows, classes] = factor (softmax − (1 − s) one-hot − s / classes)
 template <class Real>
 void cross_entropy_backward(const CrossEntropy& shape, const Real* logits, const std::int32_t* targets,
                             Real factor, Real* gradient) {

@@ -1,5 +1,5 @@
-// Reference implementation of ops::ctc_loss for one short sequence: the sum over all label paths, in
-// probabilities (Graves et al. 2006, equation 3).
+// Reference implementation of ops::ctc_loss for one short sequence. It sums the probabilities of all label
+// paths (Graves et al. 2006, equation 3).
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace regard::plain {
 
-// −log Σ over all paths [frames] that reduce to `targets` of Π softmax(logits)[t, path[t]]. Takes
-// labels^frames steps.
+// Return −log Σ Π_t softmax(logits)[t, path[t]], summed over all paths [frames] that reduce to `targets`. The
+// time is proportional to labels^frames.
 template <class Real>
 Real ctc_loss(std::int64_t frames, std::int64_t labels, const Real* logits,
               std::span<const std::int32_t> targets, std::int32_t blank) {

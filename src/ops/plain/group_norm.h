@@ -6,7 +6,7 @@
 
 namespace regard::plain {
 
-// x [frames, channels], gain and bias [channels] or null → y [frames, channels].
+// Compute y [frames, channels] from x [frames, channels], gain and bias [channels] or null.
 template <class Real>
 void group_norm(std::int64_t frames, std::int64_t channels, std::int64_t groups, Real epsilon, const Real* x,
                 const Real* gain, const Real* bias, Real* y) {

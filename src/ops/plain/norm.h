@@ -13,8 +13,8 @@ struct Norm {
   Real epsilon = static_cast<Real>(1e-5);
   bool rms = false;
   Real gain_offset = 0;
-  const Real* gain = nullptr;  // [columns] or null (1)
-  const Real* bias = nullptr;  // [columns] or null (0)
+  const Real* gain = nullptr;  // [columns]; null means 1
+  const Real* bias = nullptr;  // [columns]; null means 0
 
   Real gain_at(std::int64_t c) const { return gain == nullptr ? 1 : gain[c] + gain_offset; }
 };
@@ -48,7 +48,7 @@ void norm_forward(const Norm<Real>& norm, const Real* x, Real* y) {
   }
 }
 
-// dx is assigned; gain_gradient and bias_gradient [columns] are added to, and may be null.
+// dx is overwritten. Values are added to gain_gradient and bias_gradient [columns], which may be null.
 template <class Real>
 void norm_backward(const Norm<Real>& norm, const Real* x, const Real* dy, Real* dx, Real* gain_gradient,
                    Real* bias_gradient) {

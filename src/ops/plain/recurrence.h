@@ -17,8 +17,8 @@ struct Recurrence {
   bool reverse = false;
 };
 
-// x [tokens, gates × hidden], weight [gates × hidden, hidden], bias [gates × hidden] or null, initial
-// [hidden], LSTM [h | c], or null → out [tokens, hidden] and, for the LSTM, cells [tokens, hidden].
+// Compute out and (LSTM) cells [tokens, hidden]. x: [tokens, gates × hidden]; weight: [gates × hidden,
+// hidden]; bias: [gates × hidden] or null; initial: [hidden] (LSTM: [h | c]) or null.
 template <class Real>
 void recurrence(const Recurrence& shape, const Real* x, const Real* weight, const Real* bias,
                 const Real* initial, Real* out, Real* cells) {

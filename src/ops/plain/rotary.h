@@ -7,11 +7,11 @@ namespace regard::plain {
 
 struct Rotary {
   std::int64_t rows = 0, heads = 0, head_dim = 0, rotary_dim = 0;
-  bool interleaved = false;  // pairs (2i, 2i + 1), else (i, i + rotary_dim / 2)
-  bool inverse = false;      // rotates back
+  bool interleaved = false;  // true: pairs (2i, 2i + 1); false: (i, i + rotary_dim / 2)
+  bool inverse = false;      // true: rotate back
 };
 
-// x [rows, heads × head_dim], in place; cosine, sine [positions, rotary_dim / 2]
+// Rotate x [rows, heads × head_dim] in place. cosine, sine: [positions, rotary_dim / 2].
 template <class Real>
 void rotary(const Rotary& shape, Real* x, const std::int32_t* position, const Real* cosine,
             const Real* sine) {

@@ -8,7 +8,7 @@
 
 namespace regard::plain {
 
-// Return log Σ exp x of one row, computed with the maximum subtracted; −∞ for a row of −∞.
+// Return log Σ exp x of one row, or −∞ for a row of −∞. The maximum is subtracted before exp.
 template <class Real>
 Real log_sum_exp(const Real* x, std::int64_t columns) {
   Real maximum = -std::numeric_limits<Real>::infinity();
@@ -19,7 +19,7 @@ Real log_sum_exp(const Real* x, std::int64_t columns) {
   return maximum + std::log(sum);
 }
 
-// A row of −∞ gives zeros.
+// y = softmax(x) for each row. A row of −∞ gives zeros.
 template <class Real>
 void softmax(const Real* x, Real* y, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
