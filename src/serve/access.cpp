@@ -20,7 +20,7 @@ std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key.data(), key.size())));
 }
 
-// Compare digests in a time that does not depend on where they differ.
+// Compare digests in a time that does not depend on the position of a difference.
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0u : 1u;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)

@@ -1,4 +1,4 @@
-// Access control: API keys, the Host field and web origins.
+// Access control by API keys, the Host field and web origins.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace regard::serve {
 
-// Stores keys as SHA-256 digests. Every key is compared, in constant time.
+// API keys, stored as SHA-256 digests. A key is compared with every stored key, each in constant time.
 class ApiKeys {
  public:
-  ApiKeys() = default;  // no key is needed
-  // One key per line; empty lines and lines that start with # are skipped. Throws io; bad_file if there is no
-  // key or one has fewer than 16 characters.
+  ApiKeys() = default;  // no key is required
+  // Read a file with one key per line. Empty lines and lines that start with # are skipped. Throws io, or
+  // bad_file if there is no key or a key has fewer than 16 characters.
   explicit ApiKeys(const std::filesystem::path& file);
 
   bool needed() const { return !digests_.empty(); }
@@ -29,22 +29,22 @@ class ApiKeys {
   std::vector<std::string> digests_;
 };
 
-// Return the key of a request, from "Authorization: Bearer KEY" or "X-API-Key: KEY"; "" if there is none.
+// Return the key of a request, from "Authorization: Bearer KEY" or "X-API-Key: KEY", or "" if there is none.
 std::string_view key_of(const HttpRequest& request);
 
-// Return the host name of a Host field, without port and brackets, in lower case. Nullopt if the field is
+// Return the host name of a Host field in lower case, without port and brackets, or nullopt if the field is
 // malformed.
 std::optional<std::string> host_name(std::string_view field);
 // Return true if the name is a numeric IPv4 or IPv6 address.
 bool is_address(const std::string& name);
 bool is_loopback(const std::string& address);  // also true for "localhost"
 
-// Return true if requests for this host are accepted: an address, localhost or a name of the list. This
-// refuses web pages that make their own name point to this machine (DNS rebinding).
+// Return true if requests for this host are accepted: an address, localhost or one of `names`. This protects
+// against web pages that make their own host name resolve to this machine (DNS rebinding).
 bool host_allowed(std::string_view field, const std::vector<std::string>& names);
 
-// Return true if a web page of this origin may send requests: an origin with the same host and port, or one
-// of the list ("*": any).
+// Return true if web pages of this origin may send requests. The origin must have the same host and port as
+// the server, or be one of `origins` ("*" allows any).
 bool origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& origins);
 
 }  // namespace regard::serve

@@ -1,4 +1,4 @@
-// The access log: one JSON object per line and request, without texts of requests or responses.
+// The access log has one JSON object per line and request. It contains no texts of requests or responses.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace regard::serve {
 
 struct AccessEntry {
   std::string client, method, path, model;
-  int status = 0;  // 499: the client closed the connection first
+  int status = 0;  // 499 means that the client closed the connection first
   std::uint64_t bytes = 0;
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
   double seconds = 0.0;
 };
 
-// Threads: any. A line that cannot be written is dropped.
+// Thread-safe. A line that cannot be written is dropped.
 class AccessLog {
  public:
-  // Append to a file; "-" is standard error; an empty name disables the log. Throws io.
+  // Append to `file`. "-" means standard error; an empty name disables the log. Throws io.
   explicit AccessLog(const std::string& file);
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;

@@ -1,5 +1,5 @@
-// POST /attend, /attend/sound and /attend/picture: attention of one text, sound or picture, in the capture
-// format.
+// POST /attend, /attend/sound and /attend/picture: return the attention of one text, sound or picture in the
+// capture format.
 #include <fmt/format.h>
 
 #include <limits>
@@ -22,8 +22,8 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 22;  // numbers of query, key and value vectors
-// Limits of the weights of a pass over a sound or picture: in memory, and if all are written as text.
+constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements of query, key and value vectors
+// Maximum number of attention weights of a sound or picture, with 8 bits each and with "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 constexpr data::ImageLimits kMostOfImage{.bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25};
 
@@ -38,7 +38,7 @@ inspect::Selection selection_of(const Call& call) {
   return selection;
 }
 
-// Maximum number of tokens that the request may generate; 0: it asks for none.
+// Return the maximum number of tokens to generate for the request; 0 means that it requests none.
 std::int64_t most_generated(const Call& call, ModelKind kind) {
   const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
   const std::int64_t generate = call.integer("generate", 0);
@@ -46,7 +46,7 @@ std::int64_t most_generated(const Call& call, ModelKind kind) {
   return kind == ModelKind::encoder_decoder ? most : 0;
 }
 
-// Set request.written to the given target, or to a text generated under the interventions.
+// Set request.written to the target in the body, or to a text that is generated with the interventions.
 void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
   const infer::LoadedModel& loaded = host.loaded();
   const ModelKind kind = loaded.model->kind();
@@ -78,7 +78,7 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
   }
 }
 
-// Return the parts of a request that the body sets for every kind of input.
+// Return a request with the members of the body that apply to every kind of input.
 inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   inspect::AttendRequest request;
   request.model_name = host.name();
@@ -91,7 +91,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   return request;
 }
 
-// If the body has "free": true, add the text that the model generates without the given ids.
+// If the body has "free": true, add the text that the model generates freely, i.e. without the given target.
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
@@ -120,7 +120,7 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  // The weights of one request may take gigabytes, so such requests run one at a time.
+  // The attention weights of one request may occupy gigabytes, so such requests run one at a time.
   std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.edits = edits->pass(), request.interventions = edits->texts();
@@ -133,7 +133,7 @@ void answer_attend(Call& call) {
   reply_with(call, view);
 }
 
-// Return the schema of the members of POST /attend that apply to a sound or a picture.
+// Return the schema of the request's members that apply to a sound or a picture, in addition to files.
 Json file_schema() {
   using namespace schema;
   return object({{"language", described(text(32), "Of a sound: a code; default: found from the sound")},
@@ -150,7 +150,7 @@ Json file_schema() {
                  {"model", text(1000)}});
 }
 
-// Replace the form by the JSON object in its field "request".
+// Replace the body, an HTML form, by the JSON object in the form's field "request".
 void read_request(Call& call) {
   Json body = Json::object();
   if (call.has("request")) {
@@ -174,8 +174,8 @@ void read_request(Call& call) {
   call.body = std::move(body);
 }
 
-// Reduce request.selection so that the weights fit in memory. Returns a sentence that says what is left out,
-// or "".
+// Reduce request.selection until the weights are within the limit. Return a sentence that states what is
+// omitted, or "".
 std::string limit_weights(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
   return inspect::limit_weights(
       *host.loaded().model, host.pool(), *request.input, std::ssize(request.written),
@@ -218,7 +218,7 @@ void answer_sound(Call& call) {
   reply_with(call, view);
 }
 
-// Read the image of the request. Throws HttpError 400 if it is not one.
+// Read the image file of the request. Throws HttpError 400 if it is not an image.
 data::Image read_picture(const Call& call) {
   const MemoryFile file(call.files[0].value);
   try {

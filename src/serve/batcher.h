@@ -1,6 +1,6 @@
 // Collects the inputs of concurrent calls into batches. There is no worker thread: one of the waiting callers
-// computes the batch for all of them, and inputs that arrive meanwhile wait for the next batch. Clients take
-// turns (FairQueue). The results of an input do not depend on its batch (the bit rule).
+// computes a batch for all of them, while inputs that arrive in that time wait for the next batch. Clients
+// are served in turn (FairQueue). The results of an input do not depend on its batch (the bit rule).
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ class Batcher {
   using Cost = std::function<std::int64_t(const Input&)>;
   using Deadline = std::chrono::steady_clock::time_point;
 
-  // A batch holds inputs with a total cost of at most `most`, or one input that costs more.
+  // A batch contains inputs with a total cost of at most `most`, or one input that costs more.
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order. Throws the error of the work for one of them; HttpError 504
-  // if an input still waits at the deadline, and 503 if one still waits when gone() returns true. gone() is
-  // called between batches.
+  // Return the outputs of the inputs, in order. If `work` throws for one of them, throws the same error.
+  // Throws HttpError 504 if an input still waits at the deadline, and 503 if an input still waits when gone()
+  // returns true. gone() is called between batches.
   std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline,
                           const std::function<bool()>& gone = {}) {
     std::vector<std::shared_ptr<Item>> mine;
@@ -75,7 +75,7 @@ class Batcher {
   };
   using Items = std::vector<std::shared_ptr<Item>>;
 
-  // Compute one batch with the lock released.
+  // Compute one batch. The lock is released during the computation.
   void lead(std::unique_lock<std::mutex>& lock) {
     Items batch;
     std::int64_t cost = 0;
@@ -110,7 +110,7 @@ class Batcher {
     }
   }
 
-  // Remove the caller's waiting inputs. If none is waiting, their batch is being computed: wait for it.
+  // Remove the caller's waiting inputs and throw. If none is waiting, wait for the batch that contains them.
   void give_up(const Items& mine, bool left, std::unique_lock<std::mutex>& lock) {
     const std::unordered_set<std::shared_ptr<Item>> items(mine.begin(), mine.end());
     const std::size_t before = waiting_.size();

@@ -1,5 +1,5 @@
-// A turn for requests that need a model's resources alone. Turns are given in the order of begin(). Unlike a
-// mutex, a turn may be ended by any thread.
+// A turn gives one request exclusive use of a model's resources. Turns are granted in the order of calls of
+// begin(). Unlike a mutex, a turn may be ended by any thread.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace regard::serve {
 
 class EditTurn {
  public:
-  // Wait until no other request has exclusive use. Returns false if `deadline` is reached or given_up(),
-  // which is called every 50 ms, returns true.
+  // Wait until this request has exclusive use. Returns false if `deadline` is reached first, or if given_up()
+  // returns true; it is called every 50 ms.
   bool begin(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& given_up) {
     using namespace std::chrono_literals;
     std::unique_lock lock(guard_);
@@ -26,7 +26,7 @@ class EditTurn {
     while (!first()) {
       if (std::chrono::steady_clock::now() >= deadline || given_up()) {
         std::erase(line_, mine);
-        changed_.notify_all();  // wake the waiting requests: another one may be first now
+        changed_.notify_all();  // another request may be first in line now
         return false;
       }
       changed_.wait_for(lock, 50ms, first);

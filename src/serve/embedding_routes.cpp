@@ -1,4 +1,4 @@
-// The routes of text-embeddings-inference, and POST / as Hugging Face's InferenceClient uses it.
+// The routes of text-embeddings-inference, and POST / for Hugging Face's InferenceClient.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace regard::serve {
 namespace {
 
-// Limits of a response, whose JSON takes many times the memory of the request.
-constexpr std::int64_t kMostStates = std::int64_t{1} << 22;  // maximum numbers in a response of /embed_all
+// Limits of a response, because its JSON occupies many times the memory of the request.
+constexpr std::int64_t kMostStates = std::int64_t{1} << 22;  // maximum elements in a response of /embed_all
 constexpr std::size_t kMostTokens = std::size_t{1} << 17;    // maximum tokens in a response of /tokenize
 
 using schema::any_of;
@@ -197,7 +197,7 @@ void answer_embed(Call& call) {
 void answer_predict(Call& call) {
   const auto host = call.find_model(Ability::classify);
   const Json& given = call.body["inputs"];
-  // A text, a list of texts (several inputs), or a list of lists of one or two texts.
+  // The inputs are a text, a list of texts, or a list of lists with one or two texts each.
   ModelHost::Inputs inputs;
   const bool truncate = call.value("truncate", false);
   const auto add = [&](const Json& one) {

@@ -1,4 +1,4 @@
-// Handlers that POST / shares with the routes of text-embeddings-inference.
+// Handlers that the routes of text-embeddings-inference and POST / share.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ void answer_embed(Call& call);       // "inputs": a text or a list of texts
 void answer_predict(Call& call);     // "inputs": a text, a list of texts, or pairs of texts
 void answer_similarity(Call& call);  // "inputs": an object with source_sentence and sentences
 
-// Add POST /, which runs the task of the loaded model. Hugging Face's InferenceClient uses it for a server's
-// URL.
+// Add POST /, which runs the task of the loaded model. Hugging Face's InferenceClient uses this route if its
+// model is the URL of a server.
 void add_inference_route(std::vector<Route>& routes);
 
 }  // namespace regard::serve

@@ -1,5 +1,5 @@
-// A queue that is fair to clients (round robin): the next item belongs to the client served longest ago.
-// Items of one client keep their order. Not thread-safe.
+// A queue that is fair to clients (round robin): the next item belongs to the client that was served longest
+// ago. Items of the same client keep their order. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ class FairQueue {
 
   Item pop() { return take(lines_.begin()); }  // requires !empty()
 
-  // Return front() of the clients for which may(client, front item) is true, or null if they have no item.
+  // Return the next item of those clients for which may(client, its front item) is true, else null.
   template <class May>
   const Item* front_of(const May& may) const {
     const auto found = find(lines_, may);
     return found == lines_.end() ? nullptr : &found->items.front();
   }
-  // Pop the next item of the same clients. Returns false if these clients have no item.
+  // Pop the item that front_of(may) returns, and set `client`. Returns false if there is none.
   template <class May>
   bool pop_of(const May& may, Item& item, std::string& client) {
     const auto found = find(lines_, may);
@@ -47,7 +47,7 @@ class FairQueue {
     return true;
   }
 
-  // Remove the items for which test(item) holds.
+  // Remove the items for which test(item) is true.
   template <class Test>
   void remove_if(const Test& test) {
     for (Line& line : lines_) size_ -= std::erase_if(line.items, test);

@@ -16,7 +16,7 @@ std::string random_name() {
   return hex(word()) + hex(word());
 }
 
-// Return ".txt" for "letter.txt"; "" if the name has no short extension of letters and digits.
+// Return the extension (".txt" for "letter.txt"), or "" if it is too long or not letters and digits.
 std::string ending_of(const std::string& file_name) {
   const std::size_t dot = file_name.rfind('.');
   if (dot == file_name.npos || file_name.size() - dot > 8) return {};

@@ -1,5 +1,5 @@
-// Results that a client fetches with a second request. They are kept in memory under a random name, for ten
-// minutes.
+// Stores results that a client fetches with a second request. They are kept in memory under a random name for
+// ten minutes.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace regard::serve {
 
-// Threads: any.
+// Thread-safe.
 class FileStore {
  public:
   explicit FileStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}

@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Return the value of a parameter in a field, such as boundary=… or name="…".
+// Return the value of a parameter of a header field, such as boundary=… or name="…".
 std::optional<std::string> parameter_of(std::string_view field, std::string_view name) {
   std::size_t at = field.find(';');
   while (at != field.npos) {

@@ -1,5 +1,5 @@
 // POST /generate: return the hypotheses of texts, with every search option of `regard generate` and `regard
-// translate`. These verbs use the route with --server.
+// translate`. These commands use the route if they are given --server.
 #include "infer/hypothesis_json.h"
 #include "infer/search_overrides.h"
 #include "serve/http_error.h"
@@ -12,7 +12,7 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostInputs = 256;
-constexpr std::int64_t kMostRows = 64;  // beam, n_best
+constexpr std::int64_t kMostRows = 64;  // maximum of beam and n_best
 
 infer::SearchOptions search_of(const Call& call, const ModelHost& host) {
   infer::SearchOverrides overrides;
@@ -39,7 +39,7 @@ infer::SearchOptions search_of(const Call& call, const ModelHost& host) {
   return search;
 }
 
-// Return the text to print before the results of each input.
+// Return the text that precedes the results of each input.
 std::string before_inputs(const Call& call, const ModelHost& host) {
   const bool translates = call.value("translate", false);
   std::string before = call.value<std::string>("prefix", translates ? host.loaded().prefix : std::string());
@@ -68,7 +68,7 @@ void answer_generate(Call& call) {
   }
   std::vector<std::unique_ptr<TextGeneration>> generations;
   for (ModelInput& input : inputs) {
-    // An input without tokens (a blank line) has no result.
+    // An input without tokens, such as a blank line, has no result.
     if (input.empty()) {
       generations.push_back(nullptr);
       continue;

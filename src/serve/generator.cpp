@@ -16,7 +16,7 @@ infer::SessionLimits with_rows(infer::SessionLimits limits, std::int64_t rows) {
   return limits;
 }
 
-// Maximum number of cache pages of a request that shares none.
+// Return the maximum number of cache pages of a request, if it shares none with others.
 std::int64_t pages_of(const Network& model, const infer::Request& request,
                       const infer::SearchOptions& options) {
   const std::int64_t tokens = std::ssize(request.prompt) + infer::new_tokens_of(model, request, options);
@@ -121,17 +121,17 @@ void Generator::uncount(const Generation& left) {
   pages_ -= left.pages_;
 }
 
-// The generations that join the sessions before the next step. Requires the lock.
+// Return the generations that join the sessions before the next step. The caller must hold the lock.
 std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   std::vector<std::shared_ptr<Generation>> joining;
-  if (sessions_.waiting() > 0) return joining;  // one of them waits for pages of the cache
+  if (sessions_.waiting() > 0) return joining;  // a session waits for pages of the cache
   const auto may = [this](const std::string& client, const auto& next) {
     return rows_.allows(client, next->rows_);
   };
   const std::shared_ptr<Generation>* next = nullptr;
-  // No other client overtakes one that waits for rows.
+  // If the next generation must wait for rows, the generations of other clients wait behind it.
   while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
-    // One that may not fit into the cache joins alone. The sessions know what it shares with others.
+    // A generation that may not fit into the cache joins alone. It may fit if it shares pages with others.
     const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
     if (!fits && !joining.empty()) break;
     std::string client;
@@ -142,7 +142,7 @@ std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   return joining;
 }
 
-// Cancel and admit generations. Waits while there is nothing to do.
+// Cancel and admit generations. If there is no work, wait for some.
 bool Generator::take_work() {
   std::vector<std::shared_ptr<Generation>> cancelled, joining;
   {
@@ -183,7 +183,7 @@ void Generator::run() {
       ++metrics_.batches;
       metrics_.batched += static_cast<std::uint64_t>(sessions_.running());
     } catch (...) {
-      // A step fails as a whole only for lack of memory, so the error belongs to no single request.
+      // A step throws only if memory is exhausted, so the error is not that of a single request.
       const Error error = caught_error();
       for (const auto& [id, generation] : live_) {
         sessions_.cancel(id);

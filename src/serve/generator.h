@@ -1,7 +1,7 @@
-// Text generation for many clients: one thread that runs the steps of infer::Sessions (continuous batching).
-// Requests wait in a queue that is fair to clients. They join the sessions when their rows are free, and only
-// if they fit into the cache or none of them waits there, because the sessions' own queue is in order of
-// arrival. Results are bit-identical regardless of what else is in the batch.
+// Text generation for many clients. One thread runs the steps of infer::Sessions (continuous batching).
+// Requests wait in a queue that is fair to clients. A request joins the sessions when its rows are free and
+// it fits into the cache. A request that may not fit joins only if none waits in the sessions' own queue,
+// which is first in, first out. Results are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@
 
 namespace regard::serve {
 
-// A generation in progress. Threads: any.
+// A generation in progress. Thread-safe.
 class Generation {
  public:
   using Clock = std::chrono::steady_clock;
@@ -32,14 +32,14 @@ class Generation {
     infer::TokenChoice choice;
   };
 
-  // Wait until there are tokens or the generation has ended, and append the new tokens to `tokens`. Returns
-  // true if it has ended; no tokens follow. Tokens are reported only for requests with report_top ≥ 0 and
-  // without a beam. Throws HttpError 504 at the deadline.
+  // Wait until there are new tokens or the generation has ended, and append the new tokens to `tokens`.
+  // Returns true if it has ended and no tokens follow. Tokens are reported only for requests with report_top
+  // ≥ 0 and without beam search. Throws HttpError 504 at the deadline.
   bool wait(std::vector<Token>& tokens, Clock::time_point deadline);
   // Return the hypotheses of a generation that has ended. Throws the error if it failed, and HttpError 503
   // if it was cancelled.
   std::vector<infer::Hypothesis> results();
-  // Wait for the end and return results().
+  // Wait until the generation has ended, then return results().
   std::vector<infer::Hypothesis> wait_for_results(Clock::time_point deadline);
 
  private:
@@ -50,11 +50,11 @@ class Generation {
   infer::Request request_;  // valid until the generation starts
   std::string client_;
   std::int64_t rows_ = 1;
-  std::int64_t pages_ = 0;  // maximum pages of the cache, if it shares none
+  std::int64_t pages_ = 0;  // maximum number of cache pages, if it shares none
   Clock::time_point begun_ = Clock::now(), first_token_{};
   std::uint64_t id_ = 0;  // id in the session
 
-  std::mutex guard_;  // guards the following
+  std::mutex guard_;  // guards the members below
   std::condition_variable changed_;
   State state_ = State::waiting;
   std::vector<Token> tokens_;
@@ -65,15 +65,15 @@ class Generation {
 class Generator : private infer::SessionListener {
  public:
   // Keeps references to all arguments except the limits; they must outlive this object. Starts the thread.
-  // limits.rows: maximum rows of one client. A third more are decoded together if there are several clients
-  // (share.h), so that one with many generations does not delay the first of another.
+  // limits.rows: maximum rows of one client. If there are several clients, a third more rows are decoded
+  // together (share.h), so that a client with many generations does not delay the first of another.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations
 
-  // Add a request. Its errors are reported by the Generation.
+  // Add a request. Errors of the request are reported by the returned Generation.
   std::shared_ptr<Generation> submit(infer::Request request, const std::string& client);
-  // Free the rows of a generation before the next step. Does nothing if it has ended.
+  // Cancel a generation: free its rows before the next step. Does nothing if it has ended.
   void cancel(const std::shared_ptr<Generation>& generation);
 
   std::int64_t waiting() const;  // number of generations that wait for rows
@@ -108,7 +108,7 @@ class Generator : private infer::SessionListener {
   // The following members are used by the thread only.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
   Share rows_;              // rows of the generations in live_
-  std::int64_t pages_ = 0;  // their pages of the cache
+  std::int64_t pages_ = 0;  // cache pages of the same generations
   std::thread thread_;
 };
 

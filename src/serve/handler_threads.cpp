@@ -16,7 +16,7 @@ HandlerThreads::~HandlerThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Returns false if the system has no more threads. The tasks then wait for those that there are.
+// Return false if the system cannot start another thread. Tasks then wait for the existing threads.
 bool HandlerThreads::start_thread() {
   try {
     threads_.emplace_back([this] { run(); });
@@ -30,7 +30,7 @@ bool HandlerThreads::start_thread() {
 bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
-  // begin_tasks() leaves only tasks that may not run, so an earlier task of the client waits too.
+  // Tasks that may run never wait (see begin_tasks()), so the queue's limits apply only if this task may not.
   if (!may_run(client) && (tasks_.size() >= limits_.queue || tasks_.size(client) >= limits_.queue_of_each))
     return false;
   if (threads_.empty() && !start_thread()) return false;
@@ -39,7 +39,7 @@ bool HandlerThreads::submit(const std::string& client, std::function<void()> tas
   return true;
 }
 
-// Give the waiting tasks that may run their place, in the order of the clients' turns.
+// Start the waiting tasks that may run, in the order of the clients' turns.
 void HandlerThreads::begin_tasks() {
   const auto may = [this](const std::string& client, const auto&) { return may_run(client); };
   Begun next;

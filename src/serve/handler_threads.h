@@ -1,5 +1,5 @@
 // Threads for handlers, which may block. A thread is started when a task needs one. Clients share the threads
-// (share.h); tasks beyond a client's share, or without a free thread, wait.
+// (share.h). A task waits if its client's share is used up or no thread is free.
 #pragma once
 
 #include <condition_variable>
@@ -20,8 +20,8 @@ namespace regard::serve {
 class HandlerThreads {
  public:
   struct Limits {
-    std::size_t threads = 1;                                              // in total
-    std::size_t each = 1;                                                 // tasks of one client at once
+    std::size_t threads = 1;                                              // maximum threads
+    std::size_t each = 1;                                                 // running tasks of one client
     std::size_t queue = 0;                                                // waiting tasks
     std::size_t queue_of_each = std::numeric_limits<std::size_t>::max();  // waiting tasks of one client
   };
@@ -29,7 +29,7 @@ class HandlerThreads {
   explicit HandlerThreads(const Limits& limits)
       : limits_(limits),
         running_(static_cast<std::int64_t>(limits.each), static_cast<std::int64_t>(limits.threads)) {}
-  ~HandlerThreads();  // drops the waiting tasks and waits for the others
+  ~HandlerThreads();  // drops the waiting tasks and waits for the running ones
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
@@ -52,7 +52,7 @@ class HandlerThreads {
   mutable std::mutex guard_;
   std::condition_variable changed_;
   FairQueue<std::function<void()>> tasks_;
-  std::deque<Begun> begun_;  // tasks with a place among the running ones, but no thread yet
+  std::deque<Begun> begun_;  // tasks that count as running but have no thread yet
   Share running_;            // running tasks, including those of begun_
   std::size_t idle_ = 0;     // threads without a task, including threads that are starting
   bool stopping_ = false;

@@ -1,4 +1,4 @@
-// The server's HTTP interface: requests, responses, and exchanges, each of which joins a request to its
+// The server's HTTP interface: requests, responses, and exchanges. An exchange is a request with its
 // response. Routes and protocols use only these types. http_server.cpp implements them; only
 // http_connection.cpp includes Boost.Beast.
 #pragma once
@@ -16,7 +16,7 @@ namespace regard::serve {
 
 using HttpFields = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
-// A complete request. Its size is bounded by HttpLimits.
+// A complete request. HttpLimits limits its size.
 struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // percent-decoded, without the query
@@ -24,9 +24,9 @@ struct HttpRequest {
   HttpFields fields;
   std::string body;
   std::string client;                         // the peer's address, without the port
-  std::shared_ptr<const void> reserved = {};  // the server's memory for a large body
+  std::shared_ptr<const void> reserved = {};  // holds the server's reservation for a large body
 
-  std::string_view field(std::string_view name) const;  // the first value; "" if there is none
+  std::string_view field(std::string_view name) const;  // value of the first such field; "" if there is none
 };
 
 struct HttpResponse {
@@ -36,9 +36,9 @@ struct HttpResponse {
   HttpFields fields = {};
 };
 
-// One request and its response. Threads: every function may be called from any thread. Exactly one response
-// is sent: either send(), or begin(), any number of write() and end(). If the exchange is destroyed before,
-// the connection is closed.
+// One request and its response. Thread-safe. Send exactly one response: call either send(), or begin(), then
+// write() any number of times, then end(). If the exchange is destroyed before that, the connection is
+// closed.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
@@ -46,29 +46,29 @@ class HttpExchange {
   // Add a field to the response. Call before send() or begin().
   virtual void add_field(std::string name, std::string value) = 0;
   virtual void send(HttpResponse response) = 0;
-  // Begin a response of unknown length (chunked; for HTTP/1.0 it ends with the connection).
+  // Begin a response of unknown length. It is chunked; for HTTP/1.0, the end of the connection ends it.
   virtual void begin(HttpResponse head) = 0;
-  // Send a part. Blocks until the client has received earlier parts. Returns false if the client has
-  // disconnected.
+  // Send a part of the body. Blocks while HttpLimits::unsent_bytes of earlier parts are unsent. Returns false
+  // if the client has disconnected.
   virtual bool write(std::string_view part) = 0;
   virtual void end() = 0;
-  // Wait until the client has received almost all of the response, or has disconnected. The connection is
-  // closed at `deadline`. A handler that calls it holds its place while a large response is in memory. Must
-  // not be called on the server's thread.
+  // Wait until almost all of the response has been sent or the client has disconnected. The connection is
+  // closed at `deadline`. A handler that calls this occupies its thread while a large response is in memory.
+  // Must not be called on the server's thread.
   virtual void wait_until_received(std::chrono::steady_clock::time_point deadline) = 0;
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
-  // Call `callback` once, on the server's thread, when the client disconnects; immediately if it already
-  // has.
+  // Call `callback` once, on the server's thread, when the client disconnects. If the client has already
+  // disconnected, call it immediately.
   virtual void when_gone(std::function<void()> callback) = 0;
 
   // Totals for the log, valid at any time.
-  virtual int status() const = 0;                // 0: no response yet
+  virtual int status() const = 0;                // 0 means no response yet
   virtual std::uint64_t bytes_sent() const = 0;  // bytes of bodies that were sent
 };
 
-// Interface that the server calls for requests. Functions are called on the server's thread and must return
-// quickly.
+// The interface that the server calls for each request. Its functions are called on the server's thread and
+// must return quickly.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;

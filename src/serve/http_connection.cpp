@@ -1,4 +1,4 @@
-// The only file that includes Boost.Beast: its headers take most of the time to compile src/serve.
+// The only file that includes Boost.Beast, because the headers of Boost.Beast take long to compile.
 #ifdef REGARD_HAVE_BOOST
 
 #include "serve/http_connection.h"
@@ -31,7 +31,7 @@ using net::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kReadAhead = 32 * 1024;        // size of a connection's input buffer in bytes
-constexpr std::size_t kWriteAtOnce = 256 * 1024;     // bytes of one write; HttpLimits::send limits its time
+constexpr std::size_t kWriteAtOnce = 256 * 1024;     // maximum bytes per write; time limit: HttpLimits::send
 constexpr std::size_t kMostDiscarded = 1024 * 1024;  // maximum bytes read and discarded after a refusal
 constexpr std::chrono::seconds kLinger{2};           // maximum time to read and discard
 
@@ -54,7 +54,7 @@ class Connection : public OpenConnection {
 
   void start() { wait_for_request(); }
 
-  // Append bytes of the response to the current request. `last`: they complete the response.
+  // Append bytes to the response to the current request. `last` is true if they complete the response.
   void enqueue(std::string bytes, bool last) {
     if (closed_) return;
     outgoing_.add(std::move(bytes));
@@ -184,8 +184,8 @@ class Connection : public OpenConnection {
 
   void deliver();
 
-  // Notice when the client closes the connection while its request is processed. Pipelined requests are
-  // dropped: the connection is closed after this response.
+  // Detect that the client closes the connection while its request is processed. If bytes of a further
+  // (pipelined) request arrive, close the connection after this response.
   void watch() {
     const std::uint64_t id = ++watch_;
     stream_.socket().async_wait(tcp::socket::wait_read, [self = self(), id](const ErrorCode& error) {
@@ -204,7 +204,7 @@ class Connection : public OpenConnection {
     });
   }
 
-  // Answer a request that is not complete, and close the connection without resetting it.
+  // Send an error response to an incomplete request, and close the connection without a reset.
   void refuse(int status, const std::string& message) {
     HttpResponse response = core_->handler.refuse(status, message);
     delivery_ = std::make_shared<Delivery>();
@@ -238,14 +238,14 @@ class Connection : public OpenConnection {
     delivery_.reset();
     if (lingers_ || (!again && early_)) return linger();
     ErrorCode ignored;
-    stream_.socket().cancel(ignored);  // watch()
+    stream_.socket().cancel(ignored);  // cancel the wait of watch()
     if (again) return wait_for_request();
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     close();
   }
 
-  // Read and drop what the client still sends. Closing with unread input would reset the connection, and the
-  // client might not see the response.
+  // Read and discard what the client still sends. Closing a connection with unread input would reset it, and
+  // the client might not receive the response.
   void linger() {
     ErrorCode ignored;
     stream_.socket().cancel(ignored);
@@ -279,7 +279,7 @@ class Connection : public OpenConnection {
   bool ended_ = false, writing_ = false, closed_ = false, lingers_ = false;
 };
 
-// The exchange owns the connection until the response is complete.
+// Implements HttpExchange. It owns the connection until the response is complete.
 class Connection::Exchange final : public HttpExchange {
  public:
   Exchange(std::shared_ptr<ServerCore> core, std::shared_ptr<Connection> connection,

@@ -1,4 +1,4 @@
-// One connection of the server: reads requests within limits and writes responses. Needs Boost.
+// One connection of the server: reads requests within limits, and writes responses. Requires Boost.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
  public:
   virtual ~OpenConnection() = default;
   virtual void close() = 0;
-  virtual void close_if_idle() = 0;  // does nothing while a request has begun and its response is incomplete
+  virtual void close_if_idle() = 0;  // idle: no request without a complete response
 };
 
-// State shared by all connections. Lives as long as the server, a connection or an exchange uses it.
+// State shared by the server, all connections and all exchanges, each of which keeps it alive.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
   boost::asio::io_context context{1};
   HttpHandler& handler;
   HttpLimits limits;
 
-  // Run `work` on the server's thread; dropped after stop(). Threads: any. Accepted work is always run: work
-  // left in the context's queue would keep its connection and thereby this object alive.
+  // Run `work` on the server's thread. Thread-safe. After stop(), work is dropped. Work that was accepted is
+  // always run, because work in the context's queue keeps its connection, and thus this object, alive.
   template <class Work>
   void post(Work&& work) {
     const std::lock_guard lock(guard);
@@ -43,15 +43,15 @@ struct ServerCore {
     stopped = true;
   }
 
-  std::mutex guard;                                 // guards the following two
-  std::unordered_set<OpenConnection*> connections;  // handlers may destroy one while the server stops
-  bool stopped = false;                             // all connections are being closed
+  std::mutex guard;                                 // guards the next two members
+  std::unordered_set<OpenConnection*> connections;  // handlers may destroy one during a stop
+  bool stopped = false;                             // true when all connections are being closed
   std::atomic<std::size_t> open{0};
   std::shared_ptr<LargeBodies> large_bodies = std::make_shared<LargeBodies>(limits.large_bodies);
-  std::atomic<bool> draining{false};  // close each connection after its response
+  std::atomic<bool> draining{false};  // if true, close each connection after its response
 };
 
-// Start to read requests. The connection owns itself until it is closed.
+// Start to read requests from the socket. The connection object exists until the connection is closed.
 void start_connection(std::shared_ptr<ServerCore> core, boost::asio::ip::tcp::socket socket);
 
 }  // namespace regard::serve

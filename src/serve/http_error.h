@@ -1,4 +1,4 @@
-// An error with the HTTP status of its response.
+// An error and the HTTP status of its response.
 #pragma once
 
 #include <exception>
@@ -9,14 +9,14 @@
 
 namespace regard::serve {
 
-// Return the kind of an error of which only the status is known: 413 invalid_input, the other 4xx usage, 429
-// and 504 resource_exhausted, 503 cancelled, the rest internal.
+// Return the kind of an error from its status: invalid_input for 413, resource_exhausted for 429 and 504,
+// cancelled for 503, usage for other 4xx, and internal for the rest.
 ErrorKind kind_of_status(int status);
 
 class HttpError : public std::exception {
  public:
-  // `code`: a machine-readable name, such as "model_not_found"; `parameter`: the wrong member of the
-  // request. Either may be empty.
+  // `code` is a machine-readable name, such as "model_not_found". `parameter` names the wrong member of the
+  // request. Both may be empty.
   HttpError(int status, std::string message, std::string code = {}, std::string parameter = {})
       : kind(kind_of_status(status)),
         status_(status),
@@ -28,8 +28,8 @@ class HttpError : public std::exception {
   const std::string& message() const { return message_; }
   const std::string& code() const { return code_; }
   const std::string& parameter() const { return parameter_; }
-  int retry_after = 0;  // seconds; 0: no Retry-After field
-  // Part of the error body of regard's own routes, so that a client can distinguish a wrong input
+  int retry_after = 0;  // seconds; 0 means no Retry-After field
+  // regard's own routes include this in the error body, so that a client can distinguish a wrong input
   // (invalid_input) from a wrong option (usage).
   ErrorKind kind;
   const char* what() const noexcept override { return message_.c_str(); }

@@ -84,7 +84,7 @@ struct HttpServer::State {
   void accept() {
     acceptor.async_accept([this](const ErrorCode& error, tcp::socket socket) {
       if (!acceptor.is_open()) return;
-      if (error) {  // for example, no file descriptors are free: try again later
+      if (error) {  // for example, no file descriptor is free; try again later
         retry.expires_after(std::chrono::milliseconds(100));
         return retry.async_wait([this](const ErrorCode& stopped) {
           if (!stopped && acceptor.is_open()) accept();
@@ -113,7 +113,7 @@ struct HttpServer::State {
     retry.cancel();
   }
 
-  // Returns copies, because closing a connection removes it from the set and may destroy it.
+  // Return a copy of the set, because closing a connection removes it from the set and may destroy it.
   std::vector<std::shared_ptr<OpenConnection> > all() const {
     std::vector<std::shared_ptr<OpenConnection> > found;
     const std::lock_guard lock(core->guard);
@@ -158,7 +158,7 @@ void HttpServer::close() {
     state_->close_acceptor();
     for (const auto& connection : state_->all()) connection->close();
   });
-  state_->thread.join();  // the thread returns when the last operation has ended
+  state_->thread.join();  // the thread ends after the last operation
 }
 
 std::uint16_t HttpServer::port() const {

@@ -1,7 +1,7 @@
-// HTTP/1.1 server (RFC 9112) on one thread: accepts connections, reads whole requests within limits, and
-// sends responses. Keep-alive; a request that arrives before the response to the previous one (pipelining) is
-// not answered. Requests that proxies may read differently (Content-Length with Transfer-Encoding, several
-// lengths or hosts, unknown transfer codings) are refused and the connection is closed.
+// HTTP/1.1 server (RFC 9112) on one thread. It accepts connections, reads complete requests within limits,
+// and sends responses. Connections are kept alive, but pipelining is not supported. Requests that proxies may
+// interpret differently (Content-Length with Transfer-Encoding, several lengths or hosts, unknown transfer
+// codings) are refused, and the connection is closed.
 #pragma once
 
 #include <chrono>
@@ -15,35 +15,35 @@
 namespace regard::serve {
 
 struct HttpLimits {
-  std::size_t connections = 1024;   // maximum open connections; further ones get status 503 and are closed
-  std::size_t header_bytes = 8192;  // maximum bytes of a request line and its fields
+  std::size_t connections = 1024;   // maximum open connections; others get status 503 and are closed
+  std::size_t header_bytes = 8192;  // maximum bytes of a request line and header fields
   std::chrono::seconds header{10};  // maximum time from the first byte of a request to the end of its header
   std::chrono::seconds body{60};    // maximum time from the end of the header to the end of the body
   std::chrono::seconds idle{75};    // maximum time between two requests
   std::chrono::seconds send{30};    // maximum time to send each part of a response
   std::size_t unsent_bytes = 64 * 1024;  // maximum unsent bytes of a stream; write() blocks above it
-  // Maximum bytes of all bodies above 1 MiB that are read or used at once; one is always accepted. Further
-  // ones get status 429.
+  // Maximum total bytes of all bodies above 1 MiB that are being read or used. One body is always accepted;
+  // bodies beyond the limit get status 429.
   std::size_t large_bodies = std::size_t{512} << 20;
 };
 
-// False if the program was built without Boost; HttpServer then throws usage.
+// Return false if the program was built without Boost. HttpServer then throws usage.
 bool has_http_server();
 
 class HttpServer {
  public:
-  // Listen on the address, a numeric IPv4 or IPv6 address or "localhost"; port 0: any free port. Throws usage
-  // for a malformed address, io if it cannot be used. `handler` must outlive the server.
+  // Listen on `address`, a numeric IPv4 or IPv6 address or "localhost". Port 0 selects any free port. Throws
+  // usage if the address is malformed, and io if it cannot be used. `handler` must outlive the server.
   HttpServer(const std::string& address, std::uint16_t port, HttpHandler& handler,
              const HttpLimits& limits = {});
-  ~HttpServer();  // closes the server as close() does
+  ~HttpServer();  // calls close()
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  void start();  // start to answer requests; call once
+  void start();  // start to accept connections; call it once
   std::uint16_t port() const;
   std::size_t connections() const;
-  // Stop accepting connections and close the idle ones; the others are closed after their response.
+  // Stop accepting connections and close idle ones. Other connections are closed after their response.
   void stop_accepting();
   // Close all connections and end the server's thread. No effect if called again.
   void close();

@@ -14,8 +14,8 @@ const char* reason_of(int status);  // "Not Found"
 
 struct HeadOptions {
   bool keep_alive = true;
-  bool chunked = false;  // if false: Content-Length, unless `to_end` is set
-  bool to_end = false;   // the end of the connection ends the body
+  bool chunked = false;  // if false, use Content-Length, unless `to_end` is set
+  bool to_end = false;   // the body ends at the end of the connection
 };
 // Return the status line and fields of a response, with the final empty line.
 std::string head_of(const HttpResponse& response, const HeadOptions& options);
@@ -23,13 +23,13 @@ std::string head_of(const HttpResponse& response, const HeadOptions& options);
 std::string chunk_of(std::string_view part);  // return one chunk of a chunked body
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-// Check the fields that determine a request's length and host. Return the reason to refuse the request if a
-// proxy could interpret them differently, else nullopt. Field names are in lower case. `minor`: the minor
-// version of HTTP/1.
+// Check the fields that determine a request's length and host. If a proxy could interpret them differently,
+// return the reason to refuse the request, else nullopt. Field names must be in lower case. `minor` is the
+// minor version of HTTP/1.
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
 
 // Split a request target into path and query, and decode the path. The absolute form ("http://host/path") is
-// accepted. Nullopt if malformed.
+// also accepted. Return nullopt if the target is malformed.
 struct Target {
   std::string path, query;
 };
@@ -37,7 +37,7 @@ std::optional<Target> split_target(std::string_view target);
 
 std::string lower_case(std::string_view text);  // converts ASCII letters only
 
-// Decode %XX and, with `plus`, "+" as a space. Nullopt if malformed.
+// Decode %XX and, with `plus`, "+" as a space. Return nullopt if the text is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus);
 
 }  // namespace regard::serve

@@ -1,5 +1,5 @@
 // POST /: run the model's task. Requests and results have the form of Hugging Face's inference API
-// ({"inputs": …, "parameters": …}), which is also that of transformers' pipelines. Offsets count characters.
+// ({"inputs": …, "parameters": …}), which transformers' pipelines also use. Offsets count characters.
 #include "base/utf8.h"
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
@@ -86,7 +86,7 @@ void answer_generation(Call& call, const std::shared_ptr<ModelHost>& host) {
   call.reply(Json::array({{{"generated_text", (full ? text : "") + generation.run().at(0).text}}}));
 }
 
-// Copy the members of "parameters" to the body.
+// Copy the members of "parameters" to the body itself.
 void merge_parameters(Call& call) {
   if (!call.has("parameters")) return;
   const Json parameters = call.body["parameters"];
@@ -99,7 +99,7 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  const Json& inputs = call.body["inputs"];  // read after the insertion, which may move the members
+  const Json& inputs = call.body["inputs"];  // read after the insertion, which may move members
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();
   if (host->can(Ability::answer)) return answer_question(call, *host);

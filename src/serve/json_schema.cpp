@@ -12,7 +12,7 @@ namespace {
 
 using Violation = std::optional<SchemaViolation>;
 
-// A number without a fraction is an integer, also if it is written as 1.0 (JSON Schema, section 4.2.3).
+// Return true for numbers without a fraction, also if written as 1.0 (JSON Schema, section 4.2.3).
 bool is_integer(const Json& value) {
   if (value.is_number_integer()) return true;
   if (!value.is_number_float()) return false;
@@ -49,7 +49,7 @@ Violation check_type(const Json& schema, const Json& value, const std::string& p
   return SchemaViolation{place, "expected " + expected_text(*type) + ", found " + describe(value)};
 }
 
-// Check a limit of a number or of a count.
+// Check the limits of a number or of a count. `low` and `high` are the names of the limits in the schema.
 template <class Number>
 Violation check_limits(const Json& schema, const char* low, const char* high, Number found,
                        const std::string& place, const char* unit) {
@@ -106,7 +106,7 @@ Violation check_any(const Json& schema, const Json& value, const std::string& pl
   for (const Json& one : *choices) {
     Violation bad = check(one, value, place);
     if (!bad) return std::nullopt;
-    // The alternative whose violation is deepest is most likely the intended one.
+    // Report the alternative whose violation has the deepest place: it is most likely the intended one.
     if (!closest || bad->place.size() > closest->place.size()) closest = std::move(bad);
   }
   return closest;

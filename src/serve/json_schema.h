@@ -1,6 +1,6 @@
 // The part of JSON Schema (draft 2020-12) that the routes use: type, enum, minimum, maximum, minLength,
 // maxLength, minItems, maxItems, items, properties, required, additionalProperties, maxProperties and anyOf.
-// Other keywords are for readers of the OpenAPI document only.
+// Other keywords are not checked; they only inform readers of the OpenAPI document.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 namespace regard::serve {
 
 struct SchemaViolation {
-  std::string place;    // such as "messages[0].role"; empty for the whole value
+  std::string place;    // such as "messages[0].role"; empty means the whole value
   std::string message;  // such as "expected a string, found the number 3"
 };
 
-// Return the first violation, or nullopt if the value is valid.
+// Return the first violation of the schema, or nullopt if the value is valid.
 std::optional<SchemaViolation> violation_of(const Json& schema, const Json& value);
 
 // --- schemas ---
@@ -29,7 +29,7 @@ Json boolean();
 Json one_of(std::initializer_list<const char*> values);  // return the schema of an enumeration of texts
 Json array(Json items, std::int64_t low, std::int64_t high);
 Json any_of(std::initializer_list<Json> schemas);
-// `fields`: {"name", schema}. A field that is not in `required` may be absent or null.
+// Each field is {"name", schema}. A field that is not in `required` may be absent or null.
 Json object(std::initializer_list<std::pair<const char*, Json>> fields,
             std::initializer_list<const char*> required = {});
 Json described(Json schema, const char* description);

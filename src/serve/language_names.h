@@ -6,7 +6,7 @@
 namespace regard::serve {
 
 // Return the English name of a language, such as "German" for "de" (ISO 639-1), or the code itself if it is
-// unknown.
+// not known.
 std::string language_name(const std::string& code);
 
 }  // namespace regard::serve

@@ -1,5 +1,5 @@
-// Memory for large bodies of requests, bounded for the whole server: connections read their bodies before the
-// client's key is known.
+// Limits the memory for large bodies of requests in the whole server. A limit per client is not possible,
+// because connections read bodies before the client's key is known.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 
 namespace regard::serve {
 
-// Threads: any. Must be owned by a std::shared_ptr.
+// Thread-safe. The object must be owned by a std::shared_ptr.
 class LargeBodies : public std::enable_shared_from_this<LargeBodies> {
  public:
   static constexpr std::size_t kLarge = std::size_t{1}
                                         << 20;  // bytes; bodies up to this size are not counted
 
-  // `most`: maximum bytes of all large bodies.
+  // `most` is the maximum total bytes of all large bodies.
   explicit LargeBodies(std::size_t most) : most_(most) {}
 
-  // Reserve memory until the result is destroyed; null for a body that is not large. std::nullopt if there is
-  // not enough. One body is always accepted.
+  // Reserve memory until the result is destroyed. Return null for a body that is not large, and std::nullopt
+  // if there is not enough memory. If no other large body is in use, any size is accepted.
   std::optional<std::shared_ptr<const void>> reserve(std::size_t bytes) {
     if (bytes <= kLarge) return nullptr;
     if (bytes_.fetch_add(bytes) + bytes > std::max(most_, bytes)) {

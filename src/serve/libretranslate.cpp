@@ -20,7 +20,7 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// Return the detected languages of a text, best first.
+// Return the detected languages of a text and their scores, best first.
 std::vector<std::pair<std::string, float>> detect(Call& call, const std::string& text) {
   const auto detector = call.services.models.detector();
   if (!detector) throw HttpError(501, "this server does not detect languages; start it with --detect FOLDER");
@@ -46,7 +46,7 @@ ModelRegistry::Hosts translators(const Call& call) {
   return hosts;
 }
 
-// Return the source language for "auto": the detected one, or the only source language of all translators.
+// Return the source language for "auto": the detected one or, without a detector, the only one there is.
 std::string source_of_auto(Call& call, const std::string& text, Json& detected) {
   if (call.services.models.detector()) {
     const auto best = detect(call, text).at(0);
@@ -94,7 +94,7 @@ void answer_translate(Call& call) {
   std::vector<Translations> results(texts.size());
   std::string source = call.value<std::string>("source", "");
   const bool html = call.value<std::string>("format", "text") == "html";
-  // Detected languages may differ, so the texts may need different models.
+  // Detected languages may differ, so the texts may require different models.
   std::map<std::string, std::vector<std::size_t>> by_source;
   for (std::size_t i = 0; i < texts.size(); ++i)
     by_source[source == "auto" ? source_of_auto(call, texts[i], detected[i]) : source].push_back(i);
@@ -170,7 +170,7 @@ void answer_download(Call& call) {
                        .fields = {{"Content-Disposition", "attachment"}}});
 }
 
-// Answer the request for settings, which LibreTranslate's web page and clients send first.
+// Respond to the request for settings, which LibreTranslate's web page and clients send first.
 void answer_settings(Call& call) {
   const auto hosts = translators(call);
   Json language = Json::object();

@@ -1,5 +1,5 @@
-// POST /vectors and POST /classify: the computations of `regard embed` and `regard classify` for each line.
-// These verbs use the routes with --server.
+// POST /vectors and POST /classify: compute what `regard embed` and `regard classify` compute for each line.
+// These commands use the routes if they are given --server.
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/request_edits.h"

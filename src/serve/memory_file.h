@@ -1,4 +1,4 @@
-// A file in memory with a path, for readers that open files by name.
+// A file in memory that has a path, for readers that open files by name.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace regard::serve {
 
 class MemoryFile {
  public:
-  // Throws resource_exhausted if the system refuses the file.
+  // Throws resource_exhausted if the system cannot create the file.
   explicit MemoryFile(std::string_view content);
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;

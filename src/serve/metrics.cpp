@@ -11,7 +11,7 @@ namespace {
 constexpr std::array kBounds = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
                                 0.5,   1.0,   2.0,   5.0,  10.0, 30.0, 60.0};
 
-// Return a label value, escaped as the format requires.
+// Return a label value, escaped as the text format of Prometheus requires.
 std::string label(std::string_view value) {
   std::string text;
   for (const char letter : value) {

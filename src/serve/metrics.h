@@ -21,7 +21,7 @@ class DurationHistogram {
 
  private:
   mutable std::mutex guard_;
-  // not cumulative: one count for each bound; the last counts durations above all bounds
+  // one count for each bound, not cumulative, and one for durations above all bounds
   std::vector<std::uint64_t> counts_;
   double sum_ = 0.0;
 };
@@ -29,7 +29,7 @@ class DurationHistogram {
 struct ModelMetrics {
   std::atomic<std::uint64_t> prompt_tokens{0}, completion_tokens{0};
   DurationHistogram first_token, each_token;
-  // number of steps, and total number of sequences in them
+  // number of steps, and the total number of sequences in all steps
   std::atomic<std::uint64_t> batches{0}, batched{0};
 };
 

@@ -19,7 +19,7 @@ bool encodes_texts(const Network& model) {
   return output == Output::none || output == Output::pooled || output == Output::token_flags;
 }
 
-// Return the text of a member of tokenizer_config.json; "" if there is none.
+// Return the text of a member of tokenizer_config.json, or "" if there is none.
 std::string tokenizer_setting(const std::filesystem::path& folder, const char* key) {
   const std::filesystem::path file = folder / "tokenizer_config.json";
   if (!std::filesystem::exists(file)) return {};
@@ -54,7 +54,7 @@ tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std:
   return folder;
 }
 
-// Compute the outputs in groups of inputs, so that the request can be cancelled between groups.
+// Compute the outputs in groups of inputs. The request can be cancelled between groups.
 template <class Work>
 std::vector<ModelHost::Vector> in_parts(const ModelHost::Inputs& inputs, const Waiting& waiting,
                                         const Work& work) {
@@ -169,7 +169,7 @@ void ModelHost::open_tasks(const ServeOptions&) {
   if (can(Ability::embed)) {
     auto& steps = embedding_.modules.steps;
     scales_ = !steps.empty() && steps.back() == nullptr;
-    if (scales_) steps.pop_back();  // embed() applies the scaling
+    if (scales_) steps.pop_back();  // embed() scales the vectors
     embedder_ = std::make_unique<tasks::Embedder>(embedding_, pool_);
     cutting_embedder_ =
         std::make_unique<tasks::Embedder>(embedding_, pool_, tasks::EmbedOptions{.cut = true});
@@ -205,7 +205,7 @@ std::vector<ModelHost::Vector> ModelHost::vectors(tasks::Embedder& embedder, con
 void ModelHost::open_generation(const ServeOptions& options) {
   if (!can(Ability::generate)) return;
   infer::SessionLimits limits = options.sessions;
-  // Allow at least the beam of the folder's own options.
+  // Allow at least as many rows as the beam size in the folder's options.
   limits.rows = std::max(limits.rows, loaded().options.beam);
   session_limits_ = limits;
   generator_ = std::make_unique<Generator>(*loaded().model, pool_, loaded().options, limits, metrics_);
@@ -220,7 +220,7 @@ void ModelHost::read_languages(const ServeOptions& options) {
   const std::filesystem::path& folder = embedding_.modules.model;
   if (const std::string source = tokenizer_setting(folder, "source_lang"); !source.empty())
     languages_.sources.push_back(source);
-  // Marian's models with several targets have a token for each, such as ">>fra<<".
+  // Marian's models with several target languages have a token for each, such as ">>fra<<".
   const text::Tokenizer& source = tokenizer();
   for (std::int32_t id = 0; id < source.vocabulary_size(); ++id)
     if (const std::string token = source.token_of(id); token.starts_with(">>") && token.ends_with("<<"))

@@ -1,4 +1,4 @@
-// One loaded model folder with everything that requests use: tasks, generation, tokenizer, languages.
+// One loaded model folder with everything that requests use: tasks, generation, tokenizer and languages.
 #pragma once
 
 #include <chrono>
@@ -54,21 +54,21 @@ const char* key_of(Ability ability);   // "generate"
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;
-  // returns whether the client has disconnected; if empty, the client counts as connected
+  // returns true if the client has disconnected; may be empty if the client cannot disconnect
   std::function<bool()> gone = {};
 
-  // Throws HttpError 503 if the client has disconnected, 504 if the deadline has passed. Called between
+  // Throw HttpError 503 if the client has disconnected, 504 if the deadline has passed. Called between
   // passes.
   void require() const;
 };
 
-// Threads: any.
+// Thread-safe.
 class ModelHost : public std::enable_shared_from_this<ModelHost> {
  public:
   using Vector = std::vector<float>;
   using Inputs = std::vector<tasks::Input>;
 
-  // Load the folder. `pool` and `metrics` must outlive the host. Throws as LoadedModel::open().
+  // Load the folder. `pool` and `metrics` must outlive the host. Throws the errors of LoadedModel::open().
   ModelHost(const ServedFolder& folder, const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
 
   const std::string& name() const { return folder_.name; }
@@ -84,20 +84,20 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t positions() const { return loaded().model->max_positions(); }  // 0 means no limit
   std::int64_t cache_tokens() const { return session_limits_.cache_tokens; }
 
-  // Size of the vectors of the folder's modules. With `scale`, vectors always have length 1.
+  // Return the number of elements of a vector. (If embed() is called with `scale`, vectors have length 1.)
   std::int64_t vector_size() const { return embedder_->size(); }
-  // Return the maximum number of tokens of a text, or 0 for no limit.
+  // Return the maximum number of tokens of a text; 0 means no limit.
   std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // `probe` is called in every pass and may change values. If it is not null, the inputs are computed in
-  // separate passes.
+  // `probe` is called in every pass and may change values. If it is not null, the inputs are not computed
+  // together with those of other requests.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // Return the last hidden states [tokens, hidden] of each input.
   std::vector<Tensor> states(const Inputs& inputs, const Waiting& waiting, Probe* probe = nullptr);
 
-  // Return names and scores of all labels.
+  // The classifier: the names of its labels, its inputs, and the scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }
   tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
                                bool cut) const;
@@ -109,16 +109,16 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
 
-  // Return the turn for requests with interventions. They run one at a time, each with its own cache.
+  // Return the turn of requests with interventions, which run one at a time, each with its own cache.
   EditTurn& edit_turn() { return edit_turn_; }
   const infer::SessionLimits& session_limits() const { return session_limits_; }
-  // Return the points of the model. Computed by the first call.
+  // Return the probe points of the model. The first call computes them.
   const inspect::ModelPoints& points();
 
-  // Return the words of the training data; null if the folder has none.
+  // Return the words of the training data, or null if the folder has none.
   const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
 
-  // Return the text of a conversation, formatted with the folder's template or that of ServeOptions.
+  // Return the text of a conversation in the template of ServeOptions or, if empty, of the folder.
   std::string render_chat(const Json& messages) const;
 
  private:
@@ -134,7 +134,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ModelMetrics& metrics_;
   formats::ModelFolder folder_files_;
   tasks::EmbeddingFolder embedding_;  // loaded together with the model
-  bool scales_ = false;               // the folder's last module scales vectors to length 1
+  bool scales_ = false;               // true if the folder's last module scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;
   std::unique_ptr<tasks::Embedder> cutting_embedder_;  // a second embedder that truncates long texts
   std::unique_ptr<tasks::Classifier> classifier_, cutting_classifier_, logit_classifier_;
@@ -149,7 +149,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::once_flag points_found_;
   inspect::ModelPoints points_;
   std::time_t created_ = std::time(nullptr);
-  std::unique_ptr<Generator> generator_;  // declared last: its thread uses the members above
+  std::unique_ptr<Generator> generator_;  // declared last, because its thread uses the members above
 };
 
 }  // namespace regard::serve

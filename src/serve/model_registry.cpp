@@ -27,7 +27,7 @@ void ModelRegistry::load(const std::function<bool()>& stop) {
     detector_.swap(detector);
     ready_ = true;
   }
-  // The replaced models are destroyed here, outside the lock, unless a request still uses them.
+  // Replaced models that no request uses are destroyed here, outside the lock.
 }
 
 ModelRegistry::Hosts ModelRegistry::all() const {

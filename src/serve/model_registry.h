@@ -13,17 +13,17 @@
 
 namespace regard::serve {
 
-// Threads: any. A replaced model exists until its last request has ended.
+// Thread-safe. A replaced model exists until its last request has ended.
 class ModelRegistry {
  public:
   using Hosts = std::vector<std::shared_ptr<ModelHost>>;
 
-  // The registry keeps references to the arguments.
+  // The registry keeps references to the arguments, which must outlive it.
   ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
 
-  // Load all folders, or load them again. A model is replaced when its new weights are ready; if one cannot
-  // be loaded, load() throws the error and replaces no model. `stop` is called between two folders; if it
-  // returns true, loading ends.
+  // Load all folders, or load them again. The models are replaced when all are loaded. If a model cannot be
+  // loaded, load() throws the error and replaces none. `stop` is called between two folders; if it returns
+  // true, load() ends without replacing models.
   void load(const std::function<bool()>& stop = {});
   bool ready() const { return ready_; }
 
@@ -32,14 +32,14 @@ class ModelRegistry {
   // 404 if there is no such model, and 400 if it lacks the ability or several models have it.
   std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;
   std::shared_ptr<ModelHost> named(std::string_view name) const;  // throws HttpError 404
-  std::shared_ptr<ModelHost> detector() const;  // model that detects languages; null if there is none
+  std::shared_ptr<ModelHost> detector() const;  // the model that detects languages; null if there is none
 
  private:
   const ServeOptions& options_;
   ThreadPool& pool_;
   Metrics& metrics_;
   std::atomic<bool> ready_{false};
-  mutable std::mutex guard_;  // guards the following
+  mutable std::mutex guard_;  // guards the members below
   Hosts hosts_;
   std::shared_ptr<ModelHost> detector_;
 };

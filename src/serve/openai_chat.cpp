@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostMessages = 4096;
 
-// Return the text of a message's content: a text, or a list of parts of type "text".
+// Return the text of a message. Its content is a text, or a list of parts of type "text".
 std::string content_of(const Json& message) {
   const auto content = message.find("content");
   if (content == message.end() || content->is_null()) return {};
@@ -32,7 +32,7 @@ Json conversation_of(const Call& call) {
   return messages;
 }
 
-// Return the bytes of a text. Clients use them to join tokens that hold incomplete characters.
+// Return the bytes of a text as numbers. Clients use them to join tokens that are parts of a character.
 Json bytes_of(const std::string& text) {
   Json bytes = Json::array();
   for (const char byte : text) bytes.push_back(static_cast<unsigned>(static_cast<unsigned char>(byte)));
@@ -43,7 +43,7 @@ Json scored_token(const std::string& text, float log_probability) {
   return {{"token", text}, {"logprob", log_probability}, {"bytes", bytes_of(text)}};
 }
 
-// Return the entry of "logprobs.content" for a token. `before`: the preceding tokens.
+// Return the entry of "logprobs.content" for a token. `before` contains the preceding tokens.
 Json log_probability_entry(const text::Tokenizer& tokenizer, std::span<const std::int32_t> before,
                            const infer::TokenChoice& choice) {
   Json entry = scored_token(token_text(tokenizer, before, choice.token.token), choice.token.log_probability);

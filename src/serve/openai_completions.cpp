@@ -1,4 +1,4 @@
-// POST /v1/completions: continuations of a decoder, results of an encoder–decoder.
+// POST /v1/completions: the continuations of a decoder, or the results of an encoder–decoder.
 #include <ctime>
 
 #include "base/utf8.h"
@@ -10,7 +10,7 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostPrompts = 256;
-constexpr std::int64_t kDefaultTokens = 16;  // default of OpenAI's API, used for decoders
+constexpr std::int64_t kDefaultTokens = 16;  // the default of OpenAI's API, used for decoders
 
 bool is_ids(const Json& value) {
   return value.is_array() && !value.empty() && value[0].is_number();
@@ -105,7 +105,7 @@ class Completion {
   }
 
  private:
-  // Offset of the next token in the text.
+  // The offset of the next token in the text, and what is needed to compute it.
   struct Offset {
     std::vector<std::int32_t> before;
     std::size_t characters = 0;

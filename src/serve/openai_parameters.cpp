@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::int64_t kMostResults = 64;   // maximum of "n", the number of results of one request
 constexpr std::int64_t kMostNew = 1 << 20;  // maximum number of new tokens; larger values are an error
-// Log-probabilities of a response, whose JSON takes many times their memory.
+// Maximum number of log-probabilities in a response, because its JSON occupies many times their memory.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 22;
-// lower temperatures use greedy search, because scores could overflow
+// temperatures below this use greedy search, because scores could overflow
 constexpr double kGreedyTemperature = 1e-5;
 
 double number(const Call& call, const char* name, double otherwise) {
   return call.value<double>(name, otherwise);
 }
 
-// Refuse unsupported parameters that would otherwise change the answer silently.
+// Refuse unsupported parameters. If they were ignored, the results would silently differ from the request.
 void refuse_unsupported(const Call& call) {
   const auto refuse = [](const char* name, const char* what) {
     throw HttpError(400, std::string("this server does not support ") + what, "unsupported_parameter", name);

@@ -10,30 +10,30 @@
 
 namespace regard::serve {
 
-// Return the schema of a request: the parameters of generation, and `fields`.
+// Return the schema of a request, with the parameters of generation and `fields`.
 Json generation_schema(std::initializer_list<std::pair<const char*, Json>> fields,
                        std::initializer_list<const char*> required);
 
-// Return the search options of a request. Default of a decoder: sampling with temperature 1, unless the
-// folder sets other values. Default of an encoder–decoder: the folder's search. Temperature 0 is greedy
-// search. Throws HttpError 400.
+// Return the search options of a request. Default for decoders: sampling with temperature 1, unless the
+// folder sets other values. Default for encoder–decoders: the folder's search options. Temperature 0 means
+// greedy search. Throws HttpError 400.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
-// Return the most scores of tokens that a response with log-probabilities holds: those of the chosen tokens
-// and of search.report_top alternatives, in `results` results.
+// Return the maximum number of token scores in a response with log-probabilities: those of the chosen tokens
+// and of search.report_top alternatives for each, in `results` results.
 std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, std::int64_t results);
-// Throws HttpError 400 if a response would hold too many scores for its memory.
+// Throw HttpError 400 if a response would contain more scores than the limit.
 void require_few_scores(std::int64_t scores);
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);
 const char* finish_reason(const infer::Hypothesis& hypothesis);  // returns "stop" or "length"
-std::string response_id(const char* prefix);  // returns "chatcmpl-" (for example) and random digits
+std::string response_id(const char* prefix);  // returns `prefix`, such as "chatcmpl-", and random digits
 
 // Sends server-sent events.
 class EventStream {
  public:
   explicit EventStream(Call& call) : call_(call) {}
-  // Send an event; the first one begins the response. Returns false if the client has disconnected.
+  // Send an event. The first event begins the response. Returns false if the client has disconnected.
   bool send(const Json& data);
   void finish();  // send "[DONE]" and end the response
   bool begun() const { return begun_; }

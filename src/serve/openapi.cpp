@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of the routes.
+// Generates the OpenAPI 3.1 document from the table of routes.
 #include <fmt/format.h>
 
 #include "serve/http_text.h"
@@ -34,7 +34,7 @@ const char* error_name(Protocol protocol) {
   return "Error";
 }
 
-// Names of ErrorKind.
+// Return the names of all values of ErrorKind.
 Json error_kinds() {
   Json names = Json::array();
   for (const ErrorKind kind :

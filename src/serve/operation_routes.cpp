@@ -1,4 +1,4 @@
-// Routes for operation: /health, /metrics, /openapi.json and the page at /.
+// Routes for operating the server: /health, /metrics, /openapi.json and the page at /.
 #include <map>
 
 #include "base/sha256.h"
@@ -27,13 +27,13 @@ void answer_metrics(Call& call) {
 }
 
 void answer_openapi(Call& call) {
-  // Requests are answered on the server's thread, so the document is made only once. All servers of a
-  // process have the same routes.
+  // This runs on the server's thread, so the document is generated only once. All servers of a process have
+  // the same routes.
   static const std::string document = json_text(openapi_of(call.services.routes));
   call.reply_text(document, "application/json");
 }
 
-// Return the digests of the page's scripts for the content security policy, so that no other script runs.
+// Return the digests of the page's scripts for the Content-Security-Policy, which forbids all other scripts.
 std::string script_sources() {
   std::string sources;
   const std::string_view page = inspect::kPageSource;

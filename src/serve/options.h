@@ -15,7 +15,7 @@
 namespace regard::serve {
 
 struct ServedFolder {
-  std::string name;  // in requests
+  std::string name;  // name in requests
   std::filesystem::path path;
 };
 
@@ -29,14 +29,14 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;  // 0 selects any free port
   WeightMode weights = WeightMode::stored;
-  std::filesystem::path detect;                // model that detects languages; empty for none
-  std::map<std::string, Languages> languages;  // languages by model name, which replace those of the folders
-  std::string chat_template;                   // if empty, the folder's template is used
+  std::filesystem::path detect;                // folder of the model that detects languages; empty means none
+  std::map<std::string, Languages> languages;  // by model name; replace those of the folders
+  std::string chat_template;                   // empty means the folder's template
 
-  // rows: number of sequences decoded together, per model.
+  // Limits per model. `rows` is the number of sequences that are decoded together.
   infer::SessionLimits sessions{
       .rows = 64, .cache_tokens = 16384, .tokens_at_once = 128, .sessions = 4096, .kept_prefixes = 32};
-  std::int64_t most_new_tokens = 2048;  // maximum new tokens of a request
+  std::int64_t most_new_tokens = 2048;  // maximum new tokens of each result
   std::size_t in_progress = 64;         // maximum number of requests handled at once
   std::size_t queue = 256;              // maximum number of further requests that wait; others get status 429
   std::chrono::seconds timeout{600};    // maximum time of a request, including waiting
@@ -45,10 +45,10 @@ struct ServeOptions {
   std::size_t json_depth = 64;
   HttpLimits http;
 
-  std::filesystem::path api_keys;          // file with one key per line; empty for no keys
+  std::filesystem::path api_keys;          // file with one key per line; empty means no keys
   std::vector<std::string> allowed_hosts;  // names accepted in Host, in addition to addresses and localhost
   std::vector<std::string> origins;        // web origins that may use the server (CORS); "*" allows all
-  std::string access_log = "-";            // a file; "-": standard error; empty: none
+  std::string access_log = "-";            // a file; "-" means standard error, empty means no log
 };
 
 }  // namespace regard::serve

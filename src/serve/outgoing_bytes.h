@@ -1,5 +1,5 @@
-// The bytes that a connection has still to send, in order. Small parts are joined; a large one is sent in
-// pieces without being moved.
+// The bytes that a connection still has to send, in order. Small parts are joined. A large part is sent in
+// pieces without being copied.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace regard::serve {
 
 class OutgoingBytes {
  public:
-  // `most`: maximum size of a piece, in bytes.
+  // `most` is the maximum size of a piece in bytes.
   explicit OutgoingBytes(std::size_t most) : most_(most) {}
 
   void add(std::string bytes) {
     if (!bytes.empty()) parts_.push_back(std::move(bytes));
   }
-  // Return the next piece; empty if all bytes were taken. The piece remains valid until taken() is called,
+  // Return the next piece, which is empty if all bytes were taken. It remains valid until taken() is called,
   // even if bytes are added.
   std::string_view next() {
     if (taken_ == sending_.size()) {
@@ -40,7 +40,7 @@ class OutgoingBytes {
   std::size_t most_;
   std::deque<std::string> parts_;  // no part is empty
   std::string sending_;
-  std::size_t taken_ = 0;  // bytes of sending_
+  std::size_t taken_ = 0;  // number of bytes of sending_ that were taken
 };
 
 }  // namespace regard::serve

@@ -1,4 +1,4 @@
-// Routes of tasks that no other API has: /answer, /fill and /tag.
+// The routes /answer, /fill and /tag, whose tasks no other supported API has.
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/regard_tasks.h"

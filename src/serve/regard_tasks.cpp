@@ -11,12 +11,12 @@
 namespace regard::serve {
 namespace {
 
-// Limits of what a request of 1 MiB can make in memory.
-constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;  // of all windows of a text
-constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;    // of the sequences of /fill
+// Limits of the memory that a request of 1 MiB can cause to be allocated.
+constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;  // maximum tokens in all windows of a text
+constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;    // maximum bytes of the sequences of /fill
 
-// Ends a pass at its next point when the client is gone or the deadline has passed. Throws as
-// Waiting::require().
+// Ends a pass at its next probe point if the client has disconnected or the deadline has passed, by throwing
+// the errors of Waiting::require().
 class DeadlineProbe final : public Probe {
  public:
   explicit DeadlineProbe(const Waiting& waiting) : waiting_(waiting) {}
@@ -27,7 +27,7 @@ class DeadlineProbe final : public Probe {
   const Waiting& waiting_;
 };
 
-// The probe of the request's interventions, or else `deadline`.
+// Return the probe of the request's interventions, or `deadline` if there are none.
 Probe* probe_or(Call& call, ModelHost& host, DeadlineProbe& deadline) {
   Probe* edits = probe_of(call, host);
   return edits != nullptr ? edits : &deadline;
@@ -86,7 +86,7 @@ std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
     readings.push_back(tagger.read(text));
     count_tokens(call, host, readings.back().tokens());
   }
-  constexpr std::size_t kAtOnce = 32;  // the request can be cancelled after this many inputs
+  constexpr std::size_t kAtOnce = 32;  // inputs between two checks for cancellation
   std::vector<std::vector<tasks::Tag>> tags;
   for (std::size_t first = 0; first < readings.size(); first += kAtOnce) {
     call.waiting.require();

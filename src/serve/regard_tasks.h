@@ -1,4 +1,4 @@
-// Tasks of encoders for one request, shared by regard's own routes and POST /.
+// Tasks of encoders for one request. regard's own routes and POST / share them.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@
 
 namespace regard::serve {
 
-// Each function throws as the task of the same name (src/tasks) does, and counts the tokens in the call.
+// Each function throws the errors of its task (src/tasks) and adds its tokens to call.prompt_tokens.
 std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
                                       const std::string& context, tasks::AnswerOptions options);
-// Return the best `count` tokens for each mask.
+// Return the `count` best tokens for each mask.
 std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host, const std::string& text,
                                                      std::size_t count, std::vector<std::string> targets);
 // `aggregation` is none, simple, first, average or max.

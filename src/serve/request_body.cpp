@@ -27,8 +27,8 @@ bool may_be(const Json& schema, const char* type) {
   return std::find(found->begin(), found->end(), type) != found->end();
 }
 
-// Return the value of a form's field in the type that the schema expects, or as text if it cannot be
-// converted.
+// Convert the value of a form's field to the type that the schema expects. If this is impossible, return it
+// as text.
 Json value_of(const Json& schema, const std::string& text) {
   if (may_be(schema, "string")) return text;
   if (may_be(schema, "boolean")) {
@@ -63,7 +63,7 @@ void read_form(Call& call, std::vector<FormPart> parts) {
     if (!utf8::valid(part.value)) throw HttpError(400, "the text is not UTF-8", {}, part.name);
     const auto schema = properties.find(part.name);
     Json value = schema == properties.end() ? Json(part.value) : value_of(*schema, part.value);
-    // A repeated field becomes a list.
+    // If a field is repeated, its values become a list.
     if (const auto found = call.body.find(part.name);
         found != call.body.end() && schema != properties.end() && may_be(*schema, "array")) {
       if (!found->is_array()) *found = Json::array({*found});
@@ -83,8 +83,8 @@ void read_json_body(Call& call) {
   }
 }
 
-// Remove members that are null: clients send null for members that they do not set. Elements of arrays are
-// kept. Recursive, but the depth of a body is limited.
+// Remove members that are null, because clients send null for members that they do not set. Elements of
+// arrays are kept. The recursion is bounded, because the depth of a body is limited.
 void remove_null_members(Json& value) {
   if (value.is_object()) {
     for (auto member = value.begin(); member != value.end();)

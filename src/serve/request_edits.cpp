@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostInterventions = 32;
 constexpr std::size_t kLongest = 16384;  // maximum bytes of one intervention
-// maximum number of places of all interventions: each is an edit of every token
+// maximum number of places in all interventions; each place is an edit of every token
 constexpr std::size_t kMostPlaces = 1024;
 
 HttpError refused(std::size_t index, const std::string& message) {
@@ -97,7 +97,7 @@ bool has_interventions(const Json& body) {
     const auto found = of.find("interventions");
     return found != of.end() && !found->empty();
   };
-  const auto parameters = body.find("parameters");  // POST / has the member in "parameters"
+  const auto parameters = body.find("parameters");  // in POST /, the member is in "parameters"
   return given(body) || (parameters != body.end() && parameters->is_object() && given(*parameters));
 }
 
@@ -105,7 +105,7 @@ RequestEdits* edits_of(Call& call, ModelHost& host) {
   const auto given = call.body.find("interventions");
   if (given == call.body.end() || given->empty()) return nullptr;
   if (!call.edits || &call.edits->host() != &host) {
-    call.edits.reset();  // destroy the old object first, to release its exclusive use
+    call.edits.reset();  // destroy the old object first, because it has exclusive use
     call.edits = std::make_shared<RequestEdits>(call, host.shared_from_this());
   }
   return call.edits.get();

@@ -1,6 +1,6 @@
 // Interventions of a request: the member "interventions" of its body, a list in the syntax of --intervene
-// (inspect/intervention.h). An intervention that names a file is refused; values are read only from other
-// inputs.
+// (inspect/intervention.h). Interventions that name a file are refused. Values may be taken from other inputs
+// only.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 
 namespace regard::serve {
 
-// Maximum tokens of a text when attention weights are kept. The map of a head has that number squared
+// Maximum tokens of a text if attention weights are kept. The weights of a head have this number squared
 // elements.
 inline constexpr std::int64_t kMostAttended = 1024;
 
-// Throws HttpError 400 if the text has more than kMostAttended tokens.
+// Throw HttpError 400 if the text has more than kMostAttended tokens.
 void require_short(const ModelHost& host, std::string_view text, const char* parameter);
 
 Json interventions_schema();
 
-// Exclusive use of a model among the TurnHolders of all requests, during the object's lifetime.
+// While a TurnHolder exists, no other request can have a TurnHolder of the same model.
 class TurnHolder {
  public:
   // Wait until all earlier TurnHolders of the model are destroyed. Throws HttpError 504 if the request's
-  // deadline passes or the client disconnects first.
+  // deadline passes or its client disconnects before that.
   TurnHolder(ModelHost& host, const Call& call);
   ~TurnHolder();
   TurnHolder(const TurnHolder&) = delete;
@@ -39,18 +39,18 @@ class TurnHolder {
   std::shared_ptr<ModelHost> host_;
 };
 
-// The resolved interventions of a request, with exclusive use of the model among such requests during the
-// object's lifetime.
+// The resolved interventions of a request. While the object exists, no other request with interventions can
+// use the model.
 class RequestEdits {
  public:
-  // Throws HttpError 400 for an intervention that names a file or is too long, HttpError 504 if exclusive
-  // use is not granted in time, and the errors of inspect::resolve().
+  // Throws HttpError 400 if an intervention names a file or is too long, HttpError 504 if exclusive use is
+  // not granted in time, and the errors of inspect::resolve().
   RequestEdits(const Call& call, std::shared_ptr<ModelHost> host);
 
   const ModelHost& host() const { return *host_; }
   inspect::EditedPass* pass() const { return pass_.get(); }
   const std::vector<std::string>& texts() const { return texts_; }
-  // Return the generator that applies the interventions. It has its own cache. Created by the first call.
+  // Return the generator that applies the interventions. It has its own cache. The first call creates it.
   Generator& generator();
 
  private:
@@ -59,16 +59,16 @@ class RequestEdits {
   std::optional<TurnHolder> turn_;
   std::unique_ptr<inspect::EditedPass> pass_;
   infer::SearchOptions options_;
-  std::unique_ptr<Generator> generator_;  // declared last: its thread uses the members above
+  std::unique_ptr<Generator> generator_;  // declared last, because its thread uses the members above
 };
 
-// Return whether a body has interventions.
+// Return true if a body has interventions.
 bool has_interventions(const Json& body);
-// Return the request's interventions in the model, which call.edits owns; null if there are none.
+// Return the request's interventions in the model, or null if there are none. call.edits owns them.
 RequestEdits* edits_of(Call& call, ModelHost& host);
-// Return the probe that applies them; null if there are none.
+// Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
-// Return the generator of the request: that of its interventions, or else the model's.
+// Return the generator of the request's interventions or, without interventions, that of the model.
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host);
 
 }  // namespace regard::serve

@@ -48,7 +48,7 @@ std::int64_t Call::integer(const char* name, std::int64_t otherwise) const {
   const auto found = body.find(name);
   if (found == body.end()) return otherwise;
   if (!found->is_number_float()) return found->get<std::int64_t>();
-  // Schemas compare numbers as double, so 2^63 passes as if it were the largest integer.
+  // Schemas compare numbers as double, so 2^63 is accepted although it exceeds the largest integer.
   const double number = found->get<double>();
   return number < 0x1p63 ? static_cast<std::int64_t>(number) : std::numeric_limits<std::int64_t>::max();
 }

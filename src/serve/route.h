@@ -1,4 +1,4 @@
-// Routes: one table, used to parse requests and to generate the OpenAPI document.
+// Routes. One table is used to dispatch requests and to generate the OpenAPI document.
 #pragma once
 
 #include <chrono>
@@ -35,16 +35,16 @@ struct Route {
   Protocol protocol;
   const char* summary;
   void (*handle)(Call& call);
-  Json request = nullptr;                 // schema of the body; null: no body
-  Json response = nullptr;                // schema of the JSON response; null: not JSON
+  Json request = nullptr;                 // schema of the body; null means no body
+  Json response = nullptr;                // schema of the JSON response; null means not JSON
   const char* type = "application/json";  // content type of the response
   bool also_text = false;                 // may also respond with text/plain
   bool forms = false;                     // also accepts HTML forms
   bool files = false;                     // accepts multipart forms with files
   bool streams = false;                   // also responds with server-sent events
-  bool open = false;                      // needs no API key
+  bool open = false;                      // requires no API key
   bool any_time = false;                  // also answered before the models are loaded
-  bool heavy = false;                     // takes long or much memory; one request of a client at a time
+  bool heavy = false;                     // slow or large; runs one request per client at a time
 };
 
 // Objects of the server that handlers use.
@@ -54,17 +54,17 @@ struct Services {
   Metrics& metrics;
   FileStore& files;
   const std::vector<Route>& routes;
-  std::function<std::size_t()> connections;  // open now
+  std::function<std::size_t()> connections;  // returns the number of open connections
   std::function<bool()> draining;            // returns true if the server is about to stop
 };
 
-// One request that a handler answers. Handlers run on their own threads and may block.
+// One request that a handler processes. Handlers run on their own threads and may block.
 struct Call {
   const HttpRequest& request;
   const Route& route;
   std::shared_ptr<HttpExchange> exchange;
   const Services& services;
-  Waiting waiting;             // the client, and the deadline of the request
+  Waiting waiting;             // client and deadline of the request
   Json body = Json::object();  // valid under the route's schema; null members of objects are removed
   std::vector<FormPart> files = {};
   std::shared_ptr<RequestEdits> edits = {};  // see request_edits.h
@@ -74,8 +74,8 @@ struct Call {
 
   void reply(const Json& json, int status = 200);
   void reply_text(std::string text, std::string type);
-  // Return the model that the body's member `model` names, or else the only model with this ability. Throws
-  // HttpError if there is no such model, or if several match.
+  // Return the model that the body's member `model` names or, without this member, the only model with this
+  // ability. Throws HttpError if there is no such model, or if several match.
   std::shared_ptr<ModelHost> find_model(Ability ability);
   // Return the member `name` of the body, or `otherwise` if it is absent.
   template <class T>
@@ -88,7 +88,7 @@ struct Call {
 };
 
 // Return the name between braces at the end of a path such as "/v1/models/{model}"; "" if there is none.
-// Call::body holds the rest of a request's path under this name.
+// Call::body contains the rest of the request's path as a member of this name.
 std::string_view path_parameter(std::string_view path);
 
 // Return the texts of a member that is a text or a list of texts.
@@ -97,11 +97,11 @@ std::vector<std::string> texts_of(const Json& value);
 // Return JSON as text in UTF-8.
 std::string json_text(const Json& json);
 
-// A route of method POST that takes and returns JSON.
+// Return a route for the method POST that reads and returns JSON.
 Route json_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
                  Json request, Json response);
 
-// Tables of routes.
+// Each function adds the routes of one API to the table.
 void add_operation_routes(std::vector<Route>& routes);
 void add_openai_routes(std::vector<Route>& routes);
 void add_libretranslate_routes(std::vector<Route>& routes);
@@ -116,7 +116,7 @@ void add_model_routes(std::vector<Route>& routes);
 // Return the OpenAPI 3.1 document of the routes.
 Json openapi_of(const std::vector<Route>& routes);
 
-// The body of an error under the route's protocol.
+// Return the body of an error response in the form of the protocol.
 Json error_body(Protocol protocol, const HttpError& error);
 
 }  // namespace regard::serve

@@ -13,10 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Heavy requests in progress, each of another client. A model computes one at a time.
+// Maximum heavy requests in progress, each of a different client. A model processes one at a time.
 constexpr std::size_t kHeavyThreads = 4;
-constexpr std::chrono::seconds kReceived{60};  // time to take a response, also after the request's deadline
-constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored translated files together
+constexpr std::chrono::seconds kReceived{60};  // minimum time to receive a response, also after the deadline
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // bytes, limit of all stored files together
 
 void check(const ServeOptions& options) {
   if (options.folders.empty()) throw usage_error("expected a model folder, found none");
@@ -175,7 +175,7 @@ void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchang
   (void)request;
 }
 
-// Check everything that does not need the body. Throws HttpError.
+// Check everything that does not depend on the body. Throws HttpError.
 const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const {
   if (!request.field("host").empty() && !host_allowed(request.field("host"), options_.allowed_hosts))
     throw HttpError(421, "the server does not accept this name in the field Host; see --allow-host");
@@ -193,7 +193,7 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
   client = request.client;
   if (keys_.needed() && !route->open) {
     const std::string_view key = key_of(request);
-    // LibreTranslate's clients send the key in the body, which work() reads.
+    // LibreTranslate's clients send the key in the body, which begin() reads.
     client = key.empty() && route->forms ? std::string() : client_of_key(key);
   }
   if (!models_.ready() && !route->any_time) {
@@ -235,7 +235,7 @@ void Service::handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpE
   }
 }
 
-// A request that the handlers' threads process.
+// A request that a handler's thread processes.
 struct Service::Task {
   Task(std::shared_ptr<HttpRequest> from, const Route& route, std::shared_ptr<HttpExchange> exchange,
        const Services& services, Waiting waiting)
@@ -252,11 +252,11 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
   const auto task = std::make_shared<Task>(request, route, exchange, services_,
                                            Waiting{client, deadline, [=] { return exchange->gone(); }});
   ++metrics_.in_progress;
-  if (route.any_time) {  // handled on this thread at once, even if all handlers are busy
+  if (route.any_time) {  // processed on this thread at once, even if all handlers are busy
     begin(task);
     return;
   }
-  // A key in the body of a form has not been read yet; the client's address is used in its place.
+  // A key in the body of a form has not been read yet, so the client's address replaces it.
   if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
   --metrics_.in_progress;
   refuse_busy();
@@ -271,7 +271,7 @@ void Service::refuse_busy() {
 
 // --- on a handler's thread ---
 
-// Read the body and answer, on a thread of the heavy requests if the request is one.
+// Read the body and process the request. A heavy request is passed on to a thread for heavy requests.
 void Service::begin(const std::shared_ptr<Task>& task) {
   Call& call = task->call;
   try {
@@ -302,9 +302,9 @@ void Service::finish(Task& task) {
     const HttpError error = caught_http_error();
     if (call.exchange->status() == 0) send_error(*call.exchange, call.route.protocol, error);
   }
-  call.edits.reset();  // ends the model's turn
+  call.edits.reset();  // ends the exclusive use of the model
   count(task);
-  // Bounds the memory of responses that clients read slowly: there are no more than threads.
+  // Occupy this thread until the response is sent: this limits the responses to slow clients in memory.
   if (!call.route.any_time)
     call.exchange->wait_until_received(std::max(call.waiting.deadline, Clock::now() + kReceived));
 }

@@ -1,4 +1,4 @@
-// The server: the models, the routes, and the path of a request to its handler.
+// The server: the models, the routes, and the dispatch of requests to handlers.
 #pragma once
 
 #include <atomic>
@@ -22,25 +22,25 @@ namespace regard::serve {
 
 class Service : private HttpHandler {
  public:
-  // Listen, and load the models on a thread. Requests for models get 503 until all are loaded. `pool` must
-  // outlive the service. Throws usage for invalid options, io and bad_file for files, and the errors of
-  // HttpServer.
+  // Start to listen, and load the models on a separate thread. Requests for models get status 503 until all
+  // models are loaded. `pool` must outlive the service. Throws usage for invalid options, io and bad_file for
+  // files, and the errors of HttpServer.
   Service(ServeOptions options, ThreadPool& pool);
-  ~Service() override;  // stops as stop() does, without waiting for requests
+  ~Service() override;  // stops without waiting for requests in progress
 
   std::uint16_t port() const { return server_->port(); }
   bool ready() const { return models_.ready(); }
-  // Throw the error that ended the first loading, if there was one.
+  // If the first loading of the models failed, throw its error.
   void check_loading() const;
-  // Load the folders again and reopen the log. Returns at once. The old models answer requests until the new
-  // ones are ready. Then calls `reloaded` with "" or an error.
+  // Load the folders again and reopen the log. Returns at once. The old models process requests until the new
+  // models are ready. Then `reloaded` is called with "" or an error message.
   void reload(std::function<void(const std::string& error)> reloaded);
-  // Stop accepting connections and wait for the requests in progress, at most for options.drain; then close
-  // all connections. Returns true if all requests were answered.
+  // Stop accepting connections, wait for requests in progress for at most options.drain, then close all
+  // connections. Returns true if all requests were completed.
   bool stop();
 
   const Metrics& metrics() const { return metrics_; }
-  std::size_t connections() const { return server_->connections(); }  // open now
+  std::size_t connections() const { return server_->connections(); }  // number of open connections
 
  private:
   struct Task;

@@ -1,7 +1,7 @@
-// Division of places (threads, rows of a batch) among clients: dynamic thresholds (Choudhury and Hahne,
+// Division of places (threads, rows of a batch) among clients by dynamic thresholds (Choudhury and Hahne,
 // IEEE/ACM Transactions on Networking 6(2), 1998). A client may take places up to its own limit while it has
-// fewer than three times as many as are free. One client alone gets its limit; there are a third more places
-// in all, so that another client finds some free, however long the first one keeps its own. Not thread-safe.
+// fewer than three times as many as are free. In total there are a third more places than this limit, so one
+// client alone reaches its limit and another client still finds free places. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace regard::serve {
 
 class Share {
  public:
-  // `each`: maximum places of one client, at least 1. `all`: places in total.
+  // `each`: maximum places of one client, at least 1. `all`: total number of places.
   Share(std::int64_t each, std::int64_t all) : each_(each), all_(all) {}
   explicit Share(std::int64_t each) : Share(each, places_for(each)) {}
 
-  // Return the number of places with which one client alone gets `each`.
+  // Return the total number of places with which one client alone can take `each`.
   static std::int64_t places_for(std::int64_t each) { return each + std::max<std::int64_t>(1, each / 3); }
 
-  // Whether the client may take `count` more places, free or not. Its first request may take any number.
+  // Return true if the client may take `count` more places, free or not. Its first request may be any size.
   bool allows(const std::string& client, std::int64_t count = 1) const {
     const std::int64_t own = taken_by(client);
     return own == 0 || (own + count <= each_ && own < 3 * (all_ - taken_));

@@ -18,7 +18,7 @@ namespace {
 
 using tasks::TranscriptFormat;
 
-// maximum duration of a sound: a small FLAC file may hold weeks of silence
+// maximum duration of a sound, because a small FLAC file may contain weeks of silence
 constexpr double kMostSeconds = 8 * 3600;
 
 void refuse_unavailable(const Call& call) {
@@ -37,8 +37,8 @@ tasks::TranscribeOptions options_of(const Call& call, bool translates) {
   whisper.translates = translates;
   whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
-  // Temperature 0 keeps the default list of temperatures, which is also OpenAI's behaviour: higher ones are
-  // tried if needed.
+  // Temperature 0 keeps the default list of temperatures, of which higher ones are tried only if necessary.
+  // OpenAI's API does the same.
   if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
     whisper.temperatures = {temperature};
   return options;
@@ -49,7 +49,7 @@ TranscriptFormat format_of(const std::string& name) {
   return *tasks::transcript_format_of(name);
 }
 
-// Return the transcript in the writer's format.
+// Return the transcript in the given format.
 std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOptions& options,
                           TranscriptFormat format) {
   const FormPart& file = call.files[0];
@@ -79,7 +79,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
   return text;
 }
 
-// Return the transcript in the JSON form of OpenAI's Whisper, with the members that the API adds.
+// Return the transcript in the JSON format of OpenAI's Whisper, with the members that the API adds.
 Json verbose_json(const Json& transcript, bool translates) {
   Json json{{"task", translates ? "translate" : "transcribe"},
             {"duration", transcript["duration"]},

@@ -1,4 +1,4 @@
-// POST /study: the studies of `regard study` that need no file.
+// POST /study: the studies of `regard study` that require no file.
 #include <fmt/format.h>
 
 #include "inspect/study_views.h"
@@ -49,12 +49,12 @@ void check(const ModelHost& host, const inspect::StudyRequest& request) {
 }
 
 inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRequest& request) {
-  // Throws to stop the study at the deadline. A study that does not report progress runs to its end.
+  // This throws at the deadline, which ends the study. A study that does not report progress is not ended.
   const auto progress = [&](double) { return call.waiting.require(), true; };
   const auto seed = static_cast<std::uint64_t>(call.integer("seed", 1));
   if (request.view != "tokens")
     return inspect::study_table(host.loaded(), host.pool(), request, seed, progress);
-  // Gradients need weights in f32 that are not packed.
+  // Gradients require f32 weights that are not packed.
   const auto loaded = infer::LoadedModel::open(host.path(), WeightMode::widened);
   return inspect::study_table(loaded, host.pool(), request, seed, progress);
 }

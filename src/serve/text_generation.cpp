@@ -10,7 +10,7 @@
 namespace regard::serve {
 namespace {
 
-// Maximum number of preceding tokens that the text of a token depends on.
+// Maximum number of preceding tokens on which the text of a token depends.
 constexpr std::size_t kContext = 4;
 
 }  // namespace
@@ -115,12 +115,12 @@ std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const M
   const auto& loaded = host.loaded();
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const std::int64_t prompt = std::ssize(input.ids);
-  // the limit of the folder, or one derived from the source's length
+  // the folder's limit, or a limit derived from the source's length
   if (wanted == 0 && !decoder) return loaded.options.max_new;
   std::int64_t most = call.services.options.most_new_tokens;
   if (wanted > 0) most = std::min(most, wanted);
   if (decoder && host.positions() > 0) most = std::min(most, host.positions() - prompt);
-  // Whole pages are reserved. A request that does not limit its length gets at most half of the cache.
+  // The cache is reserved in whole pages. A request without a maximum length gets at most half of it.
   const std::int64_t cache = host.cache_tokens() / std::max<std::int64_t>(1, rows) - 2 * kPageTokens;
   most = std::min(most, (wanted > 0 ? cache : cache / 2) - (decoder ? prompt : 0));
   if (most < 1) throw HttpError(400, "the prompt is too long", "context_length_exceeded");

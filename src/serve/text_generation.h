@@ -1,4 +1,4 @@
-// Text generation for one request, streamed or complete.
+// Text generation for one request, either streamed or returned when complete.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace regard::serve {
 
-// Search and output settings of a generation. The search options are the request's.
+// Input, search options and output settings of a generation.
 struct GenerationPlan {
   std::shared_ptr<ModelHost> host;
   infer::SearchOptions search;
   ModelInput input;
-  std::int64_t copies = 1;    // number of results; greedy search computes one and repeats it
-  bool token_scores = false;  // keep the scores of the chosen tokens and their alternatives
+  std::int64_t copies = 1;    // number of results; greedy search computes one and copies it
+  bool token_scores = false;  // keep the scores of chosen tokens and alternatives
 };
 
 // One result.
 struct GeneratedText {
   std::string text;
   infer::Hypothesis hypothesis;
-  std::vector<infer::TokenChoice> choices;  // with token_scores: one entry for each token of the hypothesis
+  std::vector<infer::TokenChoice> choices;  // one for each token of the hypothesis if token_scores
 };
 
 struct StreamedPiece {
   std::int64_t index = 0;  // index of the result
-  std::string text;        // empty while a character or a possible stop string is incomplete
+  std::string text;        // new text; empty while a character or a possible stop string is incomplete
   const infer::TokenChoice* choice = nullptr;  // set only with token_scores
 };
 
-// A generation of at most ServeOptions::most_new_tokens tokens for each result. It ends early if the client
+// A generation of at most ServeOptions::most_new_tokens tokens for each result. It is cancelled if the client
 // disconnects, the deadline is reached or this object is destroyed.
 class TextGeneration {
  public:
@@ -45,13 +45,13 @@ class TextGeneration {
   TextGeneration(const TextGeneration&) = delete;
   TextGeneration& operator=(const TextGeneration&) = delete;
 
-  // Wait for the results. `piece`, if given, is called for each token of each result; it returns false to
-  // stop. Throws as Generation does.
+  // Wait for the results. If `piece` is given, it is called for each token of each result; if it returns
+  // false, the generation stops. Throws the errors of Generation.
   std::vector<GeneratedText> run(const std::function<bool(const StreamedPiece&)>& piece = {});
 
-  // the prompt of a decoder-only model
+  // the token ids of a decoder-only model's prompt
   std::span<const std::int32_t> prompt() const { return prompt_; }
-  std::int64_t prompt_tokens() const { return prompt_tokens_; }  // tokens of the prompt or source
+  std::int64_t prompt_tokens() const { return prompt_tokens_; }  // number of tokens of the prompt or source
 
  private:
   bool take(const Generation::Token& token, const std::function<bool(const StreamedPiece&)>& piece);
@@ -71,11 +71,11 @@ class TextGeneration {
 // Return the number of tokens of a result, without the end token.
 std::size_t shown_tokens(const GeneratedText& text, const infer::SearchOptions& search);
 
-// Return the part of the text that token `next` adds after the tokens `before`.
+// Return the text that token `next` adds after the tokens `before`.
 std::string token_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> before,
                        std::int32_t next);
 
-// Return the maximum number of new tokens: `wanted` (0: not given), limited by the server's maximum, the
+// Return the maximum number of new tokens: `wanted` (0 means not given), limited by the server's maximum, the
 // model's positions and the size of the key/value cache.
 std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const ModelInput& input,
                                 std::int64_t wanted, std::int64_t rows);

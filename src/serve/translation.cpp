@@ -15,19 +15,19 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kLongestEntity = 13;  // characters, with & and ;
-// Maximum sentences of a request. A text of 1 MiB has no more.
+constexpr std::size_t kLongestEntity = 13;  // characters, including & and ;
+// Maximum number of sentences in a request. A text of 1 MiB cannot have more.
 constexpr std::size_t kMostSentences = std::size_t{1} << 19;
 
-// Translates sentences in order. A limited number of sentences is decoded ahead, because a text may have
-// 100,000.
+// Translates sentences in order. Only a limited number of sentences is decoded at a time, because a text may
+// have 100,000 sentences.
 class Sentences {
  public:
   Sentences(Call& call, const TranslationRequest& request);
 
   void add(std::string_view sentence) { sentences_.push_back(sentence); }
   std::size_t size() const { return sentences_.size(); }
-  // Return the results of the next sentence; empty if it has no content.
+  // Return the results of the next sentence, or none if it is blank.
   std::vector<GeneratedText> next();
 
  private:
@@ -35,8 +35,8 @@ class Sentences {
   const TranslationRequest& request_;
   std::size_t ahead_;
   std::vector<std::string_view> sentences_;
-  std::deque<std::unique_ptr<TextGeneration>> begun_;  // null if the sentence has nothing to translate
-  std::size_t first_ = 0;                              // sentence of begun_[0]
+  std::deque<std::unique_ptr<TextGeneration>> begun_;  // null if the sentence is blank
+  std::size_t first_ = 0;                              // index of the sentence of begun_[0]
 };
 
 std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {
@@ -77,7 +77,7 @@ std::optional<char32_t> numeric_entity(std::string_view name) {
   return static_cast<char32_t>(value);
 }
 
-// Return the end of the markup that begins at `at`: a tag, a comment, or a script or style with its content.
+// Return the end of the markup that begins at `at`: a tag, comment, or complete script or style element.
 std::size_t end_of_markup(const std::string& page, std::size_t at) {
   const auto after = [&](const std::string& text, std::size_t from) {
     const std::size_t found = page.find(text, from);
@@ -120,7 +120,7 @@ std::vector<Translations> translate_texts(Call& call, const TranslationRequest& 
     for (const text::Sentence& one : parts[t]) {
       const std::vector<GeneratedText> results = sentences.next();
       for (std::size_t i = 0; i < of.size(); ++i) {
-        // A sentence with fewer alternatives keeps its last one.
+        // If a sentence has fewer alternatives, its last alternative is repeated.
         if (!results.empty()) of[i] += results[std::min(i, results.size() - 1)].text;
         of[i] += one.space;
       }
