@@ -28,13 +28,13 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
 
 using Turn = std::unique_lock<std::recursive_mutex>;
 
-// Division of `units` into tasks of consecutive units; small units share a task.
+// Division of `units` units of work into tasks of consecutive units. Small units share a task.
 struct Cut {
   std::int64_t units = 0, units_in_task = 1;
   bool threaded = false;
 
-  // `turn` is the caller's lock from ThreadPool::take_turn(). If it is not held (inside a body of the pool),
-  // the work runs on the calling thread.
+  // `turn` is the caller's lock from ThreadPool::take_turn(). If it is not held (the caller runs inside a
+  // task of the pool), the work runs on the calling thread.
   Cut(const ThreadPool& pool, const Turn& turn, std::int64_t all_units, double operations)
       : units(all_units) {
     threaded = turn.owns_lock() && pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;
@@ -152,8 +152,8 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   });
 }
 
-// Backward pass with a bias gradient: all work that adds to the same elements of the bias runs in one task,
-// in the order of sequences.
+// Backward pass with a bias gradient. All work that adds to the same elements of the bias gradient runs in
+// one task, in the order of sequences.
 void backward_with_bias(ThreadPool& pool, const Turn& turn, const Attention& problem,
                         const AttentionDropout& dropout, std::size_t bytes) {
   const auto count = static_cast<std::int64_t>(problem.sequences.size());
@@ -178,8 +178,8 @@ void backward_with_bias(ThreadPool& pool, const Turn& turn, const Attention& pro
   });
 }
 
-// Number of queries per chunk. Longer chunks read keys and values from memory less often, but there must be
-// enough chunks to keep all threads busy.
+// Return the number of queries per chunk. Longer chunks read keys and values from memory less often, but
+// there must be enough chunks to keep all threads busy.
 std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, std::int64_t pairs,
                            std::int64_t most_queries) {
   std::int64_t chunk = table.forward_queries;

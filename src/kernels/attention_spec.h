@@ -17,7 +17,7 @@ struct AttentionSpec {
   float softcap = 0.0f;
   bool causal = false;  // query i may attend to key j only if j ≤ i + offset
   std::int64_t window =
-      0;  // if above 0, also requires |i + offset − j| < window (with causal: the last `window` keys)
+      0;  // if above 0, also requires |i + offset − j| < window (if causal, the last `window` keys)
   float dropout = 0.0f;  // dropout rate of the weights in training; kept ones are scaled by 1 / (1 − dropout)
 
   // Return the options with every default replaced by its value. The kernels require resolved options.

@@ -30,7 +30,7 @@ const std::vector<Bf16Path>& bf16_paths();
 // as "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
-Bf16Path active_bf16_path();  // throws as require_bf16() does
+Bf16Path active_bf16_path();  // throws the error of require_bf16()
 // for tests, while no kernel runs; throws usage if the path is not available
 void set_bf16_path(Bf16Path path);
 void reset_bf16_path();  // select the fastest path again

@@ -247,7 +247,7 @@ class BackwardHead {
         .run(task.path, key_steps_);
   }
 
-  // gradient [keys, columns of b] += roundedᵀ b
+  // Add roundedᵀ b to gradient [keys, columns of b].
   void add_to_keys(const HeadTask& task, std::int64_t count, Range keys, std::int64_t width, const Panels& b,
                    float* gradient, std::int64_t stride) {
     const Bf16Tiles tiles =
@@ -275,7 +275,7 @@ void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& o
   const std::size_t bytes = Head(problem, most_keys, nullptr).bytes();
   const auto turn = pool.take_turn();
   if (turn.owns_lock()) pool.reserve_scratch(bytes);
-  static thread_local std::vector<std::int64_t> rows;  // row of each sequence's first key
+  static thread_local std::vector<std::int64_t> rows;  // index of the row of each sequence's first key
   rows.clear();
   std::int64_t row = 0;
   for (const AttentionSequence& sequence : problem.sequences) {

@@ -12,8 +12,8 @@
 
 namespace regard::kernels {
 
-// Classes per block; the last block may be smaller. Changing it changes result bits: sums are combined per
-// block.
+// Classes per block; the last block may be smaller. Changing it changes result bits, because sums are
+// combined per block.
 constexpr std::int64_t kClassBlock = kPackedColumnStep;
 
 constexpr std::int64_t class_blocks(std::int64_t classes) {
@@ -27,7 +27,7 @@ struct BlockedLogits {
   std::int32_t ignore_index = 0;  // rows with this target have loss 0 and gradient 0
   float label_smoothing = 0.0f;
   float factor = 1.0f;            // factor of the gradient
-  float* gradient = nullptr;      // [rows, classes], replaces the logits; null if not needed
+  float* gradient = nullptr;      // [rows, classes], overwrites the logits; null if not needed
   float* maximum = nullptr;       // statistic m_b; finish_blocks() overwrites it by the gradient's factor
   float* sum = nullptr;           // statistic
   float* gap = nullptr;           // statistic Σ (m_b − x); used with label smoothing only

@@ -1,4 +1,4 @@
-// The element-wise kernels of kernels/rows.h, dropout, rotary positions and the optimiser's step.
+// Element-wise kernels of kernels/rows.h: arithmetic, activations, dropout, rotary positions and AdamW.
 #include "kernels/elementwise_table.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Embedding look-up and its gradient. The gradient sorts the rows by id (a stable radix sort, which keeps
-// each id's rows in order) and sums each id's rows within one task: no two tasks write to the same row of the
-// table, and results do not depend on the division into tasks.
+// Embedding look-up and its gradient. For the gradient, rows are sorted by id (a stable radix sort, which
+// keeps each id's rows in order), and the rows of one id are summed within one task. So no two tasks write to
+// the same row of the table, and results do not depend on the division into tasks.
 #include <algorithm>
 #include <utility>
 

@@ -22,12 +22,12 @@ constexpr std::int64_t kSharedBytes = 8 << 20;  // bytes of packed B per phase; 
 constexpr std::int64_t kFloatsInPage = 1024;
 constexpr std::int64_t kFewRows = 24;  // with at most this many rows, packing all of B first is slower
 constexpr std::int64_t kRowsToWidenFor = 16;
-constexpr std::int64_t kRowsOfWidened = 192;  // maximum rows per tile that shares a widened panel
+constexpr std::int64_t kRowsOfWidened = 192;  // maximum rows of a tile that shares a widened panel
 
 // Prefetch distance, in floats, in a weight that is read once. The address may lie in the next panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
-// With fewer multiply-adds, one thread is faster.
+// Number of multiply-adds. With fewer, one thread is faster.
 constexpr double kWorkForThreads = 400e3;
 
 // Computes one product: selects the path and calls the inner loops of the instruction set.
@@ -144,7 +144,7 @@ class Product {
     tile.brain = panels.brain;
     tile.b_panel = table_.tile_columns * padded_k();
     tile.widened = widened;
-    tile.ahead = tile.halves + k.size() * width;  // the next steps, or the next panel
+    tile.ahead = tile.halves + k.size() * width;  // prefetch the next steps of k, or the next panel
   }
 
   // Return k rounded up to an even number, the size of k in packed 16-bit matrices.

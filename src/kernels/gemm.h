@@ -16,7 +16,7 @@ struct Gemm;
 enum class Activation : std::uint8_t {
   none,
   relu,
-  gelu,       // x Φ(x), with the error function (Hendrycks and Gimpel 2016)
+  gelu,       // x Φ(x), computed with the error function (Hendrycks and Gimpel 2016)
   gelu_tanh,  // the tanh approximation of gelu, as in GPT-2
   silu,       // x σ(x)
   tanh,
@@ -38,7 +38,7 @@ struct Epilogue {
 PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
                   std::int64_t n);
 
-// Number of floats of packed B [k, n].
+// Return the number of floats in packed B [k, n].
 std::int64_t packed_floats(std::int64_t k, std::int64_t n);
 // Pack B of `problem` (its other fields are ignored) into `memory` [packed_floats(k, n)], 64-byte aligned,
 // which must outlive the result.
@@ -58,7 +58,7 @@ struct Gemm {
   std::int64_t ldb = 0;
   bool transpose_b = false;
   const PackedMatrix* packed = nullptr;  // packed B, in place of b
-  std::int64_t packed_column = 0;        // B is n columns of `packed` starting here
+  std::int64_t packed_column = 0;        // B is n columns of `packed` starting at this column
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
   bool accumulate = false;  // the sum starts from the value in C

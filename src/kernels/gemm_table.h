@@ -16,7 +16,7 @@ namespace regard::kernels {
 struct GemmBlock {
   std::int64_t rows = 0, columns = 0, k = 0;
   const float* a = nullptr;
-  std::int64_t a_stride = 0;  // stride between rows; between steps of k if a_transposed
+  std::int64_t a_stride = 0;  // stride between rows, or between steps of k if a_transposed
   std::int64_t a_sliver = 0;  // stride between slivers of tile_rows rows
   bool a_transposed = false;
   const float* b = nullptr;

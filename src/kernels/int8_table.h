@@ -23,7 +23,7 @@ struct Int8Block {
   const std::int8_t* next = nullptr;  // null, or the next panel to prefetch
 };
 
-// Dequantisation of a row: step · byte + middle.
+// Scale of a quantised row: an element is step · byte + middle.
 struct RowScale {
   float step, middle;
 };
@@ -31,10 +31,10 @@ struct RowScale {
 // Conversion of integer sums to C.
 struct Int8Finish {
   std::int64_t rows = 0, columns = 0, width = 0;
-  const std::int32_t* sums = nullptr;   // [rows, width]
-  bool flipped = false;                 // A's bytes have an offset of 128, to be subtracted from each sum
-  const RowScale* row_scale = nullptr;  // [rows]
-  const float* column_scale = nullptr;  // [columns]
+  const std::int32_t* sums = nullptr;         // [rows, width]
+  bool flipped = false;                       // A's bytes have an offset of 128, whose share is subtracted
+  const RowScale* row_scale = nullptr;        // [rows]
+  const float* column_scale = nullptr;        // [columns]
   const std::int32_t* column_sums = nullptr;  // [columns] sums of B's bytes
   float* c = nullptr;
   std::int64_t ldc = 0;
@@ -45,10 +45,10 @@ struct Int8Finish {
 struct Int8Table {
   std::int64_t lanes = 0, width = 0;  // lanes per vector and columns per panel, as in GemmTable
 
-  // Quantise x [columns] → q, symmetric. Return the scale.
+  // Quantise x [columns] symmetrically to q. Return the scale.
   float (*quantise)(const float* x, std::int64_t columns, std::int8_t* q) = nullptr;
-  // Quantise around the middle of the row's range, zero-padded to `padded` bytes. Every byte is combined
-  // with `flip` by exclusive or.
+  // Quantise x around the middle of its range to q, zero-padded to `padded` bytes. Every byte is XORed with
+  // `flip`.
   RowScale (*quantise_centred)(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
                                std::int8_t* q) = nullptr;
   void (*dequantise)(const std::int8_t* q, std::int64_t columns, float factor, float* y) = nullptr;

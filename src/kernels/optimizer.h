@@ -8,8 +8,8 @@
 
 namespace regard::kernels {
 
-// torch.optim.Adam (Kingma and Ba 2015): AdamW's arithmetic, but weight decay is added to the gradient:
-// g += weight_decay · w.
+// torch.optim.Adam (Kingma and Ba 2015): the arithmetic of AdamW, except that weight decay is added to the
+// gradient: g += weight_decay · w.
 void adam(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
           float* second, std::int64_t count);
 
@@ -45,7 +45,7 @@ struct Adagrad {
 void adagrad(ThreadPool& pool, const Adagrad& step, float* weight, const float* gradient, float* sum,
              std::int64_t count);
 
-// average = average · decay + (1 − decay) · weight, an exponential moving average.
+// Exponential moving average: average = average · decay + (1 − decay) · weight.
 void moving_average(ThreadPool& pool, double decay, const float* weight, float* average, std::int64_t count);
 
 }  // namespace regard::kernels

@@ -129,7 +129,7 @@ void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, s
   }
 }
 
-// Location of a column in a packed matrix: its panel's data and width, and its index in the panel.
+// Location of a column in a packed matrix: data and width of its panel, and its index in the panel.
 struct PackedColumn {
   PackedColumn(const PackedMatrix& matrix, std::int64_t column) {
     const GemmTable& table = dispatch_gemm_table();

@@ -19,7 +19,7 @@ struct PairStep {
   const float* label = nullptr;    // [outputs] 1 for positive rows, 0 for negative rows
   float rate = 0;
   float* scratch = nullptr;  // [pair_step_scratch(size)], aligned to 64 bytes
-  float* loss = nullptr;     // if not null, Σ −log σ(±s) is added
+  float* loss = nullptr;     // if not null, Σ −log σ(±s) is added to it
 };
 constexpr std::int64_t kMaxInputs = 32, kMaxOutputs = 64;
 
@@ -33,7 +33,7 @@ void pair_step(const PairStep& step);
 // − log x and f = weight · d, the gradients of w and c are f c and f w. Returns f d / 2, the loss.
 struct GloveStep {
   std::int64_t size = 0;
-  float* word = nullptr;             // [size + 1], the bias last
+  float* word = nullptr;             // [size + 1]; the last element is the bias
   float* context = nullptr;          // [size + 1]
   float* word_squares = nullptr;     // [size + 1] sums of squared gradients
   float* context_squares = nullptr;  // [size + 1]

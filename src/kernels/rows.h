@@ -22,7 +22,7 @@ void log_softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, 
 void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                           std::int64_t columns);
 
-// Compute lse[row] = log Σ exp x[row, ·]; −∞ for a row of −∞.
+// Compute lse[row] = log Σ exp x[row, ·], which is −∞ for a row of −∞.
 void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns);
 
 // Find the k largest entries of each row, largest first; of equal entries, the leftmost is first. `values`

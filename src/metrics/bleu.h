@@ -13,7 +13,7 @@ namespace regard::metrics {
 
 // Smoothing of n-gram orders (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
 enum class BleuSmoothing {
-  none,   // precision 0 for an order without a match
+  none,   // an order without a match has precision 0
   floor,  // count `smoothing_value` matches for an order without a match. Default: 0.1
   add_k,  // add `smoothing_value` to the numbers of matches and n-grams of every order above 1. Default: 1
   exp,    // count 1/2, 1/4, … matches for successive orders without a match
@@ -30,7 +30,7 @@ struct BleuOptions {
 
 struct BleuScore {
   double score = 0;                    // 0 to 100
-  std::vector<double> counts, totals;  // matches and n-grams of each order, with add_k included
+  std::vector<double> counts, totals;  // matches and n-grams of each order, after add_k
   std::vector<double> precisions;      // percent
   double brevity_penalty = 1;
   std::int64_t hypothesis_length = 0, reference_length = 0;

@@ -21,8 +21,8 @@ enum class EntityScheme {
   ioe1,   // I inside; E ends an entity directly before one of the same type
   iob2,   // B begins every entity, I continues it ("BIO")
   ioe2,   // E ends every entity
-  iobes,  // B begin, I inside, E end, S single ("BIOES")
-  bilou,  // B begin, I inside, L last, U unit
+  iobes,  // B begins, E ends, I is inside, S is a single label ("BIOES")
+  bilou,  // B begins, L ends, I is inside, U is a single label
 };
 EntityScheme entity_scheme_named(const std::string& name);  // "iob2"; throws usage with the valid names
 // Return the scheme that has the occurring prefixes: iob2, ioe2, iobes or bilou. Throws bad_file if none has.

@@ -13,7 +13,7 @@ namespace regard::metrics {
 
 enum class MetricTokenizer {
   v13a,       // "13a": mteval-v13a, for languages with spaces between words
-  intl,       // "intl": mteval-v14 --international-tokenization: punctuation and symbols of all scripts
+  intl,       // "intl": mteval-v14 --international-tokenization, which splits off punctuation of all scripts
   character,  // "char": each code point is a token
   chinese,    // "zh": each Chinese character is a token; other text is tokenized as in 13a
   none,       // "none": the text is already tokenized

@@ -27,7 +27,7 @@ struct AnsweredQuestion {
 };
 
 struct AnswerScores {
-  double exact = 0, f1 = 0;  // in percent, with the best-matching true answer of each question
+  double exact = 0, f1 = 0;  // in percent; each question uses its best-matching true answer
   std::int64_t questions = 0;
 };
 // Return the scores of one question; `exact` is 0 or 100.
@@ -35,7 +35,7 @@ AnswerScores score_of(const AnsweredQuestion& question);
 
 struct SquadScores {
   AnswerScores all;
-  // scores of the questions with and without a true answer
+  // scores of the questions that have a true answer, and of those that have none
   std::optional<AnswerScores> has_answer, no_answer;
   // The highest possible scores if answers whose no_answer_probability exceeds a threshold are replaced by
   // "no answer", and the thresholds that achieve them.

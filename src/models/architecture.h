@@ -29,7 +29,7 @@ struct PatchConfig {
   std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::vector<std::string> specials;  // special tokens before the patches, each [1, 1, hidden]
   std::string positions;              // [1, tokens, hidden]
-  bool bias = true;                   // the projection has a bias
+  bool bias = true;                   // true if the projection has a bias
   bool flat = false;                  // specials are stored as [hidden], positions as [tokens, hidden] (CLIP)
   // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, the size of a patch.
   std::int64_t row_stride = 0, column_stride = 0;
@@ -82,8 +82,8 @@ struct InputEmbeddingConfig {
   std::string projection;  // linear layer from size to hidden features
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // If one of these is set, only norm, dropout, initial and (if the model has an output vocabulary)
-  // vocabulary of the fields above have an effect.
+  // If one of these is set, the fields above are ignored, except norm, dropout, initial and, if the model has
+  // an output vocabulary, vocabulary.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
 };
@@ -94,12 +94,12 @@ struct StackConfig {
   std::int64_t layers = 0;
   InputEmbeddingConfig input;
   nn::BlockConfig block;
-  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` per layer; may be empty
+  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` by layer; may be empty
   std::optional<nn::RotaryConfig> rotary;
   std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
   std::string norm;                                     // name of the norm after the last layer
   nn::NormConfig norm_config;
-  float output_dropout = 0.0f;  // dropout after that norm
+  float output_dropout = 0.0f;  // dropout after the norm `norm`
   // True if the last entry of `hidden_states` in the reference implementation is the state after that norm.
   bool last_state_is_normed = true;
 };
@@ -117,7 +117,7 @@ struct DenseConfig {
 // The head selects rows, then applies the norm, the dense layers and the output projection. A projection with
 // the name of a token table is tied to that table.
 struct HeadConfig {
-  enum class Rows { all, first, last, first_two };  // first_two: the mean of the first two rows
+  enum class Rows { all, first, last, first_two };  // first_two means the mean of the first two rows
   Output output = Output::none;
   Rows rows = Rows::all;
   std::string norm;  // name of the norm before the dense layers; empty if there is none
@@ -148,7 +148,7 @@ struct Architecture {
   std::int64_t encoder_hidden = 0;
   std::string memory_projection;
   HeadConfig head;
-  bool head_pools = false;  // the head's dense layers are the base model's pooler
+  bool head_pools = false;  // true if the head's dense layers are the base model's pooler
   // The base model's pooler of the first token, for a class that does not use it. Loaded if the file has it.
   std::optional<DenseConfig> pooler;
   PositionRule positions;

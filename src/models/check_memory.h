@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// Throws usage unless `memory` holds one ragged sequence for each of the decoder's `sequences`.
+// Throw usage unless `memory` contains one ragged sequence for each of the decoder's `sequences`.
 void check_memory(const Memory* memory, std::int64_t sequences);
 
 }  // namespace regard

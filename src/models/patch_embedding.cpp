@@ -21,7 +21,7 @@ std::unique_ptr<Parameter> row_weight(const std::string& name, Shape shape, Shap
   return weight;
 }
 
-// A convolution whose stride equals its kernel size is a linear layer over the pixels of each patch.
+// The projection is a convolution without padding, computed as a linear layer over the pixels of each patch.
 class PatchEmbedding : public InputEmbedding {
  public:
   PatchEmbedding(const InputEmbeddingConfig& config, std::int64_t hidden) : config_(*config.patches) {

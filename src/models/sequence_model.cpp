@@ -202,7 +202,7 @@ class SequenceModel : public Network {
   std::unique_ptr<SequenceBody> body_;
   std::vector<std::unique_ptr<nn::Linear>> dense_;
   std::unique_ptr<nn::Linear> classifier_;     // null if the model predicts the next token
-  std::unique_ptr<nn::Embedding> projection_;  // null if it is tied, or for a classifier
+  std::unique_ptr<nn::Embedding> projection_;  // null if it is tied or the model is a classifier
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class Head {
   Var pooled(Tape& tape, Var hidden, const Ragged& shape) const {
     return features(tape, select(tape, hidden, shape));
   }
-  // Cross-entropy over a vocabulary, without storing all logits.
+  // Return the cross-entropy over a vocabulary, without storing all logits.
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options) const;
   void collect(std::vector<Parameter*>& parameters) const;  // except a tied projection

@@ -14,7 +14,7 @@ inline constexpr const char* kTransformerType = "regard-transformer";
 
 // The keys of config.json and of the [model] section of a run file. Text after a value lists its choices.
 struct TransformerConfig {
-  std::string kind = "encoder-decoder";  // encoder-decoder, decoder, encoder
+  std::string kind = "encoder-decoder";  // encoder-decoder, decoder or encoder
   std::int64_t vocabulary = 0;           // vocabulary size of the output side; required
   std::int64_t source_vocabulary = 0;    // for encoder–decoders; 0 means the same as vocabulary
   std::int64_t encoder_layers = 6;       // encoder–decoders
@@ -28,7 +28,7 @@ struct TransformerConfig {
   std::int64_t feed_forward_size = 2048;
   std::string activation = "relu";  // relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
   bool gated = false;               // gated feed-forward layer with three matrices (Shazeer 2020)
-  std::string norm = "pre";         // pre (with one more norm after the last layer), post
+  std::string norm = "pre";         // pre (with another norm after the last layer) or post
   std::string norm_kind = "layer";  // layer, rms
   double norm_epsilon = 1e-5;
   std::string positions = "sinusoidal";  // sinusoidal, learned, rotary, none

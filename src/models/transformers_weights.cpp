@@ -259,7 +259,7 @@ std::vector<formats::NamedTensor> llama(const Source& from) {
     if (config.gated) {
       to.linear(layer + "mlp.gate_proj", from.linear(ours + "feed_forward.gate", {}, {}), config.bias);
       to.linear(layer + "mlp.up_proj", up, config.bias);
-    } else {  // without a gate: activation(W x + b) · (0 x + 1)
+    } else {  // no gate: up_proj is constant 1, so the product is activation(W x + b)
       LinearWeights one{Tensor::zeros(up.weight.shape()), Tensor::zeros(up.bias.shape())};
       std::fill_n(one.bias.f32(), one.bias.elements(), 1.0f);
       to.linear(layer + "mlp.gate_proj", up);

@@ -136,7 +136,7 @@ void Cache::own_last_page(Table& table) {
   table.pages[last] = page, table.at[last] = to;
 }
 
-// Share the first `rows` of `from` with the empty table `to`.
+// Share the pages of the first `rows` rows of `from` with the empty table `to`.
 void Cache::share(const Table& from, Table& to, std::int64_t rows) {
   const auto pages = static_cast<std::ptrdiff_t>(pages_for(rows));
   to.at.assign(from.at.begin(), from.at.begin() + pages);

@@ -86,7 +86,7 @@ class Cache {
 
   // --- for the decoder's layers ---
 
-  // Reserve unshared pages for the slot's next `tokens`. Throws resource_exhausted if they do not fit.
+  // Reserve unshared pages for the slot's next `tokens` tokens. Throws resource_exhausted if they do not fit.
   void make_room(std::int64_t slot, std::int64_t tokens);
   // Keys and values of consecutive tokens in one layer.
   struct Rows {

@@ -14,7 +14,7 @@ namespace regard::nn {
 struct LowRank {
   Parameter a;              // NAME.lora_A.weight [rank, in]
   Parameter b;              // NAME.lora_B.weight [out, rank]
-  std::int64_t column = 0;  // first output feature of the weight in its layer
+  std::int64_t column = 0;  // index of the weight's first output feature in its layer
   float scale = 1.0f;
 };
 

@@ -21,7 +21,7 @@ struct Preparation {
   }
 
   ThreadPool* pool = nullptr;
-  std::function<void(std::int64_t bytes)> told;  // may be empty; if it throws, later weights are not packed
+  std::function<void(std::int64_t bytes)> told;  // may be empty; if it throws, no further weights are packed
 };
 
 }  // namespace regard::nn

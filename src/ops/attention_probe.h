@@ -20,7 +20,7 @@ struct ReplacedHead {
   std::int64_t sequence = 0, head = 0;
   const float* computed = nullptr;  // the weights before the replacement
   const float* used = nullptr;      // the weights that were applied to the values
-  const float* slope = nullptr;     // d used / d computed, element by element
+  const float* slope = nullptr;     // element-wise derivative d used / d computed
   const std::uint8_t* allowed = nullptr;
 };
 

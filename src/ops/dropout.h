@@ -8,7 +8,7 @@
 namespace regard::ops {
 
 struct DropoutOptions {
-  float rate = 0.0f;        // probability of a zero, in [0, 1)
+  float rate = 0.0f;        // probability that an element is dropped, in [0, 1)
   std::uint32_t place = 0;  // place_of(module name); draws have the key (seed, step, place)
 };
 

@@ -1,4 +1,4 @@
-// Embedding look-up: rows of a table by id.
+// Embedding look-up: select rows of a table by id.
 #pragma once
 
 #include <span>

@@ -73,7 +73,7 @@ struct Parameter {
   Held held;
   bool is_held() const { return held_; }
   static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
-  std::int64_t outputs() const;                      // rows, or columns if transposed
+  std::int64_t outputs() const;                      // number of rows, or of columns if transposed
   void hold(Held numbers);                           // drops the value
   Tensor widened() const;  // the value as f32; throws usage if the numbers were dropped
 

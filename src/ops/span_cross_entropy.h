@@ -1,4 +1,4 @@
-// Cross-entropy over the tokens of each sequence: which token begins, and which ends, a span.
+// Cross-entropy over the tokens of each sequence, used to predict which tokens begin and end a span.
 #pragma once
 
 #include <span>

@@ -37,7 +37,7 @@ struct RunHistory {
   std::vector<Json> samples = {};  // {"step": …, "samples": […]} of every validation that has samples
   Json confusion = {};  // {"labels": […], "counts": [[…]]} of the last validation with one; else null
   std::int64_t best_step = -1;  // step of the last validation that is marked as best; −1 if there is none
-  Json average = {};            // "validation" of the final average of checkpoints; null if there is none
+  Json average = {};            // object "validation" of the average of checkpoints; null if there is none
 };
 
 // Read a run folder. An incomplete last line of the log, which a run is still writing, is ignored. Throws

@@ -76,7 +76,7 @@ class FairQueue {
     return item;
   }
 
-  std::deque<Line> lines_;  // no line is empty; the front line has the next turn
+  std::deque<Line> lines_;  // one line per client, never empty; the front line is next
   std::size_t size_ = 0;
 };
 

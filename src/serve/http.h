@@ -62,7 +62,7 @@ class HttpExchange {
   // disconnected, call it immediately.
   virtual void when_gone(std::function<void()> callback) = 0;
 
-  // Totals for the log, valid at any time.
+  // Values for the log. They may be read at any time.
   virtual int status() const = 0;                // 0 means no response yet
   virtual std::uint64_t bytes_sent() const = 0;  // bytes of bodies that were sent
 };
@@ -75,8 +75,8 @@ class HttpHandler {
   // Return the maximum size of a request's body in bytes.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   virtual void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) = 0;
-  // Return the response to a request that is refused before it is complete: malformed, too large or too
-  // slow.
+  // Return the response to a request that is refused while it is read, because it is malformed, too large or
+  // too slow.
   virtual HttpResponse refuse(int status, const std::string& message) = 0;
 };
 

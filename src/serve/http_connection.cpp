@@ -274,8 +274,8 @@ class Connection : public OpenConnection {
   std::size_t discarded_ = 0;  // bytes
   std::uint64_t watch_ = 0;
   bool keep_alive_ = true, head_only_ = false, http10_ = false;
-  bool busy_ = false;   // a request has begun and its response is incomplete
-  bool early_ = false;  // bytes arrived before the previous response was complete
+  bool busy_ = false;   // true if a request has begun and its response is incomplete
+  bool early_ = false;  // true if bytes arrived before the previous response was complete
   bool ended_ = false, writing_ = false, closed_ = false, lingers_ = false;
 };
 

@@ -12,7 +12,7 @@
 namespace regard::serve {
 namespace {
 
-// Return the position in characters of a byte offset in the text.
+// Convert a byte offset in the text to an offset in characters.
 std::size_t character_at(const std::string& text, std::size_t byte) {
   return utf8::count(std::string_view(text).substr(0, byte));
 }
@@ -99,7 +99,7 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  const Json& inputs = call.body["inputs"];  // read after the insertion, which may move members
+  const Json& inputs = call.body["inputs"];  // read after body["model"] is set, which may move it
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();
   if (host->can(Ability::answer)) return answer_question(call, *host);

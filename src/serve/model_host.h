@@ -50,7 +50,7 @@ inline constexpr Ability kAbilities[] = {Ability::generate,  Ability::chat,     
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 
-// The client of a waiting request, and the conditions under which the request is cancelled.
+// The client of a request, and the conditions under which the request is cancelled while it waits.
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;

@@ -1,4 +1,4 @@
-// POST /v1/embeddings, GET /v1/models.
+// POST /v1/embeddings and GET /v1/models.
 #include <cstring>
 
 #include "serve/http_error.h"

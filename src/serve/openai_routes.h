@@ -1,4 +1,4 @@
-// The routes of OpenAI's API, one file each.
+// The routes of OpenAI's API. Each is implemented in a file of its own.
 #pragma once
 
 #include <vector>

@@ -65,7 +65,7 @@ struct Call {
   std::shared_ptr<HttpExchange> exchange;
   const Services& services;
   Waiting waiting;             // client and deadline of the request
-  Json body = Json::object();  // valid under the route's schema; null members of objects are removed
+  Json body = Json::object();  // valid under the route's schema; without null members
   std::vector<FormPart> files = {};
   std::shared_ptr<RequestEdits> edits = {};  // see request_edits.h
   // Values for the log and the metrics.
@@ -91,7 +91,7 @@ struct Call {
 // Call::body contains the rest of the request's path as a member of this name.
 std::string_view path_parameter(std::string_view path);
 
-// Return the texts of a member that is a text or a list of texts.
+// Return the texts in `value`, which is a text or a list of texts.
 std::vector<std::string> texts_of(const Json& value);
 
 // Return JSON as text in UTF-8.

@@ -132,7 +132,7 @@ bool Service::stop() {
 void Service::close() {
   draining_ = true;
   if (loader_.joinable()) loader_.join();
-  // Closing the connections cancels their requests, which ends the handlers.
+  // Close the connections first. This cancels their requests, so that the handlers end.
   if (server_) server_->close();
   threads_.reset();
   heavy_.reset();

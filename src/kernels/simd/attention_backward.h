@@ -28,7 +28,7 @@ struct BackwardScratch {
   float* query_gradient = nullptr;                           // [kBackwardPanel, padded head_dim]
   float *weights = nullptr, *scores = nullptr;               // [kBackwardBlock, kBackwardPanel]: P, dP and dS
   float *added = nullptr, *factors = nullptr, *slope = nullptr;
-  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse in base 2
+  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse is in base 2
   std::size_t bytes = 0;
 
   BackwardScratch(const Attention& problem, std::byte* memory) {
@@ -156,8 +156,8 @@ void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t r
   }
 }
 
-// gradient [keys, width] += tile [keys, queries] · rows [queries, width]. With a causal mask, each sliver of
-// keys starts at the first query that may attend to one of them.
+// gradient [keys, width] += tile [keys, queries] · rows [queries, width]. With a causal mask, the sum for
+// each sliver of keys starts at the first query that may attend to one of them.
 void add_key_side(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
                   Target gradient) {
   const std::int64_t count = round_up(keys.end - keys.begin, kRowStep);
@@ -199,7 +199,7 @@ void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                   &ahead);
   finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
   if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
-  // Set the remaining rows to zero, including the row that rounds their number up to even.
+  // Set the rows that were not computed to zero, up to an even number of rows.
   const std::int64_t end = round_up(scope.count(), kRowStep);
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);

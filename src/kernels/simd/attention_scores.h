@@ -53,7 +53,7 @@ struct Head {
   Rows value_rows(std::int64_t begin, std::int64_t end) const {
     return {value(begin), problem.value_stride, end - begin, problem.value_dim};
   }
-  // Rows of out, indexed like the queries.
+  // Return rows of out, indexed like the queries.
   Rows out_rows(std::int64_t begin, std::int64_t end) const {
     return {problem.out + (sequence.query_begin + begin) * problem.out_stride + head * problem.value_dim,
             problem.out_stride, end - begin, problem.value_dim};
@@ -159,7 +159,7 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
 // or complete scores if there is a softcap, a bias or a scale ≤ 0.
 struct ScoreRule {
   bool complete = false;     // finish_scores() applies scale, softcap and bias
-  bool added = false;        // there is a mask or a bias
+  bool added = false;        // true if there is a mask or a bias
   float log2_factor = 0.0f;  // 2^(log2_factor · score) is the weight before normalisation
 
   explicit ScoreRule(const Attention& problem)
@@ -262,8 +262,8 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.complete) scale_and_cap(problem, column, slope == nullptr ? nullptr : slope + lane);
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
-    // Rows before `hidden_to` precede the first key of some lane; rows from `seen_to` on follow the last key
-    // of some lane.
+    // Rows below hidden_to precede the first visible key of at least one lane; rows from seen_to on follow
+    // the last visible key of at least one lane.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;

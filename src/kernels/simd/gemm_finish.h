@@ -1,4 +1,4 @@
-// Shared by the products of all number types: the size of a register tile, and the epilogue after the bias.
+// Used by the products of all number types: size of a register tile, and epilogue after the bias.
 #pragma once
 
 #include <cstdint>

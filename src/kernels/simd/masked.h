@@ -12,7 +12,7 @@ namespace regard::kernels::REGARD_ISA {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway chooses the vector size from the compiler's flags; check that it is the size the build intends.
+// Highway chooses the vector size from the compiler's flags; check that it is the expected size.
 static_assert(hn::MaxLanes(hn::ScalableTag<float>()) * sizeof(float) == REGARD_VECTOR_BYTES);
 
 // Return the mask of the first `count` lanes; all lanes if count is larger.

@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Floats>;
 
-// Polynomial c0 + c1 x + c2 x² + …
+// Return the polynomial c0 + c1 x + c2 x² + …
 template <class D>
 HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D>, float c0) {
   return hn::Set(d, c0);
@@ -73,7 +73,7 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, kRounding);
   const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounding);
   const auto n = hn::Sub(shifted, rounding);
-  auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145752f), x);  // ln 2: 16 bits, so n · hi is exact
+  auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145752f), x);  // ln 2 in 16 bits, so the product with n is exact
   r = hn::NegMulAdd(n, hn::Set(d, 1.42860677e-6f), r);
   const auto q = polynomial(d, r, 4.999999404e-01f, 1.666652113e-01f, 4.166838899e-02f, 8.368718438e-03f,
                             1.381458598e-03f);
@@ -102,7 +102,7 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), detail::scaled(d, reduced.power, reduced.shifted));
 }
 
-// exp for attention weights, whose scale includes log2(e).
+// 2ˣ for attention weights, whose scale includes the factor log2(e).
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
@@ -112,8 +112,8 @@ HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
-// exp for sums of many exponentials. Cheaper than exp_flushed() because log2(e) is not split, so the error
-// grows with |x|.
+// exp for sums of many exponentials. It is cheaper than exp_flushed(), because log2(e) is not split into two
+// parts; the error therefore grows with |x|.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   const auto log2e = hn::Set(d, 1.44269504f);

@@ -27,7 +27,7 @@ StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
 // Read the sizes of images and patches: num_channels, image_size, patch_size.
 PatchConfig patch_grid(const ConfigReader& config);
 
-HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
+HeadConfig pooled(const DenseConfig& dense);  // returns a head with a pooler of the first token
 // The caller sets the projection and its bias with name_projection().
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,

@@ -60,7 +60,7 @@ void scale_llama3(const ConfigReader& config, const ConfigReader& scaling, nn::R
   }
 }
 
-// YaRN (Peng et al. 2023).
+// Scale the frequencies as in YaRN (Peng et al. 2023).
 void scale_yarn(const ConfigReader& config, const ConfigReader& scaling, double theta,
                 nn::RotaryConfig& rotary) {
   const double factor = factor_of(scaling), length = original_length(config, scaling);

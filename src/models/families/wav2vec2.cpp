@@ -6,7 +6,7 @@
 namespace regard::families {
 namespace {
 
-// Limits that keep products of sizes within 64 bits.
+// Maximum sizes, chosen so that products of sizes fit 64 bits.
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
 constexpr std::int64_t kLongestKernel = std::int64_t{1} << 16;
 constexpr std::int64_t kMostSamplesPerFrame = std::int64_t{1} << 24;
