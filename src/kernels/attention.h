@@ -3,8 +3,8 @@
 // stored. The log-sum-exp (lse) of each row is stored, and the backward pass recomputes the weights from it.
 //
 // For query i and key j of the same sequence, head h:
-//   s = scale · (q_i · k_j); s = cap · tanh(s / cap) if softcap; s += bias; masked: s = −∞
-//   w = exp(s − lse_i); out_i = Σ_j w_ij v_j
+//   s = scale · (q_i · k_j);  s = cap · tanh(s / cap) if softcap;  s += bias;  masked: s = −∞
+//   w = exp(s − lse_i);  out_i = Σ_j w_ij v_j
 // A row that may attend to no key has lse −∞, weights 0, output 0 and gradient 0.
 #pragma once
 

@@ -66,7 +66,7 @@ struct PanelProduct {
   std::int64_t rows = 0;
   Range columns;  // columns.begin is a multiple of kBf16PanelColumns
   std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // points to the first of `columns`
+  float* c = nullptr;  // the element of the first of `columns`
   std::int64_t ldc = 0;
   bool accumulate = false;
 

@@ -7,7 +7,7 @@ namespace regard::kernels {
 
 // One window of skip-gram, CBOW or hierarchical softmax, over all pairs of an input row i and an output row
 // o. With s = input_i · output_o and g = (label_o − σ(s)) · rate:
-//   output_o += Σ_i g input_i, input_i += Σ_o g output_o,
+//   output_o += Σ_i g input_i,   input_i += Σ_o g output_o,
 // both computed from the values before the step. This is one gradient step on Σ −log σ(±s). A row may occur
 // more than once in either list; its updates are then added in order.
 struct PairStep {

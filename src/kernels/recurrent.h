@@ -1,10 +1,10 @@
 // The element-wise part of one step of a recurrent layer, forward and backward. Equations and order of gates
 // are those of PyTorch (torch.nn.RNN, LSTM, GRU). gemm() computes the matrix products.
 //
-//   s = W_hh h + b_hh the recurrent part, an input of the step
-//   tanh, relu h' = activation(x + s)
-//   lstm i, f, o = σ(x + s); g = tanh(x + s); c' = f c + i g; h' = o tanh(c') gates i, f, g, o
-//   gru r, z = σ(x + s); n = tanh(x + r s); h' = (1 − z) n + z h gates r, z, n
+//   s = W_hh h + b_hh            the recurrent part, an input of the step
+//   tanh, relu   h' = activation(x + s)
+//   lstm         i, f, o = σ(x + s); g = tanh(x + s); c' = f c + i g; h' = o tanh(c')    gates i, f, g, o
+//   gru          r, z = σ(x + s); n = tanh(x + r s); h' = (1 − z) n + z h                gates r, z, n
 //
 // A step has one row for each sequence that has a token at this step. Arrays in `step order` have these rows
 // consecutively, from 0. Arrays in `token order` are indexed by token[row].

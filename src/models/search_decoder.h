@@ -19,11 +19,11 @@ struct SearchSource {
 };
 
 // The equations of each kind of attention:
-//   none s' = cell(E y, s) (Sutskever et al. 2014)
-//   additive c = Σ softmax(v · tanh(W_a s + U_a h)) h; s' = cell([E y; c], s)
-//                   readout = tanh(W [s'; c; E y] + b); tanh replaces maxout (Bahdanau et al. 2015)
-//   multiplicative s' = cell(E y, s); c = Σ softmax(s' W_a h) h
-//                   readout = tanh(W [c; s'] + b) ("general", Luong et al. 2015)
+//   none            s' = cell(E y, s)                                          (Sutskever et al. 2014)
+//   additive        c = Σ softmax(v · tanh(W_a s + U_a h)) h; s' = cell([E y; c], s)
+//                   readout = tanh(W [s'; c; E y] + b); tanh replaces maxout     (Bahdanau et al. 2015)
+//   multiplicative  s' = cell(E y, s); c = Σ softmax(s' W_a h) h
+//                   readout = tanh(W [c; s'] + b)            ("general", Luong et al. 2015)
 // Further layers read the states of the layer below. The first state of each layer is tanh(W h + b), where h
 // is the encoder's last state (if bidirectional, the last forward and the first backward state).
 class SearchDecoder {

@@ -58,7 +58,7 @@ class Tape {
 
   Var constant(const Tensor& value);                    // refers to the memory of `value`; no gradient
   Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, uninitialised
-  Var input(const Tensor& value, bool needs_gradient);  // its gradient is readable after backward()
+  Var input(const Tensor& value, bool needs_gradient);  // refers to `value`; gradient kept after backward()
   Var alias(Var other, bool needs_gradient);            // shares other's memory, has its own gradient
 
   // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. `out`

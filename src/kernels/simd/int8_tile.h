@@ -1,10 +1,10 @@
 // A block of int8 products in register tiles. Include it once per path, inside the path's namespace and with
 // its target attributes set, after these definitions:
-//   Vector, Weights sums of kLanes columns; four bytes of B per column, prepared for dot()
+//   Vector, Weights    sums of kLanes columns; four bytes of B per column, prepared for dot()
 //   kTileRows, kTileVectors
-//   load(bytes) load Weights from memory
-//   zero() return sums of zero
-//   broadcast(bytes) copy four bytes of A to every column
+//   load(bytes)        load Weights from memory
+//   zero()             return sums of zero
+//   broadcast(bytes)   copy four bytes of A to every column
 //   dot(sum, a, weights)
 //   store(sum, to)
 
