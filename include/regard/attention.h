@@ -1,6 +1,6 @@
-// The names of attention heads, and stand-alone attention: softmax(q kᵀ · scale + mask) v (Vaswani et al.
-// 2017, section 3.2.1), forward and backward. The weights are never stored; attention_weights() recomputes
-// them.
+// Names of attention heads, and attention as a stand-alone function: softmax(q kᵀ · scale + mask) v (Vaswani
+// et al. 2017, section 3.2.1), forward and backward. The forward pass does not store the weights;
+// attention_weights() recomputes them.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct HeadName {
   std::int64_t layer = 0, head = 0;  // layer and head, both counted from 0
 };
 
-// Alignment of a causal mask if the numbers of keys and queries differ. end: the last query attends to every
-// key, as with a key/value cache. start: query i attends to keys 0 to i, as in PyTorch's
+// Alignment of a causal mask if the numbers of keys and queries differ. `end`: the last query attends to
+// every key, as with a key/value cache. `start`: query i attends to keys 0 to i, as in PyTorch's
 // scaled_dot_product_attention.
 enum class CausalAlignment { end, start };
 
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  std::int64_t window = 0;  // if above 0, only keys less than `window` positions from the query are visible;
-                            // must not be negative
+  std::int64_t window = 0;  // default (0): no window. Above 0, a query attends only to keys less than
+                            // `window` positions away; must not be negative
   float scale = 0.0f;       // default (0): 1 / √head_dim; must be finite
-  // 0 disables it. Above 0, scores become cap · tanh(score / cap), before bias and mask.
+  // Soft cap. Default (0): none. Above 0, each score becomes cap · tanh(score / cap), before bias and mask.
   float softcap = 0.0f;
   // Optional mask and bias, with shape [batch or 1, heads or 1, queries, keys], contiguous. If both are
   // given, they must have the same shape. In the mask (DType::boolean or u8), true means that the query may
@@ -57,8 +57,8 @@ struct AttentionGradients {
   Tensor bias;               // shape of the bias; undefined without one
 };
 
-// Return the gradients of a loss, given its gradient with respect to attention(q, k, v, options),
-// out_gradient [batch, heads, queries, value_dim]. Throws as attention() does.
+// Return the gradients of a loss with respect to q, k, v and the bias. `out_gradient` [batch, heads, queries,
+// value_dim] is the loss's gradient with respect to attention(q, k, v, options). Throws as attention() does.
 REGARD_API AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
                                                  const Tensor& out_gradient,
                                                  const AttentionOptions& options = {});

@@ -27,9 +27,9 @@ struct Variable;
 using Value = Variable*;
 
 // Tensors are f32. Functions throw usage if shapes or dtypes do not match, a Value is null, or the Learner
-// was moved from; a moved-from Learner can only be destroyed or assigned to. Threads: may be used from
-// several threads; calls are serialised and share one tape. The tensors that value() and gradient() return
-// must not be read while another thread is inside begin(), backward() or step().
+// was moved from; a moved-from Learner can only be destroyed or assigned to. A Learner may be used from
+// several threads; its calls are serialised and share one tape. The tensors that value() and gradient()
+// return must not be read while another thread is inside begin(), backward() or step().
 class REGARD_API Learner {
  public:
   Learner();
@@ -42,8 +42,8 @@ class REGARD_API Learner {
 
   void begin();  // discard all intermediate values
 
-  // Functions for intermediate values. They are matrices [rows, columns] unless stated otherwise. A constant
-  // has no gradient; it shares the memory of `value` and is kept until the next begin().
+  // The following functions compute intermediate values: matrices [rows, columns] unless stated otherwise. A
+  // constant has no gradient. It shares the memory of `value` and is kept until the next begin().
   Value constant(const Tensor& value);
   Value embedding(Value table, std::span<const std::int32_t> ids);  // selects rows of table [n, d] → [ids, d]
   Value linear(Value x, Value weight, Value bias = nullptr);        // x [m, k] · weightᵀ [n, k] + bias [n]
@@ -51,21 +51,21 @@ class REGARD_API Learner {
   Value scale(Value x, float factor);
   Value relu(Value x);
   Value softmax(Value x);
-  // Normalise each row. gain, bias [columns]; nullptr means 1 and 0; ε = 1e-5.
+  // Normalise each row, with ε = 1e-5. `gain` and `bias` are [columns]; nullptr means gain 1 and bias 0.
   Value layer_norm(Value x, Value gain = nullptr, Value bias = nullptr);
   // Attention within one sequence: q [queries, d], k [keys, d], v [keys, e] → [queries, e], scaled by 1 /
   // √(d / heads). Head h uses columns h · d / heads to (h + 1) · d / heads; the outputs of the heads are
   // concatenated by columns.
   Value attention(Value q, Value k, Value v, bool causal = false, std::int64_t heads = 1);
 
-  // Losses. The result is a scalar: the mean over all elements (squared error), or over the rows with a
-  // target other than −100 (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if
-  // there are no targets, invalid_input for a target that is not a column.
+  // Losses. The result is a scalar: the mean over all elements (squared error), or over the rows whose target
+  // is not −100 (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if there are no
+  // targets, invalid_input if a target is neither −100 nor a column of the logits.
   Value cross_entropy(Value logits, std::span<const std::int32_t> targets);
   Value squared_error(Value x, const Tensor& target);
 
   const Tensor& value(Value node) const;
-  // valid after backward(); undefined if the loss does not depend on the node
+  // valid after backward(); an undefined tensor if the loss does not depend on the node
   const Tensor& gradient(Value node) const;
 
   // Back-propagate from a scalar. Clears the gradients of the parameters first. May be called once after

@@ -7,20 +7,19 @@
 //   usage               the call: an option, an argument, a combination of them, an object that was moved
 //                       from, an output path that already exists, or an operation that the model does not
 //                       support
-//   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens or
-//   is
-//                       longer than the model's positions, ids outside the vocabulary, images or named
-//                       tensors that the model cannot read, also if they come from a file that is valid
+//   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens, or
+//                       exceeds the model's positions; ids outside the vocabulary; images or named
+//                       tensors that the model cannot read, even if their file is valid
 //   bad_file            a file: configuration, weights, tokenizer, chat template, run file, corpus or image
 //                       whose content is invalid for every model
 //   io                  the system: it cannot find, open, read, write, map or sync a file
 //   numeric             the numbers: a value that must be finite is not (training diverged)
-//   cancelled           nothing: the caller's callback stopped the operation
+//   cancelled           the caller: its callback stopped the operation
 //   resource_exhausted  the limits: memory, threads, open files, pages or positions of a key/value cache,
-//                       number of sessions. The same call succeeds with more of them
+//                       number of sessions. The same call succeeds if the limit is higher
 //   internal            the library: a bug, or an exception of unknown origin
 //
-// std::bad_alloc can also be thrown, where a container of the standard library cannot grow; attempt()
+// std::bad_alloc is also thrown if a container of the standard library cannot grow; attempt()
 // (regard/result.h) returns it as resource_exhausted.
 #pragma once
 
@@ -54,7 +53,7 @@ struct Place {
   std::int64_t byte = -1;
 };
 
-// Threads: as with a std::string, several threads may read one Error.
+// Several threads may read one Error at the same time, as with a std::string.
 class REGARD_API Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message);
@@ -69,7 +68,7 @@ class REGARD_API Error : public std::exception {
   Error& remedy(std::string text);
 
   ErrorKind kind() const noexcept { return kind_; }
-  // Return the parts of what(), unescaped and complete; empty if unknown.
+  // Return the parts of what(), unescaped and complete. A part that is unknown is empty.
   const std::string& message() const noexcept { return message_; }
   const std::string& found() const noexcept { return found_; }
   const std::string& expected() const noexcept { return expected_; }

@@ -18,8 +18,8 @@ struct ExplainInput {
   // Projections [size, head_dim]. Default (undefined): random matrices, with head_dim and seed of
   // ExplainOptions.
   Tensor w_q = {}, w_k = {}, w_v = {};
-  // Queries, keys and values of one head of a model, [length, head_dim], with positions already applied.
-  // Default (undefined): computed from the vectors. `head` names the head.
+  // Queries, keys and values of one head of a model, [length, head_dim], with position encodings already
+  // applied. Default (undefined): computed from the vectors. `head` is the name of the head.
   Tensor q = {}, k = {}, v = {};
   std::string head = {};
 };
@@ -46,9 +46,9 @@ struct ExplainStep {
 // head_dim is below 1, or the scaling is negative or not finite.
 REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
-// Return a description of one query's computation as lines of text: its scores, the subtracted maximum, its
-// weights and the weighted sum. `steps` is the result of explain(); `query` is a token index from 0. Throws
-// usage if the index is out of range, or if steps are missing or have mismatched shapes.
+// Describe the computation for one query in lines of text: the scores, the subtracted maximum, the weights
+// and the weighted sum. `steps` is the result of explain(); `query` is a token index from 0. Throws usage if
+// the index is out of range, or if steps are missing or have mismatched shapes.
 REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // Return default example vectors [words, 4] with four invented features (finance, growth, water, place). A

@@ -1,6 +1,6 @@
 // Plain tensor arithmetic for f32 matrices and vectors, used by regard/explain.h. Functions that return a
-// tensor allocate a new one. Functions throw usage if shapes do not match, a dtype is not f32, a tensor is
-// undefined or was moved from, or a number is out of range. Tensors without elements are allowed; NaN
+// tensor allocate a new one. All functions throw usage if shapes do not match, a dtype is not f32, a tensor
+// is undefined or was moved from, or a number is out of range. Tensors without elements are allowed; NaN
 // propagates from input to output.
 #pragma once
 

@@ -32,7 +32,7 @@
 namespace regard {
 
 namespace api {
-struct ModelAccess;  // gives the library's other public functions access to the internals
+struct ModelAccess;  // access to internals, for the library's other public functions
 }
 class Sessions;  // regard/session.h
 struct SessionLimits;
@@ -45,13 +45,13 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;           // sample instead of searching; only then temperature to typical_p apply
+  bool sample = false;  // sample instead of searching; the options temperature to typical_p require it
   double temperature = 1.0;
-  std::int64_t top_k = 0;  // 0: all
+  std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default (0): from all
   double top_p = 1.0;
   std::uint64_t seed = 1;
-  double min_p = 0.0;      // 0: all
-  double typical_p = 1.0;  // 1: all
+  double min_p = 0.0;  // omit tokens less probable than min_p · the highest probability; default (0): none
+  double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default (1): off
   // The following options apply to search and sampling.
   std::int64_t min_new = 0;  // minimum number of new tokens
   std::int64_t n_best = 0;   // number of results of write(): the best of the beam, or independent samples
@@ -61,7 +61,7 @@ struct DecodingOptions {
   std::vector<std::string> bad_words = {};  // words that are never generated
   // truncate texts longer than the model's positions instead of throwing; not for Sessions
   bool truncate = false;
-  // applied in every pass, see docs/looking.md; not for Sessions
+  // interventions in every pass, see docs/looking.md; not for Sessions
   std::vector<std::string> interventions = {};
 };
 
@@ -69,14 +69,14 @@ struct DecodingOptions {
 struct Written {
   std::string text = {};
   double score = 0.0;            // log_probability / tokens^length_penalty
-  double log_probability = 0.0;  // Σ log p under the model, summed by the search
+  double log_probability = 0.0;  // sum of the log-probabilities of the tokens under the model
   bool complete = false;  // true if ended by an end token or a stop string, false if cut off by max_new
   std::vector<std::string> tokens = {};        // spelled as in the vocabulary
   std::vector<double> log_probabilities = {};  // log-probability of each token
 };
 
 struct WriteCallbacks {
-  // Receives the new part of the first text after each step, in whole characters. The concatenated pieces
+  // Called after each step with the new part of the first text, in whole characters. The concatenated pieces
   // are the text. A beam search delivers one piece, at the end.
   std::function<void(std::string_view piece)> text = {};
   // Called before every step; return true to stop. The text generated so far is returned (complete is false),
@@ -84,7 +84,7 @@ struct WriteCallbacks {
   std::function<bool()> cancelled = {};
 };
 
-// Receives the completed share of a long operation, from 0 to 1. Return false to cancel the operation.
+// Called with the completed share of a long operation, from 0 to 1. Return false to cancel the operation.
 using Progress = std::function<bool(double share)>;
 
 struct Message {
@@ -128,14 +128,14 @@ class REGARD_API Attention {
   std::shared_ptr<const State> state_;
 };
 
-// A handle to a model; copies share the weights. It runs on the threads of regard/threads.h. May be used
+// A handle to a model; copies share the weights. It runs on the threads of regard/threads.h. It may be used
 // from several threads; their passes over the model are serialised. Results are bit-identical for any number
 // of threads and regardless of what else is in the batch.
 class REGARD_API Model {
  public:
-  // Translate with an encoder–decoder. A blank text gives an empty text. Throws usage if the model does not
-  // translate or options are invalid; invalid_input if the text is not UTF-8 or longer than the model's
-  // positions.
+  // Translate with an encoder–decoder. The translation of a blank text is empty. Throws usage if the model
+  // does not translate or options are invalid; invalid_input if the text is not UTF-8 or longer than the
+  // model's positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
   // Translate several texts in one batch. `progress` is called before each step with the share of completed
   // texts; if it cancels, incomplete texts are returned empty.
@@ -152,21 +152,21 @@ class REGARD_API Model {
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
   // Return answers to a conversation, formatted with the folder's chat template or with the one named
-  // `chat_template` (one of the folder's, or chatml, gemma, llama2, llama3, mistral, phi, zephyr).
-  // Decoder-only models. Throws as write() does, usage if there is no such template, bad_file with file and
+  // `chat_template` (one of the folder's, or chatml, gemma, llama2, llama3, mistral, phi, zephyr). Requires a
+  // decoder-only model. Throws as write() does, usage if there is no such template, bad_file with file and
   // line if the template is invalid, and invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
   // Run one forward pass and return its attention weights. Recording does not change the result of the pass.
-  // Throws usage for a model of images, a target given to a model without encoder and decoder or invalid
+  // Throws usage for an image model, for a target if the model is not an encoder–decoder, and for invalid
   // heads; invalid_input if the text is not UTF-8 or has no tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // true if the model has an encoder and a decoder
   bool generates() const;   // true if the model has only a decoder
   std::int64_t parameter_count() const;
-  // reports that the best checkpoint is damaged and another is used; usually empty
+  // message if the best checkpoint is damaged and another one was loaded; otherwise empty
   const std::string& warning() const;
 
  private:
@@ -181,9 +181,9 @@ class REGARD_API Model {
 };
 
 // Load a model. `path` is a run folder (its best checkpoint is loaded), a checkpoint of a run, or a Hugging
-// Face folder. Throws bad_file and io, naming the file and the problem; cancelled if `progress` cancels.
-// `progress` is called before the folder is opened and after each matrix has been read and packed for the
-// kernels, with the share of the bytes so far.
+// Face folder. Throws bad_file and io, naming the file and the problem; cancelled if `progress` returns
+// false. `progress` is called before the folder is opened and after each matrix has been read and packed for
+// the kernels, with the completed share in bytes.
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {});
 
 // Write the model of `from` to the new folder `to` with int8 weights, about a quarter of the size of f32.

@@ -32,7 +32,7 @@ class REGARD_API Captioner {
   // Throws usage unless the model has an image encoder and a text decoder, or if options are invalid.
   explicit Captioner(const Model& model, const DecodingOptions& options = {});
 
-  // Return the text of each image of the file.
+  // Return one caption per image of the file.
   std::vector<std::string> caption(const std::filesystem::path& file) const;
 
  private:
@@ -47,18 +47,18 @@ class REGARD_API ImageTextEncoder {
   explicit ImageTextEncoder(const Model& model);
 
   std::int64_t size() const;  // number of elements of a vector
-  // Vectors of length 1. Texts longer than the model's positions are truncated. Throws invalid_input for a
-  // text without tokens, bad_file for a file that does not hold exactly one image.
+  // Return vectors of length 1. Texts longer than the model's positions are truncated. Throws invalid_input
+  // for a text without tokens, bad_file for a file that does not hold exactly one image.
   Tensor embed(std::span<const std::string> texts) const;                   // [texts, size]
   Tensor embed(std::string_view text) const;                                // [1, size]
   Tensor embed_images(std::span<const std::filesystem::path> files) const;  // [files, size]
   Tensor embed_images(const std::filesystem::path& file) const;             // [1, size]
-  // Return the cosines [rows of a, rows of b] of such vectors.
+  // Return the cosine similarities [rows of a, rows of b] of vectors from embed() or embed_images().
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
-  // Return the labels with their scores, best first, for each image of the file: softmax over the labels, or
-  // for SigLIP each label's own probability. `pattern` is the text to compare with, where {} stands for the
-  // label.
+  // Return the labels with their scores, best first, for each image of the file. Scores are a softmax over
+  // the labels; for SigLIP, each label's own probability. `pattern` is the text to compare with; {} is
+  // replaced by the label.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

@@ -6,16 +6,19 @@
 //   regard::NamedTensors outputs = runner.run(inputs, {.capture = {"last_hidden_state", "attentions"}});
 //   regard::write_tensors("outputs.safetensors", outputs);
 //
-// Inputs (those that the model needs): i64 or i32, [batch, length], padded on either side: input_ids,
-// attention_mask, token_type_ids, position_ids, decoder_input_ids, decoder_attention_mask,
-// decoder_position_ids, labels ([batch] for classifiers; f32 for regression and several labels); [batch]:
-// start_positions, end_positions. f32: pixel_values [batch, channels, height, width], input_features,
-// loss_weight.OUTPUT with the shape of OUTPUT: the loss is then the sum of the outputs times their weights.
+// A model requires only some of these inputs. Integers are i64 or i32.
+// - integers [batch, length], padded on either side: input_ids, attention_mask, token_type_ids, position_ids,
+//   decoder_input_ids, decoder_attention_mask, decoder_position_ids
+// - labels: integers [batch, length]; [batch] for classifiers; f32 for regression and multi-label models
+// - integers [batch]: start_positions, end_positions
+// - f32: pixel_values [batch, channels, height, width]; input_features; loss_weight.OUTPUT, with the shape of
+//   the output OUTPUT. With the latter, the loss is the sum of the outputs times their weights.
 //
-// Outputs (those that the model has): last_hidden_state, encoder_last_hidden_state, pooler_output, logits,
-// start_logits, end_logits; hidden_states.N, encoder_hidden_states.N, decoder_hidden_states.N (0:
-// embeddings); attentions.N, encoder_attentions.N, decoder_attentions.N, cross_attentions.N [batch, heads,
-// query, key]; loss; grad.NAME for the parameter NAME of the checkpoint.
+// A model returns only some of these outputs. N is a layer from 0; for hidden states, 0 is the embeddings.
+// - last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits
+// - hidden_states.N, encoder_hidden_states.N, decoder_hidden_states.N
+// - [batch, heads, query, key]: attentions.N, encoder_attentions.N, decoder_attentions.N, cross_attentions.N
+// - loss; grad.NAME, the gradient of the parameter NAME of the checkpoint
 #pragma once
 
 #include <filesystem>
@@ -45,13 +48,13 @@ struct RunOptions {
   std::vector<std::string> capture = {"all"};
   // Compute and return values at padded positions as PyTorch does. If false, they are zero and not computed.
   bool compute_padding = false;
-  // Interventions in the pass, see docs/looking.md. Other inputs must be given as ids=, because there is no
-  // tokenizer.
+  // Interventions in the pass, see docs/looking.md. Their texts must be given as token ids (ids=), because a
+  // Runner has no tokenizer.
   std::vector<std::string> interventions = {};
 };
 
-// A model with f32 weights (int8 ones if the folder is quantised; these have no gradients). Runs on the
-// threads of regard/threads.h. May be used from several threads; its calls are serialised. Results are
+// A model with f32 weights, or with int8 weights and without gradients if the folder is quantised. It runs on
+// the threads of regard/threads.h. It may be used from several threads; its calls are serialised. Results are
 // bit-identical for any number of threads, and without compute_padding regardless of what else is in the
 // batch. Copies share the weights, and their calls are serialised too. A moved-from Runner can only be
 // assigned to or destroyed; every other call throws usage.
@@ -63,7 +66,7 @@ class REGARD_API Runner {
 
   // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
   // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an unknown, missing or invalid
-  // input, and usage for a name in `capture` that no model returns or if no selected output exists.
+  // input; usage for a name in `capture` that no model returns, and if none of the selected outputs exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
   // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
@@ -72,7 +75,7 @@ class REGARD_API Runner {
   // (stop, bad_words).
   NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
 
-  // reports that the best checkpoint is damaged and another is used; usually empty
+  // message if the best checkpoint is damaged and another one was loaded; otherwise empty
   const std::string& warning() const;
 
  private:

@@ -30,8 +30,8 @@
 namespace regard {
 
 struct SessionLimits {
-  // Maximum number of sequences decoded together; each beam counts as one. Other sessions wait. At most
-  // 65536.
+  // Maximum number of sequences decoded together; each hypothesis of a beam counts as one. Other sessions
+  // wait. At most 65536.
   std::int64_t rows = 64;
   // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
@@ -57,13 +57,13 @@ struct SessionResult {
 };
 
 struct SessionCallbacks {
-  // Receives the text generated since the last call, in whole characters. The concatenated pieces are the
+  // Called with the text generated since the last call, in whole characters. The concatenated pieces are the
   // result's text. A beam search delivers one piece, at the end.
   std::function<void(std::string_view piece)> text = {};
   std::function<void(const SessionResult& result)> done = {};  // called once, after all pieces
 };
 
-// Neither copyable nor movable.
+// Not copyable or movable.
 class REGARD_API Sessions {
  public:
   using Id = std::uint64_t;
@@ -88,17 +88,18 @@ class REGARD_API Sessions {
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 
-  // Cancel a session. The next step does not compute it. Afterwards only its callback done() is called,
-  // within that step or by the destructor. Returns false if the session had already ended or been cancelled.
+  // Cancel a session. The next step does not compute it. After cancel(), only done() of its callbacks is
+  // called, within that step or by the destructor. Returns false if the session had already ended or been
+  // cancelled.
   bool cancel(Id id);
 
   // Prefill newly admitted sessions and decode one token of each running session. Returns false if there was
   // nothing to do. Throws usage if called from within a callback of step().
   bool step();
 
-  std::int64_t live() const;     // sessions that have joined and have not ended
-  std::int64_t running() const;  // running sessions as of the last step
-  std::int64_t waiting() const;  // sessions that wait for admission, as of the last step
+  std::int64_t live() const;     // number of sessions that have joined and have not ended
+  std::int64_t running() const;  // number of running sessions, as of the last step
+  std::int64_t waiting() const;  // number of sessions that wait for admission, as of the last step
 
  private:
   struct State;

@@ -27,13 +27,13 @@ struct StudyOptions {
   // The data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a
   // single text in `text`.
   std::filesystem::path data = {};
-  // a text, and its target; if the target is empty, the model generates it
+  // a text and its target; if the target is empty, the model generates it
   std::string text = {}, target = {};
   // patch, path: the text whose run takes values from the run on `text`
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
-  std::filesystem::path state = {};       // heads: file of finished heads, from which a later call continues
+  std::filesystem::path state = {};  // heads: file of heads already measured; a later call with it continues
   // position at which the answer is predicted; default (-1): the last of a decoder, else 0
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines of `data`; 0 means all
@@ -42,12 +42,12 @@ struct StudyOptions {
   std::int64_t length = 20;    // induction: number of random tokens before the repetition
   std::int64_t sequences = 8;  // induction: number of sequences
   std::uint64_t seed = 1;
-  // Called during long studies with the finished share, 0 to 1. Return false to end the study, which throws
-  // `cancelled`.
+  // Called during long studies with the completed share, 0 to 1. Return false to end the study, which then
+  // throws `cancelled`.
   std::function<bool(double share)> progress = {};
   std::vector<std::string> interventions = {};  // tokens: applied in every pass (docs/looking.md)
-  // alignment: a file with the word links of each line of `data` (Pharaoh format: "0-1 2p0"; "p": only
-  // possible).
+  // alignment: a file with the word links of each line of `data` in Pharaoh format: "0-1 2p0"; "p" marks a
+  // link that is only possible.
   std::filesystem::path alignments = {};
 };
 
@@ -55,8 +55,9 @@ struct Study {
   using Cell = std::variant<std::string, double>;
   using Row = std::vector<Cell>;  // one cell per column
 
-  std::string view, title;  // such as "heads"; one line that names the measured quantity and its units
-  std::vector<std::string> columns;  // the leading text columns name the row
+  // `view` is a name such as "heads"; `title` is one line with the measured quantity and its unit.
+  std::string view, title;
+  std::vector<std::string> columns;  // the first columns hold text that names the row
   std::vector<Row> rows;
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 };
@@ -66,8 +67,9 @@ struct Study {
 REGARD_API std::vector<std::string> study_views();
 
 // Run a study on the threads of regard/threads.h. Other calls on the same model are not serialised with it.
-// Results are bit-identical for any number of threads. Throws usage for a view that does not exist, lacks an
-// option or does not fit the model, io and bad_file for `data`, and cancelled.
+// Results are bit-identical for any number of threads. Throws usage if the view does not exist, requires an
+// option that is not set, or does not apply to the model; io and bad_file for `data`; and cancelled if
+// `progress` returns false.
 REGARD_API Study study(const Model& model, std::string_view view, const StudyOptions& options = {});
 
 // Return a study as "text" (at most `most_rows` rows; 0 means all), "csv" (RFC 4180, with a header), "json"

@@ -42,9 +42,9 @@ struct ReadingOptions {
 
 // --- sentence vectors ---
 
-// Options of sentence vectors. Default of fields that are not set: the values of the folder's
-// sentence-transformers files. Without these files: mean pooling, no normalisation, no truncation, no
-// prompt.
+// Options of sentence vectors. A field that is not set defaults to the value in the folder's
+// sentence-transformers files. Without these files, the defaults are mean pooling, no normalisation, no
+// truncation and no prompt.
 struct EmbedOptions {
   // one of "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
   std::string pooling = {};
@@ -90,8 +90,8 @@ class REGARD_API Classifier {
   explicit Classifier(const Model& model, const ReadingOptions& options = {});
 
   const std::vector<std::string>& labels() const;
-  // Return all labels, best first; for several texts, one list per text in the same order. Throws usage for
-  // an image model.
+  // Return all labels, best first. For several texts, return one list per text in the same order. Throws
+  // usage for an image model.
   std::vector<Label> classify(std::string_view text) const;
   std::vector<Label> classify(std::string_view first, std::string_view second) const;  // a pair
   std::vector<std::vector<Label>> classify(std::span<const std::string> texts) const;
@@ -141,10 +141,11 @@ class REGARD_API Tagger {
   explicit Tagger(const Model& model, const TagOptions& options = {});
 
   const std::vector<std::string>& labels() const;
-  // Long texts are divided into overlapping windows. For several texts, one list per text in the same order.
+  // Return the tags of a text; a long text is divided into overlapping windows. For several texts, return one
+  // list per text in the same order.
   std::vector<Tag> tag(std::string_view text) const;
   std::vector<std::vector<Tag>> tag(std::span<const std::string> texts) const;
-  // Tag a text given as words. Offsets are those in the words joined by spaces.
+  // Tag a text given as words. Offsets are byte positions in the words joined by spaces.
   std::vector<Tag> tag_words(std::span<const std::string> words) const;
   // Return the label of each word, which is that of its first token; "" for a word without tokens.
   std::vector<std::string> word_labels(std::span<const std::string> words) const;
@@ -194,7 +195,7 @@ class REGARD_API Answerer {
 struct Filling {
   std::string token;
   float score = 0.0f;    // probability of the token
-  std::string sequence;  // the whole text with the token filled in
+  std::string sequence;  // the whole text with the mask replaced by the token
 };
 
 class REGARD_API Filler {

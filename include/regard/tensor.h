@@ -46,8 +46,8 @@ class REGARD_API Shape {
   explicit Shape(std::span<const std::int64_t> sizes);
 
   int rank() const noexcept { return rank_; }
-  // Return the size of a dimension; 0 for rank() ≤ dimension < kMaxRank. Throws usage outside 0 to kMaxRank
-  // - 1.
+  // Return the size of a dimension; 0 for rank() ≤ dimension < kMaxRank. Throws usage if dimension is not in
+  // 0 to 7.
   std::int64_t operator[](int dimension) const {
     if (dimension < 0 || dimension >= kMaxRank) [[unlikely]]
       no_dimension(dimension);
@@ -55,7 +55,7 @@ class REGARD_API Shape {
   }
   std::int64_t back() const noexcept { return rank_ == 0 ? 1 : sizes_[static_cast<std::size_t>(rank_ - 1)]; }
   std::int64_t elements() const noexcept;  // product of all sizes; 1 for a scalar
-  // elements() / back(): number of rows of the tensor seen as a matrix [rows, back]
+  // number of rows of the tensor as a matrix [rows, back()]: elements() / back()
   std::int64_t rows() const noexcept;
   std::span<const std::int64_t> sizes() const noexcept {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
@@ -70,9 +70,8 @@ class REGARD_API Shape {
 };
 
 // A Tensor is a handle: copies share the same elements. clone() copies the elements. Threads: as with a
-// shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
-// elements. A thread that writes elements, or assigns to a handle, must ensure that no other thread uses
-// them meanwhile.
+// std::shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
+// elements. While a thread writes elements or assigns to a handle, no other thread may use them.
 //
 // The row stride may exceed the row length (row_stride > back()), for example to view the query columns of a
 // joint projection without a copy. All dimensions before the last are then one sequence of rows at that
@@ -97,7 +96,7 @@ class REGARD_API Tensor {
   // resource_exhausted if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
   static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
-  // View memory that the caller or `keeper` keeps alive.
+  // View memory of the caller. It must outlive the tensor unless `keeper` owns it.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
   static Tensor of(std::initializer_list<float> values);               // [n]
   static Tensor of(Shape shape, std::initializer_list<float> values);  // throws usage if the count differs
@@ -160,7 +159,7 @@ class REGARD_API Tensor {
   std::shared_ptr<void> keeper_;
 };
 
-// Conversions of single values. Results are exact if representable, otherwise rounded to nearest even.
+// Convert single values. Results are exact if representable, otherwise rounded to nearest even.
 REGARD_API float from_f16(std::uint16_t bits) noexcept;
 REGARD_API std::uint16_t to_f16(float value) noexcept;
 REGARD_API float from_bf16(std::uint16_t bits) noexcept;

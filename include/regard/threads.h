@@ -18,16 +18,16 @@
 
 namespace regard {
 
-// Set the number of threads of the public functions, 0 to 1024; otherwise throws usage. Default: 0, one per
-// physical core that affinity and the cgroup quota allow. Results are bit-identical for every setting.
-// Applies to later calls and to objects constructed later: a Learner, Sessions, Classifier, Embedder,
+// Set the number of threads of the public functions, 0 to 1024; other values throw usage. Default: 0, one per
+// physical core that affinity and the cgroup quota allow. Results are bit-identical for every setting. The
+// setting applies to later calls and to objects constructed later: a Learner, Sessions, Classifier, Embedder,
 // Answerer or Filler keeps the threads that it was constructed with.
 REGARD_API void set_threads(int threads);
 REGARD_API int threads();
 
 // Return a message if the system started fewer threads than requested, for example because of a process
-// limit. It has the number and the reason. Otherwise empty. The library works with the threads that were
-// started.
+// limit; otherwise an empty string. The message contains the number of threads and the reason. The library
+// works with the threads that were started.
 REGARD_API std::string thread_warning();
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// Tokenizers: convert text to token ids and back, for every format that the program reads, and train new
-// ones.
+// Tokenizers: convert text to token ids and back, read every tokenizer format that the program supports, and
+// train new tokenizers.
 //
 //   regard::Tokenizer tokenizer("models/MiniLM");
 //   regard::Encoding encoding = tokenizer.encode("The river bank.");
@@ -59,7 +59,7 @@ struct Encoding {
   std::vector<TextOffsets> character_offsets;  // in code points, as in Hugging Face's library
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
   std::vector<std::uint8_t> special;  // 1 if added as a special token or as padding
-  std::vector<std::uint8_t> attention_mask;  // 0: padding
+  std::vector<std::uint8_t> attention_mask;  // 1 for tokens, 0 for padding
   std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
   std::vector<Encoding> overflowing;         // the parts of the text that were truncated
 };
@@ -69,7 +69,7 @@ struct TextPair {
   std::optional<std::string_view> second = std::nullopt;
 };
 
-// One way to divide a text into pieces, with its score.
+// One division of a text into tokens, with its score.
 struct Segmentation {
   double log_probability = 0.0;
   std::vector<std::int32_t> ids = {};
@@ -80,16 +80,16 @@ struct TokenizerTraining {
   std::int64_t vocabulary_size = 10000;  // includes special tokens and alphabet; ignored for char
   // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency = std::nullopt;
-  // rule for the ends of words: words, gpt2, spaces, signs, bert or metaspace. Default: by type
+  // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: by type
   std::string words = {};
-  bool normalize = true;  // normalise to form C; for wordpiece, apply BERT's cleaning
+  bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
   bool end_token = false;      // encode() appends </s>
   bool byte_fallback = true;   // char, unigram: replace unknown characters by bytes instead of <unk>
   bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; if false, throw bad_file with file and line
   // special tokens in the order of their ids
   std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};
-  // Called on the thread of train() with the completed share and the name of the current part. Return false
+  // Called on the thread of train() with the completed share and the name of the current phase. Return false
   // to cancel.
   std::function<bool(double share, std::string_view part)> progress = {};
 };

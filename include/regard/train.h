@@ -1,4 +1,4 @@
-// Training, like `regard train`: a run file, data, checkpoints and a log; step by step, with callbacks.
+// Training from a run file, as `regard train` does it: in one call or step by step, with callbacks.
 //
 //   regard::TrainingCallbacks callbacks;
 //   callbacks.step = [](const regard::TrainingStep& step) { std::printf("%f\n", step.loss); };
@@ -35,11 +35,11 @@ struct TrainingStep {
   double loss = 0.0;
   double learning_rate = 0.0;
   double gradient_norm = 0.0;  // norm of the gradient before clipping
-  std::int64_t tokens = 0;     // number of target tokens: the labels counted in the loss
+  std::int64_t tokens = 0;     // number of target tokens, which are the labels counted in the loss
   bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
   double tokens_per_second = 0.0;
   double epochs = 0.0;
-  double share = 0.0;    // completed share of the run, 0 to 1; with several limits, that of the nearest
+  double share = 0.0;  // completed share of the run, 0 to 1; of several limits, the one reached first counts
   double seconds = 0.0;  // seconds of training so far, including the parts before resuming
 };
 
@@ -52,7 +52,7 @@ struct TrainingSample {
 struct TrainingValidation {
   std::int64_t step = 0;
   double loss = 0.0;
-  std::map<std::string, double> metrics = {};  // values by name as in run files, without the loss
+  std::map<std::string, double> metrics = {};  // values by name as in run files; does not include the loss
   bool best = false;                           // true if better than all earlier validations
   bool averaged = false;  // the validated weights are the average of the last checkpoints
   double seconds = 0.0;   // duration of the validation
@@ -64,7 +64,7 @@ struct TrainingValidation {
 struct TrainingCallbacks {
   std::function<void(const TrainingStep& step)> step = {};
   std::function<void(const TrainingValidation& validation)> validation = {};
-  // receives warnings, and messages about data read, left out and changed
+  // called with warnings, and with messages about data that was read, left out or changed
   std::function<void(std::string_view text)> note = {};
   // Called before every step and within validations. Return true to end the run with a checkpoint.
   std::function<bool()> cancelled = {};
@@ -81,8 +81,8 @@ struct TrainingResult {
   std::filesystem::path folder = {};  // folder of the run; regard::load() opens its best checkpoint
 };
 
-// One training run. It uses the threads that regard/threads.h has at its construction. May be used from
-// several threads; calls are serialised. Not copyable; a moved-from Training can only be assigned to or
+// One training run. It keeps the threads that regard/threads.h had when it was constructed. It may be used
+// from several threads; calls are serialised. Not copyable; a moved-from Training can only be assigned to or
 // destroyed, every other call throws usage.
 class REGARD_API Training {
  public:
@@ -99,9 +99,9 @@ class REGARD_API Training {
   Training& operator=(Training&&) noexcept;
 
   // Perform one optimiser step, and the validation and the checkpoint that are due after it. Returns false
-  // if the run has ended; its last validation is then written. Throws io, and numeric if training diverged,
-  // naming the last good checkpoint. After an exception, and when called from within a callback, step() and
-  // run() throw usage.
+  // once the run has ended: it was validated at a limit, or a stop request was carried out. Throws io, and
+  // numeric if training diverged, naming the last checkpoint. After an exception, and when called from within
+  // a callback, step() and run() throw usage.
   bool step();
   // Call step() until the run has ended.
   TrainingResult run();

@@ -28,9 +28,9 @@ struct TranscribeOptions {
   std::string language = {};  // code, such as "en"; if empty, detected from the first 30 seconds
   bool translate = false;     // translate to English
   bool timestamps = true;     // if false, one segment per 30 seconds
-  std::string prompt = {};    // text that precedes the sound, such as names and their spelling
-  bool use_previous = true;   // use the text so far as the prompt of the next 30 seconds
-  std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};  // temperatures, tried in order
+  std::string prompt = {};    // text assumed to precede the sound, such as names and their spelling
+  bool use_previous = true;   // use the transcript so far as the prompt of the next 30 seconds
+  std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};  // tried in this order
   // Decode again at the next temperature if the compression ratio is above this value, or the mean
   // log-probability below it. Skip silence if the probability of "no speech" is above this value. An empty
   // value disables the rule.
