@@ -13,7 +13,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::int64_t kUsualWindow = 384, kUsualStride = 128;
-constexpr std::int64_t kMostSpecial = 4;  // special tokens of a pair: <s> question </s></s> text </s>
+constexpr std::int64_t kMostSpecial = 4;  // maximum number of special tokens of a pair: <s> question </s></s>
+                                          // text </s>
 
 }  // namespace
 
@@ -71,9 +72,9 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   return reading;
 }
 
-// Return the best `count` spans of a window, best first. start, end: logits of all tokens of the window,
-// replaced by probabilities. Tokens outside the text are masked, except the first one. Its score is that of
-// "no answer"; `none` becomes the smaller of both.
+// Return the best `count` spans of a window, best first. `start` and `end` hold the logits of all tokens of
+// the window and are replaced by probabilities. Tokens outside the text are masked, except token 0, which
+// stands for "no answer". `none` becomes the smaller of `none` and the score of "no answer".
 std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
                                                  std::span<float> end, std::size_t count, float& none) const {
   const std::size_t first = window.first, places = window.places.size();
@@ -119,7 +120,7 @@ Answer Answerer::answer_of(const Reading& reading, const Reading::Window& window
 }
 
 std::vector<Answer> Answerer::answer(const Reading& reading) {
-  // Request more spans than answers: several spans may become the same answer when extended to whole words.
+  // Request more spans than answers, because extension to whole words can make spans equal.
   const std::size_t spans = options_.whole_words ? 2 * options_.count + 10 : options_.count;
   std::vector<Answer> answers;
   std::vector<std::string> folded;  // the answers' texts in lower case

@@ -1,8 +1,8 @@
-// Extractive question answering: find the span of a text that answers a question. Long texts are divided
-// into overlapping windows. Results equal those of transformers' question-answering pipeline (version 4, the
-// last that has it; after Devlin et al. 2019, section 4.2). In each window, there is a softmax over
-// positions for starts and one for ends; the score of a span is their product. Scores of spans with equal
-// text, ignoring case, are added.
+// Extractive question answering: find the span of a text that answers a question (after Devlin et al. 2019,
+// section 4.2). Long texts are divided into overlapping windows. Results equal those of the
+// question-answering pipeline of transformers 4, the last version that has it. In each window, a softmax over
+// positions is computed for starts and another for ends; the score of a span is the product of both
+// probabilities. The scores of spans with equal text, ignoring case, are added.
 #pragma once
 
 #include <span>
@@ -39,7 +39,7 @@ struct Answer {
 class Answerer {
  public:
   // `loaded`, `pool` and the probe must outlive the answerer. Throws usage if the model is not for question
-  // answering or the options do not fit it.
+  // answering or the options are invalid for it.
   Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const AnswerOptions& options = {});
 
   // A tokenised question and text, divided into windows.
@@ -58,8 +58,8 @@ class Answerer {
 
     std::int64_t tokens() const;
   };
-  // Return an upper bound of the tokens of read(question, text), without making the windows. A question that
-  // leaves little room in a window makes many windows of a long text.
+  // Return an upper bound of the number of tokens of read(question, text), without computing the windows. A
+  // long question divides a text into many windows, because little of each window remains for the text.
   std::int64_t most_tokens(std::string_view question, std::string_view text) const;
   // Throws invalid_input if the question is too long for a window, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;

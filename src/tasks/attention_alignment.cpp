@@ -19,7 +19,8 @@ namespace {
 
 enum class Step : std::uint8_t { diagonal, row, column };
 
-// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions.
+// Sums the weights of the chosen heads after normalising them over the tokens and smoothing them over the
+// source positions.
 class HeadSum : public Probe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)

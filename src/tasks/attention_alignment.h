@@ -31,16 +31,16 @@ struct AlignmentTask {
   std::int64_t positions = 0;         // number of source positions to use, from the first
 };
 
-// Return, for each token after the prompt, the source position where its part of the path starts.
+// Return for each token after the prompt the source position at which the token starts on the path.
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 
-// Replace each number by the median of the `width` numbers around it, mirrored at both ends. Unchanged if
-// there are at most width / 2 numbers.
+// Replace each number by the median of the `width` numbers around it; numbers beyond an end are mirrored. The
+// values stay unchanged if there are at most width / 2 of them.
 void median_filter(std::span<float> values, std::int64_t width);
 
-// Return, for each row of cost [rows, columns], the first column of the cheapest monotonic path from the
-// first row and column to the last. Equal costs prefer the same row, then the diagonal.
+// Return for each row of `cost` [rows, columns] the first column of the cheapest monotonic path from the
+// first row and column to the last. Steps of equal cost are taken within the row first, then diagonally.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

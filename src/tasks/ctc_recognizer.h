@@ -1,6 +1,6 @@
-// Transcription by models with a CTC head (wav2vec 2.0). A sound is decoded in overlapping pieces, like in
-// transformers' automatic-speech-recognition pipeline with chunk_length_s, in memory that does not depend on
-// the length of the sound.
+// Transcription by models with a CTC head (wav2vec 2.0). A sound is decoded in overlapping pieces, as in
+// transformers' automatic-speech-recognition pipeline with chunk_length_s. Memory does not depend on the
+// length of the sound.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +17,11 @@
 
 namespace regard::tasks {
 
-// The labels of a CTC model: vocab.json with tokenizer_config.json, as transformers' Wav2Vec2CTCTokenizer.
+// The labels of a CTC model, read from vocab.json and tokenizer_config.json as by transformers'
+// Wav2Vec2CTCTokenizer.
 class CtcVocabulary {
  public:
-  // Throws io, and bad_file with file and key, also if an id is outside of the model's labels.
+  // Throws io, and bad_file with file and key, for example if an id is not below `labels`.
   CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels);
 
   std::int32_t blank() const { return blank_; }
@@ -36,8 +37,9 @@ class CtcVocabulary {
 
 struct CtcRecognizerOptions {
   std::int64_t beam = 1;         // width of the beam search; 1 selects the best path
-  double piece_seconds = 20.0;   // duration of a piece, which is one pass of the model
-  double overlap_seconds = 3.0;  // duration on both sides of a piece that is read but not used for text
+  double piece_seconds = 20.0;   // duration of a piece, in seconds; a piece is one pass of the model
+  double overlap_seconds = 3.0;  // duration at both ends of a piece that is only context: its labels are
+                                 // dropped
   // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds.
   double pause_seconds = 0.6, segment_seconds = 15.0;
   // compute the times of words between spaces, from the first to the last frame of their labels
@@ -46,12 +48,13 @@ struct CtcRecognizerOptions {
 
 class CtcRecognizer {
  public:
-  // The arguments must outlive this object. Throws usage if the model or the options do not fit.
+  // The arguments must outlive this object. Throws usage if the model is not a CTC model or the options are
+  // invalid for it.
   CtcRecognizer(const std::filesystem::path& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
                 const data::SoundProcessor& processor, const CtcRecognizerOptions& options);
 
   // Call `found` for each segment, in order, and `progress` (may be empty) with the number of seconds read so
-  // far. Return a Transcript with only `duration` set.
+  // far. Returns a Transcript in which only `duration` is set.
   Transcript transcribe(data::SoundStream& sound, const std::function<void(const TranscriptSegment&)>& found,
                         const std::function<void(double)>& progress);
 

@@ -21,8 +21,8 @@ struct Prefix {
   CtcLabel label;
 };
 
-// Log-probabilities that the frames so far reduce to a prefix, and end in a blank or in the prefix's last
-// label.
+// Log-probabilities that the frames so far reduce to a prefix: `blank` of paths that end in a blank, `label`
+// of paths that end in the prefix's last label.
 struct Score {
   double blank = kImpossible, label = kImpossible;
   double total() const { return log_add(blank, label); }
@@ -54,7 +54,7 @@ class PrefixTree {
 
 using Beam = std::vector<std::pair<std::int64_t, Score>>;
 
-// Keep the best `width` prefixes. Among equal ones, keep the older.
+// Keep the best `width` prefixes. Among prefixes with equal scores, keep the older ones.
 void prune(Beam& beam, std::int64_t width) {
   const auto better = [](const auto& a, const auto& b) {
     const double x = a.second.total(), y = b.second.total();
@@ -81,7 +81,7 @@ std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank) {
 }
 
 CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int64_t width) {
-  // A label is not tried if its log-probability is this much below that of the best label of the frame.
+  // A label is skipped if its log-probability is this much below that of the frame's best label.
   constexpr float kHopeless = 15.0f;
   PrefixTree tree;
   Beam beam{{0, {0.0, kImpossible}}};

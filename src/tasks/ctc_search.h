@@ -16,9 +16,9 @@ struct CtcLabel {
 // Return the most probable label of each frame, with repetitions merged and blanks removed.
 std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
 
-// The most probable label sequence found by a prefix beam search of this width (Hannun et al. 2014,
-// algorithm 1, without a language model). log_p [frames, labels]: log-probabilities. `frames` holds, for
-// each label of the sequence, the frame at which it most likely begins.
+// A label sequence with its score. ctc_beam_search() returns the most probable sequence found by a prefix
+// beam search of this width (Hannun et al. 2014, algorithm 1, without a language model). log_p [frames,
+// labels] holds log-probabilities. A label's `first` is the frame at which the search added the label.
 struct CtcHypothesis {
   std::vector<CtcLabel> labels;
   // log-probability of the sequence, summed over the alignments that the beam kept

@@ -17,7 +17,7 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // Settings that replace those of the folder.
+  // Each of these settings replaces that of the folder if it is set.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;

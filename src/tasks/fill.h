@@ -16,13 +16,13 @@ struct Filling {
   std::int32_t token = 0;
   std::string text;      // the token
   float score = 0.0f;    // probability of the token
-  std::string sequence;  // the text with this mask filled in; with several masks, all special tokens are kept
+  std::string sequence;  // the text with this mask replaced; with several masks, it keeps all special tokens
 };
 
 struct FillOptions {
   Options reading;
-  // Candidates to return; empty means all tokens. A candidate is a token of the vocabulary, or a text, from
-  // which the first token is used. Scores are still probabilities over the whole vocabulary.
+  // Candidates to return; empty means all tokens. A candidate is a token of the vocabulary, or a text of
+  // which the first token is used. Scores remain probabilities over the whole vocabulary.
   std::vector<std::string> targets;
 };
 
@@ -37,7 +37,7 @@ class Filler {
   // Tokenise a text; special tokens in it are recognised. Throws invalid_input if it has no mask or is too
   // long.
   Input read(std::string_view text) const;
-  std::size_t masks_of(const Input& input) const;  // number of its masks
+  std::size_t masks_of(const Input& input) const;  // number of mask tokens of the input
 
   // For each input and each of its masks, in order, return the `count` best tokens, best first. Throws
   // numeric if logits are not finite.

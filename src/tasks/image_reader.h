@@ -13,7 +13,7 @@ namespace regard::tasks {
 class ImageReader {
  public:
   // Reads FOLDER/preprocessor_config.json. Throws usage if the model does not read RGB images, and bad_file
-  // with file and key for an invalid file.
+  // with file and key if the file is invalid.
   ImageReader(const std::filesystem::path& folder, const InputSpec& spec);
 
   std::vector<Input> read(std::span<const data::Image> images) const;

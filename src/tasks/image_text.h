@@ -31,7 +31,7 @@ class ImageTextEncoder {
   // Return vectors [inputs, size] of length 1. Inputs are all texts or all images. Throws invalid_input for
   // a text without tokens, numeric if a vector is not finite.
   Tensor embed(std::span<const Input> inputs);
-  // Return the logits [images, texts] of such vectors.
+  // Return the logits [images, texts] of vectors that embed() returned.
   Tensor logits(const Tensor& images, const Tensor& texts);
 
  private:
@@ -45,16 +45,16 @@ class ImageTextEncoder {
   InputBuffer batch_;
 };
 
-// Scores of labels, given as words, for images.
+// Scores of images for labels that are given as words.
 class ZeroShotClassifier {
  public:
-  // `pattern` is the text to compare with, where {} stands for the label. Throws usage if there are no
-  // labels, or no {} in the pattern.
+  // `pattern` is the text to compare with; {} is replaced by the label. Throws usage if there are no labels,
+  // or no {} in the pattern.
   ZeroShotClassifier(ImageTextEncoder& encoder, std::vector<std::string> labels, const std::string& pattern);
 
   const std::vector<std::string>& labels() const { return labels_; }
-  // Return scores [images, labels]: softmax over the labels, or the sigmoid of each label. Default: as the
-  // model was trained.
+  // Return scores [images, labels]: softmax over the labels, or the sigmoid of each label. Default: the
+  // function with which the model was trained.
   Tensor scores(std::span<const Input> images);
   void set_scores(Scores scores) { scores_ = scores; }
 

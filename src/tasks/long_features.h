@@ -1,4 +1,4 @@
-// Whisper's features of a sound of any length, read window by window in bounded memory.
+// Whisper's log-mel features of a sound of any length, read window by window in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace regard::tasks {
 class LongFeatures {
  public:
   // Read the whole sound, because the scale depends on its largest energy. `progress` is called with the
-  // seconds read so far, and may throw to stop. Throws as SoundStream does, and usage for a processor that
-  // is not Whisper's or that normalises samples.
+  // seconds read so far, and may throw an exception to stop. Throws as SoundStream does, and usage for a
+  // processor that is not Whisper's or that normalises samples.
   LongFeatures(data::SoundStream& sound, const data::SoundProcessor& processor, ThreadPool& pool,
                const std::function<void(double)>& progress);
 
-  std::int64_t frames() const { return frames_; }  // number of frames of the sound itself
+  std::int64_t frames() const { return frames_; }  // number of frames of the sound, without the silence
   double seconds() const { return seconds_; }
-  // Return frames [first, first + count) as [count, bins]. The sound is followed by silence.
+  // Return frames [first, first + count) as [count, bins]. Frames after the end of the sound are silence.
   Tensor window(std::int64_t first, std::int64_t count);
 
  private:

@@ -1,5 +1,5 @@
-// One pass of a model over a ragged batch of inputs without padding. The results of an input are the same
-// regardless of what else is in the batch.
+// One forward pass of a model over a ragged batch of inputs, without padding. The results of an input are the
+// same regardless of what else is in the batch.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class Pass {
   // `model`, `pool` and `probe` must outlive the Pass; `probe` may be null.
   Pass(Network& model, ThreadPool& pool, Probe* probe);
 
-  // The last hidden states of the inputs. Like all values on the tape, they are valid until the next pass.
+  // The last hidden states of the inputs, valid until the next pass like all values on the tape.
   struct States {
     Var hidden = nullptr;  // [tokens, hidden]
     Ragged shape;
@@ -43,8 +43,9 @@ class Pass {
   InputBuffer batch_;
 };
 
-// Divide the inputs into consecutive groups of at most kPassTokens tokens (or one longer input) and call
-// work(first, count) for each in order. Inputs that are not tokens form one group.
+// Divide the inputs into consecutive groups of at most kPassTokens tokens and call work(first, count) for
+// each in order. An input with more tokens forms a group of its own. Inputs that are not tokens form one
+// group.
 void in_passes(std::span<const Input> inputs,
                const std::function<void(std::size_t first, std::size_t count)>& work);
 

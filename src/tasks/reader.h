@@ -1,5 +1,5 @@
-// Convert texts to model inputs: token ids within the model's maximum length. Special tokens are added;
-// special tokens in the text are not recognised, except by read_marked().
+// Convert texts to model inputs: token ids within the model's maximum length. Special tokens are added.
+// Spellings of special tokens in the text are ordinary text, except in read_marked().
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Input : ModelInput {
 };
 
 // Options of all tasks. `most_tokens`: maximum tokens of one input, including special tokens; 0 means the
-// model's maximum. `cut`: truncate longer texts at the end; if false, they are an error.
+// model's maximum. `cut`: truncate longer texts at the end; if false, read() throws for them.
 struct Options {
   std::int64_t most_tokens = 0;
   bool cut = false;
@@ -37,10 +37,10 @@ class Reader {
   Reader(const infer::LoadedModel& loaded, const Options& options);
 
   // Throws invalid_input if the text is too long and `cut` is false. Truncation of a pair removes tokens of
-  // the longer text first, as Hugging Face's longest_first.
+  // the longer text first, like Hugging Face's longest_first.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
-  // Read a text like read(), but recognise special tokens in it ("[MASK]"), as transformers does for every
+  // Read a text like read(), but recognise special tokens ("[MASK]") in it. transformers does so for every
   // text.
   Input read_marked(std::string_view text) const { return read_text(text, true); }
 

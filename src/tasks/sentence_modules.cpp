@@ -16,7 +16,7 @@ constexpr std::int64_t kMostTokens = 1 << 24;  // largest limit of tokens that i
 
 struct ModeName {
   PoolingMode mode;
-  const char* name;    // name in sentence-transformers from version 5 on
+  const char* name;    // name in sentence-transformers since version 5
   const char* legacy;  // name of the flag in older files
 };
 constexpr std::array kModes{
@@ -83,7 +83,7 @@ std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
   return dense;
 }
 
-// Return the module's folder; an empty path is the root. Throws bad_file for a path outside of the root.
+// Return the module's folder; an empty path means the root. Throws bad_file for a path outside the root.
 fs::path module_folder(const fs::path& root, const Json& module, const std::string& file) {
   const auto path = require<std::string>(module, "path", file);
   if (path.empty()) return root;
@@ -92,8 +92,8 @@ fs::path module_folder(const fs::path& root, const Json& module, const std::stri
   return root / path;
 }
 
-// Read the tokenizer's limit if the modules have none. transformers writes a very large number for "no
-// limit", which is ignored.
+// Read the tokenizer's limit if the modules have none. A very large number is ignored, because transformers
+// writes it for "no limit".
 void read_tokenizer_limit(const fs::path& folder, SentenceModules& modules) {
   const std::string file = (folder / "tokenizer_config.json").string();
   if (modules.most_tokens > 0 || !fs::exists(file)) return;

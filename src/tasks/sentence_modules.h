@@ -1,6 +1,6 @@
 // Read the modules that sentence-transformers saves with a model (modules.json, 1_Pooling/config.json,
-// 2_Dense, 2_Normalize, sentence_bert_config.json, config_sentence_transformers.json). They define how
-// hidden states are converted to one vector, as in that library.
+// 2_Dense, 2_Normalize, sentence_bert_config.json, config_sentence_transformers.json). They define how hidden
+// states are converted to one vector; results are as in that library.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ enum class PoolingMode {
   last            // the state of the last token
 };
 const char* name_of(PoolingMode mode) noexcept;
-// mode of a name such as "mean", "cls", "lasttoken"
+// return the mode of a name such as "mean", "cls" or "lasttoken"; nullopt if unknown
 std::optional<PoolingMode> pooling_mode_of(std::string_view name) noexcept;
 
 // Dense layer: y = activation(W x + b).
@@ -34,10 +34,11 @@ struct DenseModule {
 };
 
 struct SentenceModules {
-  std::filesystem::path model;  // the Transformer's folder
-  // with several modes, their vectors are concatenated
+  std::filesystem::path model;  // folder of the Transformer module
+  // if there are several modes, their vectors are concatenated
   std::vector<PoolingMode> pooling = {PoolingMode::mean};
-  // Steps after pooling, in order. A step is a dense layer or, if null, division by the Euclidean norm.
+  // Steps after pooling, in order. A step is a dense layer; a null pointer means division by the Euclidean
+  // norm.
   std::vector<std::unique_ptr<DenseModule>> steps;
   // Maximum tokens of a text: max_seq_length or, if that is missing, the tokenizer's model_max_length. 0 if
   // neither is given.

@@ -19,10 +19,10 @@ namespace {
 
 using Kind = data::SoundProcessor::Kind;
 
-// for a model that reads samples
+// spectrogram of a model that reads samples; window and hop in samples
 constexpr std::int64_t kShownBins = 80, kShownWindow = 400, kShownHop = 160;
 
-// The centre of the first position, and the distance of adjacent positions, in frames of the input.
+// The centre of the first position, and the distance between adjacent positions, in frames of the input.
 struct PositionTimes {
   double first = 0, step = 1;
 };
@@ -30,7 +30,7 @@ struct PositionTimes {
 PositionTimes times_of(const InputSpec& spec, const Json& config) {
   PositionTimes times;
   if (spec.windows.empty()) {
-    // Patches of the spectrogram (AST): transformers' names and defaults.
+    // Patches of the spectrogram (AST), with the keys and defaults of transformers.
     const auto size = optional_value<std::int64_t>(config, "patch_size", "config.json").value_or(16);
     times.step =
         static_cast<double>(optional_value<std::int64_t>(config, "time_stride", "config.json").value_or(10));
@@ -50,11 +50,12 @@ std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   const double second = 1.0 / static_cast<double>(processor.rate);
   if (processor.kind == Kind::samples) return {0.0, second};
   if (processor.kind == Kind::whisper) return {0.0, static_cast<double>(processor.hop) * second};
-  const data::LogMel mel = processor.log_mel();  // a frame starts at its time
+  const data::LogMel mel = processor.log_mel();  // its frame times are starts, not centres
   return {0.5 * static_cast<double>(mel.window()) * second, static_cast<double>(mel.hop()) * second};
 }
 
-// Return the features that the model reads; for a model that reads samples, Whisper's energies.
+// Return the features that the model reads. For a model that reads samples, return Whisper's energies
+// instead.
 Tensor spectrogram_of(const data::SoundProcessor& processor, ThreadPool& pool, const Tensor& values) {
   if (processor.kind != Kind::samples) return values;
   data::SoundProcessor shown;
@@ -81,7 +82,7 @@ std::vector<std::string> position_labels(const InputSpec& spec, const ShownSound
   return labels;
 }
 
-// Return the language whose token is the most probable after the start token.
+// Return the language whose token is the most probable one after the start token.
 std::string language_of(const infer::LoadedModel& loaded, ThreadPool& pool, const ModelInput& input,
                         const WhisperTokens& tokens) {
   Arena arena;

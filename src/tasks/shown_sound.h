@@ -18,27 +18,27 @@ constexpr double kMostShownSeconds = 30.0;
 struct ShownSound {
   ModelInput input;
   double seconds = 0;  // length of the sound in the input; a model's window continues with silence
-  bool cut = false;    // true if the file is longer
+  bool cut = false;    // true if the rest of the file was cut off
   // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80
   // bins for a model that reads samples.
   Tensor spectrogram;
   double frame_seconds = 0;  // time between two frames
-  // Time of the centre of the first position (for patches: of the first column), and time between adjacent
+  // Time of the centre of the first position (for patches, of the first column), and time between adjacent
   // positions, in seconds.
   double first_time = 0, time_step = 0;
-  // for each position of the encoder, its time or, for special tokens, a name such as "[CLS]"
+  // for each position of the encoder, its time; for special tokens, a name such as "[CLS]"
   std::vector<std::string> labels;
 
-  // Encoder–decoders: the given tokens of the decoder, beginning with the start token, and the options for
-  // generating the rest.
+  // Encoder–decoders only: the first tokens of the decoder, beginning with the start token, and the options
+  // for generating further tokens.
   std::vector<std::int32_t> prompt;
   infer::SearchOptions search;
 };
 
 // Read the first window of a sound file. Whisper's transcript has no timestamps; its language is `language`
-// (a code) or, if that is empty, the one that the model detects. Throws as data::read_sound, as
-// InputSpec::length_of for a sound that is too short, usage if the model reads no sound or lacks the
-// language, numeric if the model's output is not finite.
+// (a code) or, if that is empty, the language that the model detects. Throws as data::read_sound does; as
+// InputSpec::length_of for a sound that is too short; usage if the model reads no sound or lacks the
+// language; numeric if the model's output is not finite.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,
                             const std::string& language = {});

@@ -55,8 +55,8 @@ std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t roo
   return *stride;
 }
 
-// Return the distance of a token from the nearer end of its window. An end of the window that is also an end
-// of the text is ignored.
+// Return the distance of a token from the nearer end of its window, in tokens. The start of the first window
+// and the end of the last one are ignored, because no text is cut off there.
 std::size_t context_of(const Tagger::Reading& reading, std::size_t window, std::size_t token) {
   const std::size_t tokens = reading.windows[window].places.size();
   const std::size_t left = window == 0 ? tokens : token;
@@ -132,7 +132,7 @@ Tagger::Reading Tagger::read_words(std::span<const std::string> words) const {
   return reading;
 }
 
-// Return the probabilities of every window of each text.
+// Return the probabilities [text][window] of all tokens and labels.
 std::vector<std::vector<Tagger::Scores>> Tagger::scores(std::span<const Reading> readings) {
   std::vector<std::vector<Scores>> all(readings.size());
   std::vector<Input> inputs;

@@ -22,14 +22,15 @@ struct TagOptions {
   // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored{"O"};                          // labels and entities to omit
-  std::optional<std::vector<std::string>> labels = std::nullopt;  // default: labels_of() the folder's config
+  std::optional<std::vector<std::string>> labels = std::nullopt;  // default: labels_of() applied to the
+                                                                  // folder's config
   Probe* probe = nullptr;  // called in every pass, may ablate heads; not owned, may be null
 };
 
 class Tagger {
  public:
   // `loaded`, `pool` and the probe must outlive the tagger. Throws usage if the model does not classify
-  // tokens or the options do not fit it, bad_file if the number of labels is wrong.
+  // tokens or the options are invalid for it, bad_file if the number of labels is wrong.
   Tagger(const infer::LoadedModel& loaded, ThreadPool& pool, const TagOptions& options = {});
 
   const std::vector<std::string>& labels() const { return labels_; }
@@ -53,9 +54,9 @@ class Tagger {
   // Return the results of each text, in order. Throws numeric if logits are not finite.
   std::vector<std::vector<Tag>> tag(std::span<const Reading> readings);
 
-  // Return the class of each word of `readings`, which must come from read_words(). It is the class of the
-  // word's first token, or −1 for a word without tokens. If several windows contain the token, use the
-  // window in which the token is farthest from the nearer end.
+  // Return the class of each word of `readings`, which must come from read_words(): the class of the word's
+  // first token, or −1 for a word without tokens. If several windows contain the token, the class comes from
+  // the window in which the token is farthest from the nearer end.
   std::vector<std::vector<std::int32_t>> word_classes(std::span<const Reading> readings);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kNames[] = {"none", "simple", "first", "average", "max"};
 
-// The entity of a label, and a flag that is set if the label begins an entity.
+// A label without its prefix, and whether the prefix is "B-".
 struct Prefixed {
   bool begins = false;
   std::string_view entity;
@@ -75,8 +75,9 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
     part.word = reference;
     return part;
   }
-  // As in transformers' pipeline: a token continues a word if its spelling and its text differ in length, by
-  // a mark such as "##". Without marks, it continues a word if no space precedes it or starts it.
+  // As in transformers' pipeline. With marks such as "##", a token continues a word if its spelling and its
+  // text differ in length. Without marks, it does so if neither the character before it nor its first
+  // character is a space.
   if (marks_continuation_) {
     part.continues_word = utf8::count(part.word) != utf8::count(reference);
   } else if (place.begin > 0) {
@@ -86,7 +87,7 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
   return part;
 }
 
-// Return the label of a word, from the probabilities of its tokens (or its only token).
+// Return the label of a word, computed from the probabilities of its tokens.
 Tag TagAggregator::tag_of(std::span<const Part> word, std::span<const std::string> labels) const {
   std::vector<float> mean;
   std::span<const float> probabilities = word[0].probabilities;
@@ -122,7 +123,7 @@ std::vector<Tag> TagAggregator::grouped(std::span<const Tag> tags) const {
     while (end < tags.size() && !prefixed(tags[end].label).begins &&
            prefixed(tags[end].label).entity == entity)
       ++end;
-    // As in the pipeline, the entity's name is the part of the label after the first "-".
+    // As in the pipeline, the entity's name is the part of the label after the first "-", if there is one.
     const std::string& label = tags[first].label;
     const std::size_t dash = label.find('-');
     std::vector<std::string> words;

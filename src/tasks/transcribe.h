@@ -16,11 +16,11 @@ struct TranscribeOptions {
   CtcRecognizerOptions ctc;
 };
 
-// Callbacks of a transcription. Each may be empty, and may throw to stop it.
+// Callbacks of a transcription. Each may be empty. An exception thrown by one stops the transcription.
 struct TranscribeListener {
-  std::function<void(const TranscriptSegment&)> segment;  // receives segments in order of time
-  std::function<void(double)> reading;                    // seconds of the sound read so far
-  std::function<void(double)> decoding;                   // fraction of the sound decoded (Whisper)
+  std::function<void(const TranscriptSegment&)> segment;  // called for each segment, in order of time
+  std::function<void(double)> reading;                    // called with the seconds of the sound read so far
+  std::function<void(double)> decoding;  // called with the fraction of the sound decoded (Whisper)
 };
 
 class Transcriber {
@@ -30,14 +30,14 @@ class Transcriber {
   Transcriber(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
               const TranscribeOptions& options);
 
-  // Returns language and duration; the segments are passed to the listener. Memory does not depend on the
+  // Return language and duration; the segments are passed to the listener. Memory does not depend on the
   // length of the sound. Throws as data::SoundStream does, and numeric if the model's output is not finite.
   Transcript transcribe(const std::filesystem::path& file, const TranscribeListener& listener);
 
  private:
   ThreadPool& pool_;
   data::SoundProcessor processor_;
-  std::unique_ptr<Whisper> whisper_;  // one of these is set
+  std::unique_ptr<Whisper> whisper_;  // exactly one of whisper_ and ctc_ is set
   std::unique_ptr<CtcRecognizer> ctc_;
 };
 

@@ -45,8 +45,8 @@ std::string without_spaces(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Return the words as the text of a WebVTT cue, with a time before each word. Times in a cue must increase
-// and be within the cue's own; others are left out.
+// Return the words as the text of a WebVTT cue, with a time before each word. Times within a cue must
+// increase and be inside the cue's range; other times are left out.
 std::string timed_text(const TranscriptSegment& segment) {
   std::string all;
   std::int64_t last = milliseconds(segment.start);
@@ -84,7 +84,7 @@ std::string TranscriptWriter::begin() const {
   return format_ == TranscriptFormat::tsv ? "start\tend\ttext\n" : "";
 }
 
-// Return one subtitle, or one row of formats with rows.
+// Return one subtitle, or one row of a tab-separated file.
 std::string TranscriptWriter::cue(double start, double end, const std::string& text) {
   if (format_ == TranscriptFormat::tsv)
     return fmt::format("{}\t{}\t{}\n", milliseconds(start), milliseconds(end), text);

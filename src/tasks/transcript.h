@@ -18,10 +18,10 @@ struct TranscriptSegment {
   double start = 0.0, end = 0.0;  // seconds from the start of the sound
   std::string text;               // without surrounding white space
   std::vector<std::int32_t> tokens;
-  // Values of Whisper's decoding of the window that contains the segment:
+  // Values from Whisper's decoding of the window that contains the segment:
   double temperature = 0.0;
   double log_probability = 0.0;  // mean log-probability of the window's tokens (natural logarithm)
-  // bytes of the window's text divided by its bytes after compression by zlib; 0 if unknown
+  // size of the window's text in bytes / its size after compression by zlib; 0 if unknown
   double compression_ratio = 0.0;
   double no_speech = 0.0;               // probability of the token "no speech"
   std::vector<TranscriptWord> words{};  // words, if requested
@@ -35,17 +35,17 @@ struct Transcript {
 
 enum class TranscriptFormat { text, srt, vtt, json, tsv };
 
-// Return the format of this name; nullopt for another name.
+// Return the format with this name; nullopt if there is none.
 std::optional<TranscriptFormat> transcript_format_of(std::string_view name);
 const char* extension_of(TranscriptFormat format);  // "srt"
 
-// Formats a transcript as plain text, SubRip, WebVTT, tab-separated values in milliseconds, or one JSON
-// object. To write a file, join begin(), segment() for each segment, and end(). If the segments have word
-// times, SubRip and tab-separated files have one entry per word, WebVTT has times inside the text, and JSON
-// has a list "words".
+// Formats a transcript as plain text, SubRip, WebVTT, tab-separated values (times in milliseconds), or one
+// JSON object. To write a file, join begin(), segment() for each segment, and end(). If the segments have
+// word times, SubRip and tab-separated files have one entry per word, WebVTT has times inside the text, and
+// JSON has a list "words".
 class TranscriptWriter {
  public:
-  // `file` is the name of the sound in JSON.
+  // `file` is the name of the sound file, which the JSON format contains.
   TranscriptWriter(TranscriptFormat format, std::string file);
 
   std::string begin() const;
@@ -59,7 +59,7 @@ class TranscriptWriter {
   TranscriptFormat format_;
   std::string file_;
   std::int64_t count_ = 0;
-  std::string json_;  // the segments so far, separated by commas
+  std::string json_;  // JSON of the segments so far, separated by commas
   std::string text_;  // texts of the segments, separated by spaces; only for JSON
 };
 

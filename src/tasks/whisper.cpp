@@ -16,7 +16,7 @@
 namespace regard::tasks {
 namespace {
 
-// text sampled at this temperature or a higher one is not used as a prompt
+// text sampled at this temperature or above is not used as a prompt
 constexpr double kSampledAt = 0.5;
 constexpr std::int64_t kFramesPerTime = 2;  // number of frames between two timestamp tokens
 
@@ -47,7 +47,7 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
                  const WhisperOptions& options)
     : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
   options_.check();
-  // throws if the options do not fit the model
+  // throws if the model lacks the language or the task
   tokens_.beginning(options_.language, options_.translates, options_.timestamps);
   if (options_.word_times) heads_ = AlignmentHeads::read(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
@@ -102,7 +102,7 @@ double Whisper::no_speech_of(const Window& window, const std::vector<std::int32_
   return static_cast<double>(all[static_cast<std::size_t>(tokens_.no_speech)]);
 }
 
-// Half of the positions are reserved for the text before the window.
+// The text before the window takes at most half of the decoder's positions.
 std::vector<std::int32_t> Whisper::prompt_of(const std::vector<std::int32_t>& beginning,
                                              bool conditioned) const {
   const std::vector<std::int32_t>& before = conditioned ? history_ : initial_;
@@ -205,7 +205,8 @@ Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, con
   return about;
 }
 
-// Divide the window's tokens into segments at pairs of timestamps. Return the number of completed frames.
+// Divide the window's tokens into segments at pairs of timestamps. Return the number of frames that the
+// complete segments cover.
 std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
                                    const SegmentListener& found) {
   const std::span<const std::int32_t> all = attempt.tokens;
@@ -230,7 +231,7 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
     add_segment(attempt, all, {offset, at(last)}, found);
     return window.frames;
   }
-  // Two timestamps at the end mean that more speech follows; the last segment includes both.
+  // If the tokens do not end with a single timestamp, the last segment includes both timestamps of its pair.
   single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
   std::size_t begin = 0;
   for (const std::size_t cut : cuts) {
@@ -259,8 +260,8 @@ void Whisper::add_segment(const Attempt& attempt, std::span<const std::int32_t> 
   found(segment);
 }
 
-// The last token is usually the end token. As in the reference, a last token of another kind has the time of
-// the preceding token.
+// The last token is usually the end token. If it is another token, it gets the time of the preceding token,
+// as in the reference implementation.
 void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& prompt, Attempt& attempt) {
   std::vector<std::int32_t> ids = prompt;
   const std::ptrdiff_t last = attempt.ended || attempt.tokens.empty() ? 0 : 1;
@@ -276,14 +277,14 @@ void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& 
     attempt.seconds.push_back(attempt.seconds.empty() ? attempt.offset : attempt.seconds.back());
 }
 
-// Return the words of `tokens`, a part of the attempt's tokens. A token is spoken from the previous token's
-// time to its own.
+// Return the words of `tokens`, a part of the attempt's tokens. A token lasts from the previous token's time
+// to its own time.
 std::vector<TranscriptWord> Whisper::words_of(const Attempt& attempt,
                                               std::span<const std::int32_t> tokens) const {
   if (attempt.seconds.empty()) return {};
   const auto first = static_cast<std::size_t>(tokens.data() - attempt.tokens.data());
   std::vector<std::int32_t> ids;
-  std::vector<std::size_t> places;  // positions of ids in the attempt's tokens
+  std::vector<std::size_t> places;  // indices of `ids` in the attempt's tokens
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < tokens_.end) ids.push_back(tokens[i]), places.push_back(first + i);
   std::vector<TranscriptWord> words;

@@ -1,8 +1,9 @@
-// Transcription by Whisper (Radford et al. 2022, section 4.5): windows of 30 seconds, each started where the
-// last complete segment ended; previous text as prompt; decoding again at higher temperatures if the text is
-// too repetitive or too improbable; silence skipped. Tokens and times equal those of transformers'
-// WhisperForConditionalGeneration.generate(), with two exceptions that follow OpenAI's program: a window
-// continues with silence after the end of the sound, and the compression ratio is that of the text.
+// Transcription by Whisper (Radford et al. 2022, section 4.5), in windows of 30 seconds. Each window starts
+// where the last complete segment ended, and has the previous text as its prompt. Text that is too repetitive
+// or too improbable is decoded again at a higher temperature. Silence is skipped. Tokens and times equal
+// those of transformers' WhisperForConditionalGeneration.generate(), with two exceptions that follow OpenAI's
+// program: a window continues with silence after the end of the sound, and the compression ratio is that of
+// the text.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,16 @@ struct WhisperOptions {
   std::string language;     // code, such as "en"; if empty, detected from the first window
   bool translates = false;  // translate to English
   bool timestamps = true;   // if false, one segment per window
-  std::string prompt;       // text that precedes the first window, such as names and their spelling
-  // use the text before a window as its prompt, unless it was sampled at temperature 0.5 or more
+  std::string prompt;       // text assumed to precede the first window, such as names and their spelling
+  // use the text before a window as the window's prompt, unless it was sampled at temperature 0.5 or more
   bool uses_previous = true;
-  // temperatures, tried in order; 0 means no sampling
+  // tried in this order; 0 means no sampling
   std::vector<double> temperatures{0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
   // Decode again at the next temperature if the text's compression ratio is above the first value, or its
   // mean log-probability below the second. An empty value disables the rule.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0;
-  // Skip a window if its probability of "no speech" is above this value and its mean log-probability is too
-  // low.
+  // Skip a window if its probability of "no speech" is above this value and its mean log-probability is below
+  // log_probability.
   std::optional<double> no_speech = 0.6;
   std::int64_t beam = 1;  // width of the beam search at temperature 0
   std::uint64_t seed = 1;
@@ -46,7 +47,8 @@ using SegmentListener = std::function<void(const TranscriptSegment&)>;
 
 class Whisper {
  public:
-  // The arguments must outlive this object. Throws usage if the model or the options do not fit.
+  // The arguments must outlive this object. Throws usage if the model is not Whisper or the options are
+  // invalid for it.
   Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
           const WhisperOptions& options);
 
@@ -62,7 +64,8 @@ class Whisper {
   };
   struct Attempt {
     std::vector<std::int32_t> tokens;  // tokens without the end token
-    TranscriptSegment about;           // temperature and measures
+    TranscriptSegment about;           // temperature, log-probability, compression ratio and probability of
+                                       // "no speech"
     bool skips = false;
     bool ended = false;           // true if the end token was chosen
     double offset = 0.0;          // start of the window in the sound, in seconds
@@ -88,14 +91,14 @@ class Whisper {
   ThreadPool& pool_;
   WhisperOptions options_;
   WhisperTokens tokens_;
-  AlignmentHeads heads_;  // if word_times
+  AlignmentHeads heads_;  // read only if word_times is set
   std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
-  // tokens of the initial prompt; tokens of all text so far, truncated to the maximum
+  // initial_: tokens of the prompt option. history_: tokens of all text so far, truncated to the maximum.
   std::vector<std::int32_t> initial_, history_;
 };
 
-// Return the bytes of `text` divided by its bytes after compression by zlib; 0 if this build lacks zlib.
+// Return the size of `text` in bytes / its size after compression by zlib; 0 if this build lacks zlib.
 double compression_ratio_of(const std::string& text);
 
 }  // namespace regard::tasks

@@ -6,7 +6,7 @@
 namespace regard::tasks {
 namespace {
 
-// Finds ids in the keys of generation_config.json, or else among the tokens of the tokenizer.
+// Finds ids in the keys of generation_config.json. Ids that are missing there come from the tokenizer.
 class TokenFinder {
  public:
   TokenFinder(const formats::ModelFolder& folder, const infer::LoadedModel& loaded)

@@ -13,13 +13,13 @@ namespace regard::tasks {
 
 struct WhisperTokens {
   std::int32_t start = -1, end = -1;
-  std::int32_t no_timestamps = -1;  // the ids that follow it are 0.00, 0.02, … seconds
+  std::int32_t no_timestamps = -1;  // the ids after it are timestamps: 0.00, 0.02, … seconds
   std::int32_t no_speech = -1;
-  std::int32_t previous = -1;  // precedes the text of previous windows; −1 if there is none
+  std::int32_t previous = -1;  // token before the text of previous windows; −1 if the model has none
   std::int32_t transcribe = -1, translate = -1;  // −1 if the model has only one task
   // ids by code ("en"); empty if the model has only one language
   std::map<std::string, std::int32_t> languages;
-  std::int64_t latest_first = -1;  // largest index of a window's first timestamp; −1 means no limit
+  std::int64_t latest_first = -1;  // highest index of a window's first timestamp; −1 means no limit
 
   std::int32_t first_time() const { return no_timestamps + 1; }
 
@@ -29,7 +29,7 @@ struct WhisperTokens {
   // Return the tokens that begin a window. `language` is a code; empty if there is none. Throws usage if the
   // model has no such language or no translation.
   std::vector<std::int32_t> beginning(const std::string& language, bool translates, bool timestamps) const;
-  std::string code_of(std::int32_t language) const;  // returns "" for other tokens
+  std::string code_of(std::int32_t language) const;  // "" if `language` is not a language token
 };
 
 }  // namespace regard::tasks

@@ -10,7 +10,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// A word that is part of one of these texts is punctuation: of any kind, before a word, after a word.
+// Punctuation. A text is punctuation of a kind if it is a substring of the constant: of any kind, before a
+// word, after a word.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";
@@ -28,7 +29,7 @@ std::string stripped(const std::string& text) {
   return utf8::encode(std::u32string_view(all).substr(begin, end - begin));
 }
 
-// Group the tokens to sequences of complete characters. A token may end within a character.
+// Group the tokens into sequences of complete characters. A character may be divided between tokens.
 std::vector<TokenWord> characters(const text::Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
   const std::u32string whole = utf8::code_points(tokenizer.decode(tokens));
   std::vector<TokenWord> all;
@@ -46,7 +47,8 @@ std::vector<TokenWord> characters(const text::Tokenizer& tokenizer, std::span<co
   return all;
 }
 
-// Append the second word's tokens and text to the first, and clear the second.
+// Merge the word `from` into `to`: at its start if `before` is set, else at its end. The text of `from`
+// becomes empty.
 void join(TokenWord& to, TokenWord& from, bool before) {
   to.text = before ? from.text + to.text : to.text + from.text;
   if (!from.text.empty()) {

@@ -1,6 +1,6 @@
-// Division of a text's tokens into words, to find the times of words as transformers' WhisperTokenizer does
-// (_combine_tokens_into_words): at spaces and punctuation, or at every complete character in languages
-// without spaces.
+// Division of a text's tokens into words, as in transformers' WhisperTokenizer (_combine_tokens_into_words),
+// to compute the times of words. Words end at spaces and punctuation; in languages without spaces, every
+// complete character is a word.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace regard::tasks {
 
 struct TokenWord {
   std::string text;                 // includes the preceding space
-  std::size_t first = 0, last = 0;  // index of its first and of its last token
+  std::size_t first = 0, last = 0;  // indices of the word's first token and last token
 };
 
-// `language` is a code such as "en"; empty means a language with spaces.
+// Return the words of the tokens. `language` is a code such as "en"; empty means a language with spaces.
 std::vector<TokenWord> split_words(const text::Tokenizer& tokenizer, std::span<const std::int32_t> tokens,
                                    const std::string& language);
 
