@@ -13,8 +13,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::int64_t kUsualWindow = 384, kUsualStride = 128;
-constexpr std::int64_t kMostSpecial = 4;  // maximum number of special tokens of a pair: <s> question </s></s>
-                                          // text </s>
+// maximum number of special tokens of a pair: <s> question </s></s> text </s>
+constexpr std::int64_t kMostSpecial = 4;
 
 }  // namespace
 

@@ -24,7 +24,7 @@ struct AddedToken {
   bool lstrip = false;       // include white space before the match
   bool rstrip = false;       // include white space after the match
   bool normalized = true;    // match the normalised token in the normalised text
-  bool special = false;      // decode(skip_special = true) omits it
+  bool special = false;      // true if decode(skip_special = true) omits the token
 };
 
 class AddedTokens {
@@ -37,13 +37,13 @@ class AddedTokens {
     return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
   }
   bool seeks_normalized() const noexcept { return !normalized_.empty(); }
-  // Split off the tokens matched before normalisation (normalized = false) or after it.
+  // Split off the tokens that are matched before normalisation (if `normalized` is false) or after it.
   void extract(Pieces& pieces, bool normalized, bool match_special) const;
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Return the spelling of a token in lists and when decoded, normalised if the token is. Null if the id is
-  // not an added token.
+  // Return the spelling of a token in lists and when decoded; for a token with `normalized`, the normalised
+  // one. Null if the id is not an added token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 
@@ -52,7 +52,7 @@ class AddedTokens {
   std::vector<std::string> spellings_;
   std::unordered_map<std::int32_t, std::size_t> by_id_;
   std::map<std::string, std::size_t, std::less<>> by_content_;
-  ByteTrie plain_, normalized_;  // tries with indices into tokens_ as values
+  ByteTrie plain_, normalized_;  // tries; their values are indices into tokens_
 };
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);

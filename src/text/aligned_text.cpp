@@ -52,7 +52,7 @@ void AlignedText::prepend(std::string_view prefix) {
   if (text_.empty()) return;
   text_.insert(0, prefix);
   if (!tracked_) return;
-  // The prefix is aligned with the first code point, as are all bytes of that code point.
+  // Align the prefix, and all bytes of the first code point, with the first code point.
   const std::size_t first = length_of(text_[prefix.size()]);
   const Span front = spans_.front(), last = spans_[first - 1];
   spans_.insert(spans_.begin(), prefix.size(), front);
@@ -74,7 +74,7 @@ void AlignedText::normalize(unicode::Form form) {
     unicode::normalize(form, all, changes);
     return transform(changes);
   }
-  // Process blocks, to bound the extra memory.
+  // Process the text in blocks, to bound the extra memory.
   constexpr std::size_t kStretch = 4096;
   text_.clear();
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
@@ -124,7 +124,7 @@ void AlignedText::replace(std::span<const Match> matches, std::string_view conte
       spans.insert(spans.end(), content.size(),
                    match.end == 0 ? Span{origin_, origin_} : spans_[match.end - 1]);
   }
-  // The content is aligned with the last code point of its match, as in transformers' tokenizers.
+  // Align the content with the last code point of its match, as transformers' tokenizers do.
   const Match& first = matches.front();
   if (!tracked_ && first.matched && first.end > (content.empty() ? 0 : length_of(text_.front()))) origin_ = 1;
   text_ = std::move(text);

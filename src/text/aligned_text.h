@@ -1,6 +1,6 @@
-// A text that is rewritten (normalised, prefixed, mapped to letters) and records the input bytes of each of
-// its bytes. The rules are those of Hugging Face's NormalizedString, so offsets equal the reference's in all
-// cases.
+// A text that is rewritten (normalised, prefixed, mapped to byte letters) and records for each byte which
+// input bytes it comes from. The rules are those of Hugging Face's NormalizedString, so that offsets always
+// equal those of the reference implementation.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace regard::text {
 
-// [begin, end) in bytes of the input.
+// A range [begin, end) in bytes of the input.
 struct Span {
   std::uint32_t begin = 0, end = 0;
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// A range of a text, and a flag that is set if it matched the pattern that split the text.
+// A range of a text. `matched` is true if the range matched the pattern that split the text.
 struct Match {
   std::uint32_t begin = 0, end = 0;
   bool matched = false;
@@ -29,8 +29,9 @@ struct Match {
 class AlignedText {
  public:
   AlignedText() = default;
-  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start
-  // of the range in the input; if offsets are not tracked, it only matters whether it is 0.
+  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start of
+  // the range in the input; if offsets are not tracked, only the difference between 0 and other values
+  // matters.
   AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 
@@ -48,8 +49,8 @@ class AlignedText {
   void strip(bool left, bool right);
   // Replace each matched range by `content`. The ranges of `matches` cover the text.
   void replace(std::span<const Match> matches, std::string_view content);
-  // Replace the text; byte i of the new text comes from [places[i], places[i + 1]) of the old one (used only
-  // if tracked).
+  // Replace the text; byte i of the new text comes from [places[i], places[i + 1]) of the old one. `places`
+  // is used only if offsets are tracked.
   void assign(std::string text, std::span<const std::size_t> places);
   template <class Keep>
   void filter(Keep keep);

@@ -10,13 +10,15 @@
 namespace regard::text {
 
 struct AlphabetLimits {
-  std::size_t max_characters = 0;  // keep only the most frequent ones, including `always`; 0 means all
-  double coverage = 1.0;           // keep only the most frequent ones that cover this share of the text
-  std::string always;              // characters kept regardless of the text
+  // maximum number of characters, including `always`; the most frequent ones are kept; 0 means no limit
+  std::size_t max_characters = 0;
+  double coverage = 1.0;  // keep only the most frequent characters that cover this share of the text
+  std::string always;     // characters that are kept regardless of the text
 };
 
-// Return the characters sorted by code point. Of characters with equal frequency, the smaller code point is
-// kept. Throws usage for a coverage outside (0, 1] and for invalid UTF-8 in `always`.
+// Return the characters sorted by code point. If a limit divides characters of equal frequency, those with
+// the smaller code points are kept. Throws usage for a coverage outside (0, 1] and for invalid UTF-8 in
+// `always`.
 std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, const AlphabetLimits& limits);
 
 std::string text_of(char32_t c);

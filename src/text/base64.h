@@ -7,7 +7,7 @@
 
 namespace regard::text {
 
-// Decode a text. Nullopt for a character outside the alphabet or wrong padding.
+// Decode a text. Returns nullopt for a character outside the alphabet or for wrong padding.
 std::optional<std::string> decode_base64(std::string_view text);
 std::string encode_base64(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// BERT's normalizer: removes control characters, surrounds CJK ideographs with spaces, strips accents,
+// BERT's normalizer: removes control characters, surrounds CJK ideographs with spaces, strips accents, and
 // converts to lower case.
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ bool is_hangul_syllable(char32_t c) {
   return c >= 0xAC00 && c < 0xD7A4;
 }
 
-// Append the canonical decomposition (Unicode 3.12).
+// Append the canonical decomposition of a Hangul syllable (Unicode standard, section 3.12).
 void append_jamo(std::string& out, char32_t syllable) {
   constexpr char32_t kVowels = 21, kFinals = 28;
   const char32_t place = syllable - 0xAC00;
@@ -38,7 +38,7 @@ class BertNormalizer final : public Normalizer {
         lowercase_(optional_value<bool>(json, "lowercase", file).value_or(true)),
         strip_accents_(optional_value<bool>(json, "strip_accents", file).value_or(lowercase_)) {}
 
-  // Fast path: code point by code point, as long as none depends on its neighbours.
+  // Fast path: rewrite one code point at a time. If a result depends on neighbours, use the general path.
   bool rewrite(std::string_view text, std::string& out) const override {
     out.clear();
     bool first_gone = false;
@@ -84,7 +84,7 @@ class BertNormalizer final : public Normalizer {
   }
 
  private:
-  // The result for a single code point: another code point, or one of these values.
+  // The result for a single code point is another code point or one of these values.
   enum Fate : std::uint32_t { kDepends = 0x110000, kGone, kSetApart };
   static constexpr char32_t kRemembered = 0x3100;
 
@@ -102,7 +102,7 @@ class BertNormalizer final : public Normalizer {
     apply(aligned);
     text = aligned.code_points();
     if (text.empty()) return kGone;
-    // A mark that is kept may have to be reordered among its neighbours.
+    // A mark that is kept may have to be reordered among adjacent marks.
     return text.size() > 1 || unicode::has(text[0], unicode::kDecomposes)
                ? std::uint32_t{kDepends}
                : static_cast<std::uint32_t>(text[0]);
@@ -110,7 +110,7 @@ class BertNormalizer final : public Normalizer {
   std::uint32_t remembered(char32_t c) const {
     std::atomic<std::uint32_t>& place = fates_[c];
     std::uint32_t fate = place.load(std::memory_order_relaxed);
-    if (fate == 0) {  // stored values are fate + 1; 0: not computed yet
+    if (fate == 0) {  // stored values are fate + 1; 0 means not computed yet
       fate = fate_of(c) + 1;
       place.store(fate, std::memory_order_relaxed);
     }

@@ -1,4 +1,4 @@
-// The n best segmentations of a text: Viterbi with a list of candidates at each position.
+// The n best segmentations of a text, by the Viterbi algorithm with a list of candidates at each position.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,15 @@
 
 namespace regard::text {
 
-// pieces_at(begin, reach) calls reach(end, score, id) for every piece that starts at `begin`, and returns
-// the next position. The result holds the pieces of each segmentation, best first. Segmentations with equal
-// scores are in order of discovery.
+// Return at most `most` segmentations of a text of `size` bytes, each as a list of pieces, best first.
+// Segmentations with equal scores are in order of discovery. pieces_at(begin, reach) must call reach(end,
+// score, id) for every piece that starts at `begin`, and return the next position.
 template <class Score, class PiecesAt>
 std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const PiecesAt& pieces_at) {
   struct Way {
     Score score = 0;
-    std::uint32_t from = 0, rank = 0;  // position and rank of the segmentation that this one extends
+    // position and rank of the segmentation to which this piece is appended
+    std::uint32_t from = 0, rank = 0;
     std::int32_t id = 0;
   };
   std::vector<std::vector<Way>> ways(size + 1);
@@ -30,7 +31,7 @@ std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const Piece
         const Way way{score + here[rank].score, static_cast<std::uint32_t>(begin),
                       static_cast<std::uint32_t>(rank), id};
         if (there.size() == most && !(way.score > there.back().score))
-          break;  // all remaining candidates have lower scores
+          break;  // the remaining candidates do not score higher
         const auto place = std::upper_bound(there.begin(), there.end(), way,
                                             [](const Way& a, const Way& b) { return a.score > b.score; });
         if (there.size() == most) {

@@ -24,7 +24,7 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
   joined_ids_.reserve(merges.size());
   in_memo_ = merges.size() < PairMemo::kMostRanks && vocabulary_.end_id() <= PairMemo::kMostIds;
   std::string joined;
-  // trainers number merged tokens in merge order, so ids are usually consecutive
+  // Trainers number merged tokens in the order of merges, so ids are usually consecutive.
   std::int32_t joined_id = -2;
   constexpr std::size_t kTogether = 32;
   std::array<std::string_view, 2 * kTogether> sides;
@@ -58,7 +58,8 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     can_take_bytes_ = can_take_bytes_ && byte_ids_[byte] >= 0;
   }
   if (options_.unknown) unknown_id_ = vocabulary_.find(*options_.unknown).value_or(-1);
-  // An unknown symbol waits for the next one if they are fused or if some fall back to bytes.
+  // An unknown symbol depends on the next symbol if unknown symbols are fused, or if only some bytes have
+  // fallback tokens.
   const bool every_byte = std::find(fallback_ids_.begin(), fallback_ids_.end(), -1) == fallback_ids_.end();
   characters_alone_ = merges.empty() && options_.continuing_prefix.empty() &&
                       options_.end_of_word_suffix.empty() && !options_.ignore_merges &&
@@ -132,7 +133,8 @@ void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const 
   }
 }
 
-// Append the bytes of the symbol as <0x..> tokens. Returns false if one of them is missing.
+// Append the bytes of the symbol as <0x..> tokens. Returns false and appends nothing if one of these tokens
+// is missing.
 bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vector<Token>& symbols) const {
   const auto id_of_byte = [this](char byte) { return fallback_ids_[static_cast<std::uint8_t>(byte)]; };
   if (std::any_of(symbol.begin(), symbol.end(), [&](char byte) { return id_of_byte(byte) < 0; }))
@@ -144,8 +146,8 @@ bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vec
   return true;
 }
 
-// Follows the order of the reference: a pending unknown token is not written before a code point that falls
-// back to bytes, and positions are counted from the tokens written so far.
+// The order is that of the reference implementation: a pending unknown token is written after a code point
+// that falls back to bytes, and a position is the total size of the tokens written so far.
 void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
   std::uint32_t place = 0, unknown_size = 0;
   bool pending = false;

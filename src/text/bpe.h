@@ -18,20 +18,21 @@
 namespace regard::text {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;  // token for symbols outside the vocabulary; nullopt omits such symbols
-  std::string continuing_prefix;       // prefix of every symbol except a word's first
-  std::string end_of_word_suffix;      // suffix of a word's last symbol
-  bool fuse_unknown = false;           // adjacent unknown symbols become one token
-  bool byte_fallback = false;          // encode unknown code points as byte tokens <0x00> to <0xFF>
-  bool ignore_merges = false;          // a word that is in the vocabulary becomes that token
+  // token for symbols outside the vocabulary; if nullopt, they are omitted
+  std::optional<std::string> unknown;
+  std::string continuing_prefix;   // prefix of every symbol of a word except the first
+  std::string end_of_word_suffix;  // suffix of a word's last symbol
+  bool fuse_unknown = false;       // adjacent unknown symbols become one token
+  bool byte_fallback = false;      // encode unknown code points as byte tokens <0x00> to <0xFF>
+  bool ignore_merges = false;      // a word that is itself in the vocabulary becomes one token
 };
 
-// Merges by pair of ids: an open-addressing hash table.
+// Hash table with open addressing: merges by pair of ids.
 class MergeTable {
  public:
   void reserve(std::size_t merges);
   void add(std::int32_t left, std::int32_t right,
-           Merge merge);  // a repeated pair replaces the earlier one
+           Merge merge);  // replaces an earlier merge of the same pair
   Merge find(std::int32_t left, std::int32_t right) const noexcept {
     if (slots_.empty()) return {};
     return slots_[place_of(key_of(left, right))].merge;
@@ -62,7 +63,7 @@ class MergeTable {
   void grow(std::size_t slots);
   std::vector<Slot> slots_;
   std::size_t used_ = 0;
-  int shift_ = 0;  // shift that keeps the top bits of the hash product
+  int shift_ = 0;  // shift that selects the top bits of the hash product
 };
 
 class Bpe final : public Model {
@@ -82,7 +83,7 @@ class Bpe final : public Model {
   std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
-  // Without merges (a character tokenizer), each character is tokenized separately.
+  // A tokenizer without merges tokenizes each character separately.
   bool divides_anywhere() const override { return characters_alone_; }
 
  private:
@@ -94,15 +95,15 @@ class Bpe final : public Model {
   MergeTable merges_;
   BpeOptions options_;
   std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // in rank order
-  std::array<std::int32_t, 256> byte_ids_{};                       // token of each byte's letter
+  std::array<std::int32_t, 256> byte_ids_{};                       // id of each byte's letter
   std::uint64_t owner_ = PairMemo::new_owner();
-  std::vector<std::int32_t> joined_ids_;          // merged token of each rank
-  std::vector<std::int32_t> byte_ranks_;          // rank of a pair of bytes, index 256 · first + second
-  std::array<std::int32_t, 256> fallback_ids_{};  // token <0x..> of each byte
+  std::vector<std::int32_t> joined_ids_;  // id of the merged token of each rank
+  std::vector<std::int32_t> byte_ranks_;  // rank of each pair of bytes, at index 256 · first + second
+  std::array<std::int32_t, 256> fallback_ids_{};  // id of the token <0x..> of each byte
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;
   bool characters_alone_ = false;
-  bool in_memo_ = false;  // true if ids and ranks fit PairMemo's limits
+  bool in_memo_ = false;  // true if ids and ranks are within PairMemo's limits
 };
 
 std::unique_ptr<Bpe> read_bpe(const ModelSource& source);

@@ -32,7 +32,8 @@ void BpeTrainer::push(std::int64_t count, std::int32_t left, std::int32_t right,
 }
 
 void BpeTrainer::count_pairs() {
-  // Two passes: count the words of each pair, then list them. Queue entries have the index of their pair.
+  // The first pass counts the words of each pair, the second lists them. A queue entry holds the index of its
+  // pair.
   struct Pair {
     std::uint32_t words = 0, last_word = kNone;
   };
@@ -133,7 +134,7 @@ void BpeTrainer::write_lists(Side& side) {
   side.gainers.clear();
 }
 
-// The pair (id, id) gained occurrences on both sides. Make one candidate with the words of both sides.
+// The pair (id, id) gained occurrences on both sides. Create one candidate with the words of both sides.
 void BpeTrainer::join_lists_of(std::int32_t id) {
   Neighbour& left = left_.neighbours[static_cast<std::size_t>(id)];
   Neighbour& right = right_.neighbours[static_cast<std::size_t>(id)];
@@ -155,7 +156,7 @@ void BpeTrainer::finish_step(const BpeMerge& merge) {
   write_lists(left_);
   write_lists(right_);
   join_lists_of(merge.id);
-  // Update all counts before candidates are made, because a pair may lose on one side and gain on the other.
+  // Update all counts before creating candidates, because a pair can lose on one side and gain on the other.
   for (const std::int32_t token : left_.touched) {
     const Neighbour& neighbour = left_.neighbours[static_cast<std::size_t>(token)];
     counts_.add(token, merge.left, -neighbour.lost);
@@ -205,7 +206,7 @@ std::vector<BpeMerge> BpeTrainer::learn(const Limits& limits, const std::functio
     const Candidate top = queue_.back();
     queue_.pop_back();
     const std::int64_t count = counts_.of(top.left, top.right);
-    if (count != top.count) {  // the candidate is stale: its count has changed since
+    if (count != top.count) {  // the candidate is outdated: its count has changed
       push(count, top.left, top.right, top.words);
       continue;
     }

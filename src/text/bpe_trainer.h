@@ -1,5 +1,5 @@
 // BPE training: repeatedly make the most frequent adjacent pair a token (Sennrich, Haddow and Birch 2016).
-// Gives the same merges in the same order as Hugging Face's trainer.
+// The merges and their order equal those of Hugging Face's trainer.
 #pragma once
 
 #include <cstdint>
@@ -23,47 +23,48 @@ class BpeTrainer {
   struct Limits {
     std::size_t vocabulary_size = 10000;  // total number of tokens in the vocabulary
     std::int64_t min_frequency = 2;       // minimum count of a merge
-    // A pair that contains a merged token is allowed only if its length in initial symbols is below this. 0
-    // means no limit.
+    // A pair that contains a merged token is allowed only if its length in initial symbols is below this
+    // limit. 0 means no limit.
     std::size_t max_token_length = 0;
     std::string continuing_prefix;  // prefix removed from the right token of a merge ("##")
   };
 
-  // Add a token and return its id; an existing token keeps its id. An `opaque` token (special, byte fallback)
-  // is never the result of a merge.
+  // Add a token and return its id; an existing token keeps its id. An `opaque` token (special token, byte
+  // fallback) is never the result of a merge.
   std::int32_t add_token(const std::string& token, bool opaque);
-  // Add a word as ids of initial symbols. reserve() avoids reallocation.
+  // Add a word as ids of initial symbols. reserve() avoids reallocation during add_word().
   void reserve(std::size_t words, std::size_t symbols);
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
-  // Repeatedly merge the pair with the highest count; among equals, the one with the smallest (left id,
-  // right id). Pairs are counted with overlap ("aaa" has aa twice) and replaced from left to right. If two
-  // pairs spell the same token, a pair that was merged before can occur again: as in the reference, its
-  // count then continues from its old value, each reoccurrence is a new candidate, and it may be merged
-  // again. `step` is called periodically with the number of tokens; it may be empty. Consumes the words.
+  // Repeatedly merge the pair with the highest count; among equal counts, the pair with the smallest (left
+  // id, right id). Pairs are counted with overlap ("aaa" has aa twice) and replaced from left to right. If
+  // two pairs spell the same token, a pair that was merged before can occur again. As in the reference
+  // implementation, its count then continues from the old value, each new occurrence is a new candidate, and
+  // the pair may be merged again. `step` is called periodically with the number of tokens; it may be empty.
+  // The words are consumed.
   std::vector<BpeMerge> learn(const Limits& limits, const std::function<void(std::size_t)>& step = {});
 
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
 
  private:
   struct Word {
-    std::uint64_t begin = 0;  // in symbols_
+    std::uint64_t begin = 0;  // index in symbols_
     std::int64_t count = 0;
     std::uint32_t size = 0;
   };
-  // A pair and the words that contained it when the candidate was made.
+  // A pair and the words that contained it when the candidate was created.
   struct Candidate {
     std::int64_t count;
     std::int32_t left, right;
     std::uint64_t words;  // offset in word_lists_, which holds a count and then the indices of the words
     friend bool operator<(const Candidate& a,
-                          const Candidate& b) noexcept {  // std::*_heap functions keep the largest on top
+                          const Candidate& b) noexcept {  // std::*_heap functions put the largest on top
       if (a.count != b.count) return a.count < b.count;
       if (a.left != b.left) return a.left > b.left;
       return a.right > b.right;
     }
   };
-  // Changes by one merge to the pair with a given neighbour token, on one side.
+  // Changes, caused by one merge, of the pair with a given neighbour token, on one side.
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
     std::uint32_t words = 0;  // number of words that gained the pair
@@ -73,7 +74,7 @@ class BpeTrainer {
   };
   struct Side {
     std::vector<Neighbour> neighbours;                            // changes by neighbour token
-    std::vector<std::int32_t> touched;                            // tokens
+    std::vector<std::int32_t> touched;                            // tokens with changes
     std::vector<std::pair<std::int32_t, std::uint32_t>> gainers;  // token, word
     void lose(std::int32_t token, std::int64_t count);
     void gain(std::int32_t token, std::int64_t count, std::uint32_t word);

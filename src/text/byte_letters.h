@@ -1,5 +1,5 @@
-// GPT-2's byte alphabet: a printable letter for each byte, so that byte-level vocabularies can be written as
-// text. Printable Latin-1 bytes map to themselves, the others in order to U+0100, U+0101, …
+// GPT-2's byte alphabet: one printable letter for each byte, so that byte-level vocabularies can be written
+// as text. Printable Latin-1 bytes map to themselves; the other bytes map in order to U+0100, U+0101, …
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ std::string letters_of_bytes(std::string_view bytes);
 // Replace each byte of the text by its letter. The offsets of a letter are those of the character that
 // contained the byte.
 void to_byte_letters(AlignedText& text);
-// Return the bytes; nullopt if some code point is not the letter of a byte.
+// Return the bytes that the letters represent; nullopt if a code point is not the letter of a byte.
 std::optional<std::string> bytes_of_letters(std::string_view letters);
 
 }  // namespace regard::text

@@ -7,15 +7,15 @@
 namespace regard::text {
 namespace {
 
-// Sort key: the first eight bytes of a string, big-endian, zero-padded. Most strings differ in it, and keys
-// are stored contiguously.
+// Sort key: the first eight bytes of a string, big-endian, padded with zeros. Most comparisons need only this
+// key, and keys are stored contiguously.
 struct Head {
   std::uint64_t bytes;
   std::uint32_t string;
 };
 
-// Strings sorted by bytes. The bytes after the heads are copied to one contiguous buffer, because the trie
-// is built in this order and the strings are scattered in memory.
+// Strings sorted by bytes. The bytes after the heads are copied to one contiguous buffer in this order,
+// because the strings are scattered in memory and the trie reads them in this order.
 struct Sorted {
   struct Entry {
     std::uint64_t head;
@@ -44,7 +44,7 @@ Sorted::Sorted(std::span<const TokenView> strings) {
     heads[i] = {__builtin_bswap64(head), static_cast<std::uint32_t>(i)};
     bytes += string.size();
   }
-  // Stable: equal strings keep their order.
+  // Equal strings keep their order.
   std::sort(heads.begin(), heads.end(), [&](const Head& a, const Head& b) {
     if (a.bytes != b.bytes) return a.bytes < b.bytes;
     const int order = strings[a.string].token.compare(strings[b.string].token);
@@ -87,8 +87,8 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
       const auto byte = sorted.byte(i, group.depth);
       if (children.empty() || children.back().first != byte) children.emplace_back(byte, i);
     }
-    // Find the first base where the slots of all children are free. Nearly full regions are skipped from then
-    // on.
+    // Find the first base where the slots of all children are free. If the searched region is nearly full,
+    // later searches start after it.
     const std::size_t lowest = children.front().first;
     std::size_t slot = std::max(search_from, lowest + 1), taken = 0;
     const std::size_t start = slot;

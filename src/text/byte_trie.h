@@ -1,5 +1,5 @@
-// A byte trie in a double array (Aoe 1989): finds which of many strings start at a position in a text with
-// one load per byte.
+// A byte trie in a double array (Aoe 1989). It finds which of many strings start at a position in a text,
+// with one load per byte.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class ByteTrie {
   static constexpr std::int32_t kRoot = 0, kNone = -1;
 
   ByteTrie() = default;
-  // `strings` have values of at least 0. Empty strings are skipped; of equal strings, the value of the last
+  // `strings` have values of at least 0. Empty strings are skipped; for equal strings, the value of the last
   // one is kept.
   explicit ByteTrie(std::span<const TokenView> strings);
 
   bool empty() const noexcept { return nodes_.empty(); }
-  // Return the node after `byte`, or kNone.
+  // Return the child of the node for `byte`, or kNone.
   std::int32_t child(std::int32_t node, char byte) const noexcept {
     const auto next = static_cast<std::size_t>(nodes_[static_cast<std::size_t>(node)].base) +
                       static_cast<std::uint8_t>(byte);
@@ -32,7 +32,8 @@ class ByteTrie {
   std::int32_t value(std::int32_t node) const noexcept {
     return nodes_[static_cast<std::size_t>(node)].value;
   }
-  // Return the size and value of the longest string that `text` starts with; size 0 if there is none.
+  // Return the size in bytes and the value of the longest string that `text` starts with; size 0 if there is
+  // none.
   std::pair<std::size_t, std::int32_t> longest(std::string_view text) const noexcept;
 
  private:

@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Return a unit of the double array: label, offset of the children, and whether a value is attached.
+// Fields of a unit of the double array: its label, the offset of its children, and whether it has a value.
 bool has_leaf(std::uint32_t unit) {
   return (unit >> 8 & 1u) != 0;
 }
@@ -26,7 +26,7 @@ std::uint32_t offset_of(std::uint32_t unit) {
 CharsMap::CharsMap(std::string_view blob, const std::string& file) {
   if (blob.empty()) return;
   std::uint32_t trie_size = 0;
-  // little-endian, like all supported machines
+  // the file and all supported machines are little-endian
   if (blob.size() >= 4) std::memcpy(&trie_size, blob.data(), 4);
   if (blob.size() < 4 || trie_size % 4 != 0 || trie_size == 0 || trie_size > blob.size() - 4)
     throw file_error(file, "the precompiled normalisation is damaged: wrong trie size")
@@ -34,7 +34,7 @@ CharsMap::CharsMap(std::string_view blob, const std::string& file) {
   units_.resize(trie_size / 4);
   std::memcpy(units_.data(), blob.data() + 4, trie_size);
   replacements_ = blob.substr(4 + trie_size);
-  replacements_.push_back('\0');  // final NUL, so that every reference into the block is terminated
+  replacements_.push_back('\0');  // a final NUL, so that every replacement in the block is terminated
 }
 
 bool CharsMap::reaches_over_spaces() const noexcept {

@@ -1,5 +1,5 @@
-// sentencepiece's precompiled normalisation: a trie (darts-clone's double array) from substrings to offsets
-// in a block of NUL-terminated replacements.
+// sentencepiece's precompiled normalisation: a trie (double array of darts-clone) that maps substrings to
+// offsets in a block of NUL-terminated replacements.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class CharsMap {
     std::size_t size = 0;  // number of bytes that the rule replaces
     std::string_view replacement;
   };
-  // Return true if any rule's substring contains a space after its first byte.
+  // Return true if the substring of any rule contains a space after its first byte.
   bool reaches_over_spaces() const noexcept;
-  // Return the rule of the shortest (or longest) prefix of `text` that has one.
+  // Return the rule of the shortest (or longest) prefix of `text` that has a rule.
   std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }
   std::optional<Rule> longest(std::string_view text) const noexcept { return find(text, true); }
 

@@ -22,14 +22,14 @@ struct ChatTemplate {
 };
 
 // Render `messages`, a list of {"role": …, "content": …}, as transformers' apply_chat_template does. The text
-// contains all special tokens, including the first: encode it with special tokens matched and none added.
-// Throws bad_file (invalid template, or unsupported parts of Jinja, by name) and invalid_input (malformed
-// messages, or a conversation that the template rejects).
+// contains all special tokens, including the first one; to encode it, match special tokens and add none.
+// Throws bad_file for a template that is invalid or uses unsupported parts of Jinja, and invalid_input for
+// malformed messages or a conversation that the template rejects.
 std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,
                         const Json& messages, const ChatOptions& options = {});
 
 // Find the template `name`: one of the folder's, or a common one (chatml, llama2, llama3, gemma, mistral,
-// zephyr, phi). An empty name selects the folder's default. Throws usage listing the available names.
+// zephyr, phi). An empty name selects the folder's default. Throws usage that lists the available names.
 ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view name);
 
 const std::vector<std::string>& common_chat_templates();  // names of the common templates

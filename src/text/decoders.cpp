@@ -16,7 +16,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(place, from.size(), to);
 }
 
-// Remove spaces that tokenization added, with the rules of BERT's detokenizer, in this order.
+// Remove spaces that tokenization added, by the rules of BERT's detokenizer, in this order.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{{" .", "."},
                                                                                      {" ?", "?"},
@@ -181,7 +181,8 @@ class ReplaceDecoder final : public Decoder {
   std::string content_;
 };
 
-// Connectionist temporal classification: merge repeated tokens, then remove the pad token (blank).
+// Decoder for connectionist temporal classification: merges repeated tokens, then removes the pad token
+// (blank).
 class CtcDecoder final : public Decoder {
  public:
   CtcDecoder(std::string pad, std::string delimiter, bool clean)

@@ -12,13 +12,12 @@ namespace regard::text {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Rewrite the list. The concatenation of the result is the text. Strings contain ill-formed UTF-8 only if
-  // the vocabulary does.
+  // Rewrite the list. The text is the concatenation of the rewritten strings. They contain ill-formed UTF-8
+  // only if the vocabulary does.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 
-// Make the decoder of a component with its "type". Throws bad_file with the component's name if it is
-// unknown.
+// Create a decoder from a JSON component with a "type". Throws bad_file that names the type if it is unknown.
 std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file);
 
 // Replace each maximal ill-formed sequence by U+FFFD.

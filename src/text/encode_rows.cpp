@@ -11,10 +11,11 @@ namespace regard::text {
 namespace {
 
 constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // bytes of text in one task
-constexpr std::size_t kTasksATime =
-    32;  // tasks per thread and round; few, so that their ids stay in its cache until they are copied
+// tasks per thread and round; few, so that their ids stay in the thread's CPU cache until they are copied
+constexpr std::size_t kTasksATime = 32;
 
-// A range of texts, and the positions of their ids in the thread's buffer and in the result.
+// A range of texts. `begin` and `count` are their ids in the thread's buffer, `place` is their index in the
+// result.
 struct Task {
   std::size_t first = 0, end = 0;
   const IdBuffer* buffer = nullptr;
@@ -32,9 +33,9 @@ std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
   return tasks;
 }
 
-// Run tasks on all threads in rounds: each thread appends to its own buffer, then all copy their ids to the
-// final position. encode(first, end, work) appends to work.ids, and stores the end of each text within them
-// in rows.offsets.
+// Run tasks on all threads, in rounds: each thread appends ids to its own buffer, then all threads copy their
+// ids to the final position. encode(first, end, work) appends to work.ids and stores the end of each text in
+// rows.offsets, relative to the task.
 template <class Encode>
 void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPool& pool, IdRows& rows,
                   const Encode& encode) {

@@ -9,8 +9,8 @@
 namespace regard::text {
 
 // Encode each word separately, without special tokens, and concatenate the results. `words` of the result
-// holds the index of each token's word; offsets are relative to that word. Special tokens in a word are
-// ordinary text.
+// holds for each token the index of its word; offsets are relative to that word. Spellings of special tokens
+// in a word are ordinary text.
 Encoding encode_words(const Tokenizer& tokenizer, std::span<const std::string> words);
 
 }  // namespace regard::text

@@ -52,7 +52,7 @@ void pad_one(Encoding& encoding, std::size_t length, const Padding& how) {
   fill(encoding.words, std::int32_t{-1});
 }
 
-// Return the lengths of a pair after truncating the longer one first.
+// Return the lengths of a pair after truncation that shortens the longer text first.
 std::pair<std::size_t, std::size_t> longest_first(std::size_t first, std::size_t second, std::size_t most) {
   std::size_t shorter = std::min(first, second);
   std::size_t longer = shorter > most ? shorter : std::max(shorter, most - shorter);

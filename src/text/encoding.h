@@ -22,10 +22,11 @@ struct Encoding {
   std::vector<Offsets> byte_offsets;  // in bytes of the original text
   std::vector<std::int32_t> type_ids;
   std::vector<std::uint8_t> special_mask;    // 1 if added by the post-processor or as padding
-  std::vector<std::uint8_t> attention_mask;  // 0: padding
-  // Index of the word, from the pre-tokenizer, that each token belongs to; −1 for added special tokens.
+  std::vector<std::uint8_t> attention_mask;  // 1 for tokens, 0 for padding
+  // For each token, the index of its word from the pre-tokenizer; −1 for added special tokens.
   std::vector<std::int32_t> words;
-  std::vector<Encoding> overflowing;  // the truncated rest, in parts that overlap by `stride` tokens
+  // the truncated rest of the text, in parts that overlap by `stride` tokens
+  std::vector<Encoding> overflowing;
 
   std::size_t size() const noexcept { return ids.size(); }
   void push(std::int32_t id, std::string token, std::int32_t type, bool special);
@@ -49,13 +50,13 @@ struct Truncation {
 
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
-// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy truncates a
-// missing text, invalid_input if it cannot reach the length.
+// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
+// missing, invalid_input if the length cannot be reached.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
-  std::size_t fixed_length = 0;  // 0 pads to the longest of the batch
-  std::size_t multiple_of = 0;   // round the length up to a multiple of this; 0 disables rounding
+  std::size_t fixed_length = 0;  // default (0): pad to the longest of the batch
+  std::size_t multiple_of = 0;   // round the length up to a multiple of this; default (0): no rounding
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

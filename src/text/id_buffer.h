@@ -1,4 +1,4 @@
-// Growing array of ids, without zero-filling and copying.
+// Growing array of ids. Growth does not fill new memory with zeros, and large arrays grow without copying.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class IdBuffer {
     return *this;
   }
 
-  // Reserve room for `count` more ids and return it; written ids become part of the array with advance().
+  // Reserve space for `count` more ids and return a pointer to it. advance() adds written ids to the array.
   std::int32_t* room(std::size_t count) {
     if (size_ + count > capacity_) grow(count);
     return ids_.get() + size_;
@@ -34,8 +34,8 @@ class IdBuffer {
     if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
     size_ += ids.size();
   }
-  // Hint that about `count` more ids follow. If they are many, memory for up to 64 million of them is
-  // reserved at once in large pages; pages never written take no memory.
+  // Announce that about `count` more ids follow. If they are many, memory for up to 64 million of them is
+  // reserved at once in large pages; pages that are never written use no memory.
   void expect(std::size_t count);
   void clear() noexcept { size_ = 0; }
   std::int32_t& first() noexcept { return ids_[0]; }

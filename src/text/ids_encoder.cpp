@@ -11,9 +11,10 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kKept = std::size_t{1} << 20;  // maximum capacity kept between calls
+constexpr std::size_t kKept = std::size_t{1} << 20;  // maximum capacity of a buffer kept between calls
 constexpr std::size_t kLongPart = std::size_t{1} << 16;
-constexpr std::size_t kPadded = std::size_t{1} << 14;  // texts up to this size are copied and zero-padded
+// maximum bytes of a text that is copied and padded with zeros
+constexpr std::size_t kPadded = std::size_t{1} << 14;
 
 std::size_t own_place() noexcept {
   static std::atomic<std::size_t> threads{0};
@@ -75,7 +76,7 @@ void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept 
   }
 }
 
-// Return true if `text` may contain an added token to match, or is not valid UTF-8.
+// Return true if `text` may contain an added token to match, or if it is not valid UTF-8.
 bool IdsEncoder::needs_cutting(std::string_view text, bool match_special) const {
   if (!match_special && only_special_) return !utf8::valid(text);
   const auto held_at = [&](std::size_t place) { return pipeline_.added->begins(text.substr(place)); };
@@ -102,7 +103,7 @@ void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& wo
   if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
 }
 
-// General path for any pipeline, as in Tokenizer::encode, with cached words.
+// General path for every pipeline, as in Tokenizer::encode, with a cache of words.
 void IdsEncoder::encode_whole(std::string_view text, bool match_special, Workspace& work) const {
   Pieces pieces(text, false);
   pipeline_.added->extract(pieces, false, match_special);
@@ -126,7 +127,7 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// Splitting at the points of scan_spaces() is valid for every scan and for every normalizer with a locality.
+// The split points of scan_spaces() are valid for every scan and for every normalizer with a locality.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;
@@ -163,14 +164,14 @@ template <auto kScan, class Use>
 void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& use) const {
   using scanning::ScanText;
   ScanText scanned(text);
-  if (text.size() <= kPadded) {  // zero padding allows block-wise reads of every word
+  if (text.size() <= kPadded) {  // zero padding allows reading every word in blocks
     if (!work.padded) work.padded = std::make_unique<char[]>(kPadded + scanning::kBlock);
     std::memcpy(work.padded.get(), text.data(), text.size());
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
     scanned = ScanText(work.padded.get(), text.size(), text.size() + scanning::kBlock);
   }
-  // Scan a group of parts, then look up all of them, then use them, so that prefetches complete between the
-  // steps.
+  // Scan a group of parts, then look up all of them, then use all of them, so that prefetches complete
+  // between these steps.
   constexpr std::size_t kTogether = 16;
   struct Part {
     std::size_t begin, size;
@@ -222,8 +223,8 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
   });
 }
 
-// Process parts in order. A cached part records the largest running sum up to which its pieces do not depend
-// on the preceding text.
+// Process parts in order. For a cached part, the first item is the largest running sum up to which its pieces
+// do not depend on the preceding text.
 void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   float so_far = 0;
   for_parts<scanning::scan_spaces>(text, work, [&](std::string_view part, std::size_t, const auto& find) {
@@ -251,7 +252,8 @@ void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, 
     if (item >= 0) {
       sum += tables.scores[item];
       give(item);
-    } else if (RunningModel::is_unknown_scores(item)) {  // add one by one, to round like the reference
+    } else if (RunningModel::is_unknown_scores(item)) {
+      // Add the scores one by one, to round like the reference implementation.
       for (std::int32_t left = RunningModel::unknown_scores(0) - item; left > 0; --left)
         sum += tables.unknown_score;
     } else {
@@ -268,7 +270,8 @@ std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) 
   return work.normalized;
 }
 
-// Fill work.items: first the sum up to which the items are valid, then the items.
+// Segment the part from a running sum of 0 and cache the result. work.items holds the largest running sum up
+// to which the segmentation is valid, then the items.
 void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();
@@ -294,7 +297,8 @@ void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& 
   Pieces pieces(text, false, at_start);
   if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
   const auto& list = pieces.list();
-  if (list.size() == 1 && list.front().token < 0) {  // the word is the whole part, which is cached already
+  // If the word is the whole part, do not cache the word, because the part is cached.
+  if (list.size() == 1 && list.front().token < 0) {
     pipeline_.model->tokenize_ids(pieces.text_of(list.front()), work.tokens, work.ids);
   } else {
     encode_words(pieces, work);
@@ -311,7 +315,7 @@ void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& wor
       at_start = pipeline_.normalizer->rewrite(part, work.normalized) && at_start;
       text = work.normalized;
     }
-    // Normalisation can make one part very long: split it as the text was, to bound memory.
+    // Normalisation can make a part very long. To bound memory, split the part like a text.
     const scanning::ScanText scanned(text);
     for (std::size_t begin = 0; begin < text.size();) {
       std::size_t end = text.size();

@@ -1,5 +1,6 @@
-// Fast path from text to ids only. If the pipeline's result for a text equals that of its words one by one, a
-// scanner splits the text and words are looked up in a cache before the pipeline runs.
+// Fast path from text to ids only. It applies if the pipeline's ids for a text equal the concatenated ids of
+// the text's words. A scanner splits the text, and only words that are not in a cache pass through the
+// pipeline.
 #pragma once
 
 #include <array>
@@ -36,7 +37,7 @@ class IdsEncoder {
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
     std::string normalized;
-    IdBuffer items;  // items of a part, for a running model
+    IdBuffer items;  // buffer for the items of a part, if the model is a RunningModel
   };
   class Lease {
    public:
@@ -60,7 +61,7 @@ class IdsEncoder {
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes, bool match_special) const;
 
  private:
-  // kind of the scanner's parts: chunks are normalised and split further, words are not
+  // parts that the scanner returns: chunks are normalised and split further, words are not
   enum class Parts { chunks, words };
 
   bool needs_cutting(std::string_view text, bool match_special) const;

@@ -1,5 +1,5 @@
-// Search for the best segmentation of a text (Viterbi 1967), in windows. At a position that no piece
-// crosses, the segmentation up to it is final, and its memory is reused.
+// Search for the best segmentation of a text (Viterbi 1967), in windows. Where no piece crosses a position,
+// the segmentation up to it is final, and its memory is reused.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace regard::text {
 
-// Arrival is the best segmentation up to a position. It has a score, `from` (the previous position relative
-// to the window, or -1 if the position is not reached) and any data of the caller.
+// Arrival describes the best segmentation up to a position. It has a score, `from` (the previous position
+// relative to the window, or −1 if the position was not reached) and further data of the caller.
 template <class Arrival>
 class Lattice {
  public:
   using Score = decltype(Arrival::score);
 
-  // Process a text of `size` bytes from `start`. extend(begin, score) calls reach() for every piece that
-  // starts at `begin`, and returns the next position. take(begin, end, arrival) receives the chosen pieces
-  // in order; its `from` is undefined.
+  // Process a text of `size` bytes. `start` is the score at position 0. extend(begin, score) calls reach()
+  // for every piece that starts at `begin`, and returns the next position. take(begin, end, arrival) is
+  // called for the chosen pieces in order; the `from` of its arrival is undefined.
   template <class Extend, class Take>
   void solve(std::size_t size, Score start, const Extend& extend, const Take& take) {
     base_ = furthest_ = 0;
@@ -35,7 +35,7 @@ class Lattice {
     settle(size, take);
   }
 
-  // Return the entry of position `end`; the caller compares and updates it.
+  // Return the entry of position `end`, which the caller compares and updates.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);
@@ -53,7 +53,7 @@ class Lattice {
 
   template <class Take>
   void settle(std::size_t end, const Take& take) {
-    // Reverse the links while walking back.
+    // Follow the links from the end to the start and reverse them.
     std::int32_t next = -1;
     for (auto place = static_cast<std::int32_t>(end - base_); place > 0;) {
       const std::int32_t before = best_[static_cast<std::size_t>(place)].from;

@@ -1,5 +1,5 @@
-// Marian's folders: sentencepiece segments the text, one vocabulary for both sides assigns ids, and ">>xx<<"
-// at the start selects the target language.
+// Tokenizer of Marian folders: sentencepiece segments the text, one vocabulary for both sides assigns the
+// ids, and ">>xx<<" at the start selects the target language.
 #include <fmt/format.h>
 
 #include "base/file.h"
@@ -41,8 +41,8 @@ class MarianModel final : public Model, private RunningModel {
     if (token.id == unknown_) return std::string(word.substr(token.begin, token.end - token.begin));
     return token_of(token.id).value_or("");
   }
-  // Pieces that only the vocabulary has (special tokens, those of the other language) decode to an empty
-  // text.
+  // Pieces that occur only in the vocabulary (special tokens, pieces of the other language) decode to an
+  // empty text.
   std::optional<std::string> decode(std::span<const std::int32_t> ids) const override {
     std::vector<std::int32_t> pieces;
     for (const std::int32_t id : ids)

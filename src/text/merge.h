@@ -18,9 +18,9 @@ struct Merge {
 
 namespace merging {
 
-constexpr std::size_t kLongWord = 100;  // symbols
+constexpr std::size_t kLongWord = 100;  // maximum number of symbols for merge_short()
 
-// Linear scan per merge: fastest for words of usual length.
+// Finds each merge by a linear scan: fastest for words of usual length.
 template <class Find>
 void merge_short(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   Merge next[kLongWord];  // next[i] is the merge of symbols i and i + 1
@@ -52,15 +52,15 @@ struct Candidate {
   std::int32_t rank;
   std::uint32_t place;
   std::int32_t id;
-  std::uint32_t right;  // index of the right symbol when the candidate was found
-  std::uint32_t end;    // end of the right symbol when the candidate was found
+  std::uint32_t right;  // index of the right symbol when the candidate was created
+  std::uint32_t end;    // end of the right symbol when the candidate was created
   // std::priority_queue keeps the largest on top.
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
   }
 };
 
-// Heap and linked list: O(n log n) for any word.
+// Uses a heap and a linked list: O(n log n) for any word.
 template <class Find>
 void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -85,7 +85,7 @@ void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first
   while (!queue.empty()) {
     const Candidate top = queue.top();
     queue.pop();
-    // Skip stale candidates: the left symbol no longer exists or has a new neighbour, or the right symbol
+    // Skip outdated candidates: the left symbol no longer exists or has a new neighbour, or the right symbol
     // has grown.
     if (gone[top.place] || following[top.place] != top.right || word[top.right].end != top.end) continue;
     word[top.place] = {top.id, word[top.place].begin, top.end};

@@ -23,7 +23,7 @@ class PairMemo {
   static constexpr std::int32_t kMostIds = 1 << 21;
   static constexpr std::size_t kMostRanks = (std::size_t{1} << 22) - 1;
 
-  // Return a process-wide unique number for each model.
+  // Return a number that is unique in the process, to identify a model.
   static std::uint64_t new_owner() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -57,8 +57,9 @@ constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
 
 constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 
-// Return the minimum of ranked[0, size), where size is at most kShortBytes. An entry has the rank in its
-// high 26 bits and the position below them, or is kNoRank, the largest value. Reads in blocks of eight.
+// Return the minimum of ranked[0, size), where size is at most kShortBytes. An entry has the rank in its high
+// 26 bits and the position in the bits below, or is kNoRank, the largest value. The function reads blocks of
+// eight.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
 #if defined(__SSE2__)
   const auto load = [&](std::size_t i) {
@@ -78,9 +79,9 @@ inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noe
 #endif
 }
 
-// Append the ids of `word`, at most kShortBytes. find_bytes(first, second) returns the rank of the merge of
-// two bytes, find(left id, right id, bytes of both) that of two symbols (-1: none), and id_of(rank) the
-// merged token.
+// Append the ids of `word`, at most kShortBytes long. find_bytes(first, second) returns the rank of the merge
+// of two bytes, find(left id, right id, bytes of both) the rank of the merge of two symbols (−1 if there is
+// none), and id_of(rank) the merged token.
 template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
                  const Find& find, const IdOf& id_of, IdBuffer& out) {

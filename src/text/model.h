@@ -1,4 +1,5 @@
-// The model of a tokenizer: maps words to tokens. Implementations are immutable and may be shared by threads.
+// Interface of the model of a tokenizer, which maps words to tokens. Implementations are immutable and may be
+// shared by threads.
 #pragma once
 
 #include <cstdint>
@@ -41,42 +42,42 @@ class Model {
   virtual std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const;
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
-  virtual std::int32_t end_id() const = 0;  // 1 + the largest id
-  virtual std::size_t size() const = 0;     // tokens
+  virtual std::int32_t end_id() const = 0;  // the largest id + 1
+  virtual std::size_t size() const = 0;     // number of tokens
   // Return true if words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes()
-  // switches to that. Tokens keep their spelling in letters.
+  // enables this. The spelling of tokens stays in letters.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
-  // Return the spelling of a token in lists: the token's own, unless the model lists the text that it
-  // represents.
+  // Return the spelling of a token in lists. This is the token's own spelling, unless the model lists the
+  // text that the token represents.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");
   }
   // Return true if the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
-  // If not null, Cutting::at_spaces is valid only if the parts are processed in order.
+  // If not null, the cutting at_spaces is valid only if the parts are processed in order.
   virtual const RunningModel* running() const { return nullptr; }
-  // Return the positions where a text without a pre-tokenizer may be split without changing its tokens.
+  // Return where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }
-  // Return true if each character is tokenized separately. Such a text may be split anywhere; its words are
-  // not worth caching.
+  // Return true if each character is tokenized separately. Such a text may be split anywhere, and caching its
+  // words does not save time.
   virtual bool divides_anywhere() const { return false; }
   // Return the text of ids, for models with their own decoding rules. Nullopt means that the tokenizer's
-  // decoder is used.
+  // decoder applies.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
   // Return the "model" of a tokenizer.json.
   virtual Json to_json() const = 0;
   virtual const char* type() const = 0;
 };
 
-// Make a model from the "model" of a tokenizer.json. Throws bad_file with the model's name if it is unknown.
+// Create a model from the "model" of a tokenizer.json. Throws bad_file that names the type if it is unknown.
 std::unique_ptr<Model> read_model(const ModelSource& source);
 
-// Read "vocab": an object of tokens and ids.
+// Read "vocab", an object that maps tokens to ids.
 Vocabulary read_vocabulary(const ModelSource& source);
 Vocabulary read_vocabulary(const Json& json, const std::string& file);
-// Write an object of tokens and ids, in the order of ids.
+// Return an object that maps tokens to ids, in the order of ids.
 Json write_vocabulary(const Vocabulary& vocabulary);
 
 }  // namespace regard::text

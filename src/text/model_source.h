@@ -20,18 +20,18 @@ struct ScoredPieceView {
 };
 
 using MergeView = std::pair<std::string_view, std::string_view>;
-// Split "left right". Returns nullopt unless there is exactly one space.
+// Split "left right" at the space. Returns nullopt unless the text has exactly one space.
 std::optional<MergeView> split_merge(std::string_view text);
 
-// Views are valid during the lifetime of the object that the source was made from.
+// Returned views are valid during the lifetime of the object from which the source was constructed.
 class ModelSource {
  public:
   virtual ~ModelSource() = default;
-  // Return the JSON object. "vocab" and "merges" are present if the file has them, possibly empty.
+  // Return the JSON object. "vocab" and "merges" are present, possibly empty, if the file has them.
   virtual const Json& settings() const = 0;
-  // tokens of "vocab" as an object, with ids up to Vocabulary::kMaxId
+  // "vocab" as an object: tokens with ids up to Vocabulary::kMaxId
   virtual std::vector<TokenView> tokens() const = 0;
-  virtual std::vector<ScoredPieceView> pieces() const = 0;  // pieces of "vocab" as an array
+  virtual std::vector<ScoredPieceView> pieces() const = 0;  // "vocab" as an array: pieces with scores
   virtual std::vector<MergeView> merges() const = 0;
   virtual const std::string& file() const = 0;  // file name for messages
 };

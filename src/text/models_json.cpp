@@ -11,7 +11,7 @@ namespace regard::text {
 void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
   constexpr std::size_t kLong = std::size_t{1} << 16;
   scratch.clear();
-  if (word.size() >= kLong) scratch.reserve(word.size());  // avoids holding two copies while growing
+  if (word.size() >= kLong) scratch.reserve(word.size());  // avoids holding two copies while the buffer grows
   tokenize(word, scratch);
   std::int32_t* out = ids.room(scratch.size());
   for (const Token& token : scratch) *out++ = token.id;
@@ -36,7 +36,7 @@ Vocabulary read_vocabulary(const Json& json, const std::string& file) {
 }
 
 Json write_vocabulary(const Vocabulary& vocabulary) {
-  // Fill the object as a sequence, because looking up each key would take quadratic time.
+  // Append to the object like to a list, because looking up each key would take quadratic time.
   Json::object_t object;
   for (std::int32_t id = 0; id < vocabulary.end_id(); ++id)
     if (const auto token = vocabulary.token(id))
@@ -48,7 +48,7 @@ std::unique_ptr<Model> read_model(const ModelSource& source) {
   const Json& json = source.settings();
   const std::string& file = source.file();
   std::string type = optional_value<std::string>(json, "type", file).value_or("");
-  // Old files have no type; infer it from the keys.
+  // Old files have no type; infer the type from the keys.
   if (type.empty()) {
     type = json.contains("merges")                                 ? "BPE"
            : json.contains("vocab") && json.at("vocab").is_array() ? "Unigram"

@@ -1,5 +1,5 @@
-// sentencepiece's nmt rules without normalisation form: removes control characters, maps unusual spaces to a
-// space.
+// sentencepiece's nmt rules without a normalisation form: removes control characters, and maps unusual spaces
+// to the space character.
 #include "text/normalizers.h"
 
 namespace regard::text {

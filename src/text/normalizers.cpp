@@ -15,7 +15,7 @@ class FormNormalizer final : public Normalizer {
   explicit FormNormalizer(unicode::Form form) : form_(form) {}
   void apply(AlignedText& text) const override { text.normalize(form_); }
   bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
-  // A combining stroke composes with a preceding "=", so composed forms cannot be split at signs.
+  // A combining stroke composes with a preceding "=", so forms with composition cannot be split at signs.
   Locality locality() const override {
     return form_ == unicode::Form::nfd ? Locality::at_signs : Locality::at_spaces;
   }
@@ -34,8 +34,8 @@ class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override { text.strip(left_, right_); }
-  // Stripping on the left would remove the space at the start of every part except the first. Parts never
-  // end in white space, so stripping on the right is local.
+  // Stripping on the left would remove the space at the start of every part except the first. Parts never end
+  // with white space, so stripping on the right is valid for each part.
   Locality locality() const override { return left_ ? Locality::none : Locality::at_spaces; }
 
  private:
@@ -66,7 +66,7 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  // `within_words`: no match extends across the start of a sequence of spaces.
+  // `within_words`: no match contains both a character and a space after it.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
       : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {
     std::vector<Match> matches;

@@ -10,25 +10,26 @@
 
 namespace regard::text {
 
-// Positions where a text may be split so that the normalised parts form the normalised whole: none; before
-// spaces that follow another character (scan_spaces); or also around ASCII signs (scan_bert).
+// Positions where a text may be split so that normalising the parts gives the same result as normalising the
+// whole text: nowhere; before spaces that follow another character (scan_spaces); or also around ASCII signs
+// (scan_bert).
 enum class Locality { none, at_spaces, at_signs };
 
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
   virtual void apply(AlignedText& text) const = 0;
-  // Normalise without alignment: write the normalised `text` to `out`. Return true if it still starts with
-  // the text's first code point.
+  // Normalise without alignment: write the normalised `text` to `out`. Returns true if the result still
+  // starts with the text's first code point.
   virtual bool rewrite(std::string_view text, std::string& out) const;
-  // Return true only if the text is certainly unchanged. False means unknown.
+  // Return true only if normalisation certainly does not change the text. False means unknown.
   virtual bool surely_unchanged(std::string_view) const { return false; }
   virtual Locality locality() const { return Locality::none; }
-  // Return the string with which a sequence of spaces starts after normalisation.
+  // Return the string with which a normalised sequence of spaces starts.
   virtual std::string_view space_mark() const { return " "; }
 };
 
-// Make the normalizer of a component with its "type". Throws bad_file with the component's name if it is
+// Create a normalizer from a JSON component with a "type". Throws bad_file that names the type if it is
 // unknown.
 std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& file);
 

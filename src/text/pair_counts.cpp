@@ -6,7 +6,7 @@
 namespace regard::text {
 
 std::size_t PairCounts::place_of(std::uint64_t key) const noexcept {
-  // Fibonacci hashing after a fold, so that both ids affect the high bits.
+  // Fibonacci hashing. The key is folded first, so that both ids affect the high bits.
   const std::uint64_t mixed = (key ^ key >> 29) * 0x9E3779B97F4A7C15u;
   std::size_t place = static_cast<std::size_t>((mixed ^ mixed << 21) >> shift_);
   while (slots_[place].key != key && slots_[place].key != kFree) place = (place + 1) & (slots_.size() - 1);
@@ -14,7 +14,7 @@ std::size_t PairCounts::place_of(std::uint64_t key) const noexcept {
 }
 
 void PairCounts::grow() {
-  // Drop entries with count zero. Double the table only if that frees too few slots.
+  // Drop entries with count zero. The table grows only if this frees too few slots.
   const auto kept = static_cast<std::size_t>(std::count_if(
       slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.key != kFree && slot.count != 0; }));
   std::vector<Slot> old(std::max<std::size_t>(1024, std::bit_ceil(kept * 2)));

@@ -1,4 +1,4 @@
-// Counts of token pairs: a flat hash table from (left id, right id) to a count.
+// Counts of token pairs, in a flat hash table from (left id, right id) to a count.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace regard::text {
 
 class PairCounts {
  public:
-  // Return the count of a pair; 0 for a pair that was never added.
+  // Return the count of a pair; 0 if the pair was never added.
   std::int64_t of(std::int32_t left, std::int32_t right) const noexcept;
-  // Add `change` and return the new count.
+  // Add `change` to the count of a pair and return the new count.
   std::int64_t add(std::int32_t left, std::int32_t right, std::int64_t change);
   std::size_t size() const noexcept { return used_; }
 
@@ -19,7 +19,8 @@ class PairCounts {
     std::uint64_t key = kFree;
     std::int64_t count = 0;
   };
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // an impossible key: ids are not negative
+  // marks a free slot; not a possible key, because ids are not negative
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
   static std::uint64_t key(std::int32_t left, std::int32_t right) noexcept {
     return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
   }

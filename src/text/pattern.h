@@ -1,5 +1,5 @@
-// Patterns of tokenizer files, which split a text into matches and the ranges between: a literal string, a
-// class of code points, or a regular expression in Oniguruma's dialect.
+// Patterns of tokenizer files. A pattern divides a text into matches and the ranges between them. It is a
+// literal string, a class of code points, or a regular expression in Oniguruma's dialect.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,19 @@ namespace regard::text {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Append ranges that together cover `text`, in order; no range for an empty text. `text` is valid UTF-8.
+  // Append ranges that together cover `text`, in order; none if the text is empty. `text` must be valid
+  // UTF-8.
   virtual void find(std::string_view text, std::vector<Match>& matches) const = 0;
 };
 
 std::unique_ptr<Pattern> literal_pattern(std::string text);
-// Well-known expressions use a hand-written scanner, all others PCRE2 with JIT. Throws bad_file with `file`
-// if the expression cannot be compiled. Matching throws bad_file if it exceeds PCRE2's limits.
+// Create a pattern from a regular expression. Well-known expressions use a hand-written scanner, all others
+// PCRE2 with JIT. Throws bad_file with `file` if the expression cannot be compiled. Matching throws bad_file
+// if it exceeds PCRE2's limits.
 std::unique_ptr<Pattern> regex_pattern(const std::string& expression, const std::string& file);
-// Make a pattern that always uses PCRE2. For tests against the scanners.
+// Create a pattern that always uses PCRE2. Tests compare the scanners with it.
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression, const std::string& file);
-// Read {"String": "…"} or {"Regex": "…"}, or a plain string (a literal), as in older files.
+// Read {"String": "…"}, {"Regex": "…"} or, as in older files, a plain string (a literal).
 std::unique_ptr<Pattern> read_pattern(const Json& json, const std::string& file);
 
 // Treatment of the matches when a text is split.
@@ -53,14 +55,14 @@ void cut_at(const std::vector<Match>& matches, SplitBehavior behavior, Add add) 
         add(matches[i].begin, matches[next - 1].end);
       }
       return;
-    case SplitBehavior::merged_with_previous:  // a match is appended to the range before it unless that is a
-                                               // match
+    // A match is appended to the range before it, unless that range is a match.
+    case SplitBehavior::merged_with_previous:
       for (std::size_t i = 0, next = 0; i < count; i = next) {
         for (next = i + 1; next < count && matches[next].matched && !matches[next - 1].matched;) ++next;
         add(matches[i].begin, matches[next - 1].end);
       }
       return;
-    case SplitBehavior::merged_with_next:  // mirror image of the previous case, processed from the end
+    case SplitBehavior::merged_with_next:  // mirror image of the previous case, computed from the end
       std::vector<Match> groups;
       for (std::size_t i = count, next = 0; i > 0; i = next) {
         for (next = i - 1; next > 0 && matches[next - 1].matched && !matches[next].matched;) --next;

@@ -15,8 +15,8 @@
 namespace regard::text {
 namespace {
 
-// PCRE2's \s, \w and \d differ from Oniguruma's (U+180E, marks, caseless letters), so the classes are spelt
-// out.
+// PCRE2's \s, \w and \d differ from Oniguruma's (U+180E, marks, caseless letters). Therefore the members of
+// these classes are listed.
 constexpr std::string_view kSpaceClass =
     "\\x{9}-\\x{d} \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
 constexpr std::string_view kWordClass =
@@ -40,7 +40,7 @@ struct Newer {
   unicode::Category category = unicode::Category::unassigned;
 };
 
-// Return the code points that are in our Unicode tables but not in PCRE2's, in order.
+// Return the code points that are assigned in this library's Unicode tables but not in PCRE2's, in order.
 std::vector<Newer> find_newer() {
   std::u32string assigned;
   for (char32_t c = 0x80; c < 0xF0000; ++c) {
@@ -80,7 +80,7 @@ bool belongs(unicode::Category category, std::string_view property) {
   return !property.empty() && place > 0 && place < kNames.size() && kNames[place].starts_with(property);
 }
 
-// Return the members of a class that are missing from PCRE2's tables, for use inside brackets.
+// Return the members of a class that PCRE2's tables lack, as text for use inside brackets.
 std::string newer_members(std::initializer_list<std::string_view> properties) {
   static const std::vector<Newer> newer = find_newer();
   std::string members;
@@ -97,12 +97,12 @@ std::string newer_members(std::initializer_list<std::string_view> properties) {
 }
 
 struct Class {
-  std::string members;  // empty if the text is not a class
+  std::string members;  // empty if the text does not name a class
   bool negated = false;
-  std::size_t size = 2;  // length of the name of the class in the expression
+  std::size_t size = 2;  // length in bytes of the escape sequence in the expression
 };
 
-// Return the class named by an escape sequence.
+// Return the class that an escape sequence names.
 Class class_at(std::string_view escape, bool in_brackets) {
   const char letter = escape[1];
   const bool negated = letter == 'S' || letter == 'W' || letter == 'D' || letter == 'P';
@@ -131,7 +131,7 @@ Class class_at(std::string_view escape, bool in_brackets) {
   }
 }
 
-// Replace classes by the reference's definition. A negated class inside brackets keeps PCRE2's definition.
+// Replace classes by Oniguruma's definitions. A negated class inside brackets keeps PCRE2's definition.
 std::string translate(std::string_view expression) {
   std::string result;
   int depth = 0;  // nesting depth of brackets
@@ -179,7 +179,8 @@ class Pcre2Pattern final : public Pattern {
       throw file_error(file, "a pattern cannot be compiled: " + message_of(error))
           .found(expression)
           .remedy("The error is near character " + std::to_string(place) + ".");
-    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // optional: matching without JIT is only slower
+    // an error is ignored: matching without JIT is only slower
+    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
   }
 
   void find(std::string_view text, std::vector<Match>& matches) const override {
@@ -204,7 +205,7 @@ class Pcre2Pattern final : public Pattern {
       add(ends[0], ends[1], true);
       after = std::max(after, ends[1]);
       from = ends[1];
-      if (ends[0] == ends[1]) {  // empty match: continue at the next code point
+      if (ends[0] == ends[1]) {  // after an empty match, continue at the next code point
         ++from;
         while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0u) == 0x80u) ++from;
       }

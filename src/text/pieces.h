@@ -1,5 +1,5 @@
-// The text that is being tokenized: one buffer that is split into pieces. A piece is text or an added token.
-// Until the text is rewritten, the buffer is the input itself, and offsets are computed on demand.
+// The text that is being tokenized: one buffer, divided into pieces. A piece is text or an added token. As
+// long as the text is not rewritten, the buffer is the input itself, and offsets are computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // in bytes of the buffer
-  // start in the input; if offsets are not tracked, 0 at the start of the input and nonzero elsewhere
+  // start in the input; if offsets are not tracked, 0 at the start of the input and another value elsewhere
   std::uint32_t origin = 0;
-  std::int32_t token = -1;  // an added token's id, or -1
+  std::int32_t token = -1;  // id of an added token; −1 for text
 };
 
 class Pieces {
@@ -32,11 +32,11 @@ class Pieces {
   }
   const std::vector<Piece>& list() const noexcept { return list_; }
   bool tracked() const noexcept { return tracked_; }
-  // Return the range of input bytes of [begin, end) in the buffer; begin < end.
+  // Return the range of input bytes for [begin, end) in the buffer; `begin` must be less than `end`.
   Span span_of(std::uint32_t begin, std::uint32_t end) const noexcept;
 
-  // Replace each text piece by the pieces that cut(text, add) reports with add(begin, end, token = -1),
-  // offsets relative to the piece; empty pieces are dropped.
+  // Divide each text piece. cut(text, add) must call add(begin, end, token = -1) for each new piece, with
+  // offsets relative to the old piece; empty pieces are dropped.
   template <class Cut>
   void split(Cut cut);
   // Call change(AlignedText&) to rewrite each text piece for which unchanged(text) is false.
@@ -53,8 +53,8 @@ class Pieces {
 
   std::string_view text_;
   std::string storage_;
-  std::vector<Span>
-      spans_;  // one per byte of the buffer; empty if the buffer is the (valid) input, or untracked
+  // one per byte of the buffer; empty if offsets are not tracked or the buffer is the (valid) input
+  std::vector<Span> spans_;
   std::vector<Piece> list_;
   bool tracked_ = true;
 };

@@ -25,7 +25,7 @@ void trim(Encoding& encoding, bool prefix_space) {
   const auto is_space = [space_letter](char32_t c) {
     return c == space_letter || unicode::is_white_space(c);
   };
-  // Return the size in bytes of a space in the original text. The letter of byte 0x20 counts as one byte.
+  // Return the size in bytes of a space in the original text. The letter of byte 0x20 represents one byte.
   const auto bytes_of = [space_letter](char32_t c) {
     std::string text;
     utf8::append(text, c == space_letter ? U' ' : c);
@@ -38,7 +38,7 @@ void trim(Encoding& encoding, bool prefix_space) {
     while (trailing < token.size() && is_space(token[token.size() - 1 - trailing])) ++trailing;
     Offsets &places = encoding.offsets[i], &bytes = encoding.byte_offsets[i];
     if (leading > 0) {
-      // A single space before the text may be the prefix space, which is not part of it.
+      // A single space at the start of the text may be the added prefix space, which is not part of the text.
       if ((i == 0 || places.begin == 0) && prefix_space && leading == 1) leading = 0;
       std::uint32_t size = 0;
       for (std::size_t k = 0; k < leading; ++k) size += bytes_of(token[k]);
@@ -72,7 +72,7 @@ Encoding single(const SpecialToken& token, std::int32_t type) {
   return encoding;
 }
 
-// Add `before` and `after` to the encoding and its overflowing parts.
+// Add the special tokens `before` (may be null) and `after` to the encoding and to its overflowing parts.
 void wrap(Encoding& encoding, const SpecialToken* before, const SpecialToken& after, std::int32_t type) {
   for_each_part(encoding, [&](Encoding& part) {
     Encoding whole;

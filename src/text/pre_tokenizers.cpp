@@ -17,8 +17,8 @@ bool never(std::string_view) {
   return false;
 }
 
-// Append one match per code point for which matches(c) holds, and the ranges between them as non-matches, as
-// Hugging Face's predicates do.
+// Append one match for each code point for which matches(c) is true, and the ranges between them as
+// non-matches, as the predicates in Hugging Face's library do.
 template <class Predicate>
 void find_each(std::string_view text, Predicate matches, std::vector<Match>& found) {
   std::uint32_t open = 0, place = 0;
@@ -38,7 +38,7 @@ void find_each(std::string_view text, Predicate matches, std::vector<Match>& fou
   close();
 }
 
-// Split at each code point of a class.
+// Splits at each code point of a class.
 template <class Predicate>
 class ClassSplit final : public PreTokenizer {
  public:
@@ -68,11 +68,11 @@ std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behav
 
 class PatternSplit final : public PreTokenizer {
  public:
-  // `scan` is the scanner equivalent to the pattern, or none.
+  // `scan` is the scanner equivalent to the pattern, or `none`.
   PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert, WordScan scan)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), scan_(scan) {}
-  // A pattern with a scanner matches the whole text. So the words are its matches, whether they are isolated
-  // or inverted with the gaps removed.
+  // A pattern with a scanner matches everywhere. The words are its matches if matches are isolated, or if the
+  // pattern is inverted and the gaps are removed.
   Cutting cutting() const override {
     const bool every =
         behavior_ == SplitBehavior::isolated || (behavior_ == SplitBehavior::removed && invert_);
@@ -214,8 +214,8 @@ class Metaspace final : public PreTokenizer {
   std::unique_ptr<Pattern> space_, cut_;
 };
 
-// Split before each change of script. Code points common to all scripts do not change it; those before the
-// first script are dropped, as in the reference.
+// Splits before each change of script. Code points common to all scripts do not change the script. Such code
+// points before the first script are dropped, as in the reference implementation.
 class UnicodeScripts final : public PreTokenizer {
  public:
   void apply(Pieces& pieces) const override {
@@ -265,7 +265,7 @@ class PreTokenizerSequence final : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) part->apply(pieces);
   }
-  // Later parts process each piece of the first part separately, so they keep its split points.
+  // Later pre-tokenizers process each piece of the first one separately, so its split points remain valid.
   Cutting cutting() const override {
     if (parts_.empty()) return Cutting::none;
     const Cutting first = parts_.front()->cutting();
@@ -290,7 +290,7 @@ char32_t one_code_point(const std::string& text, const char* key, const std::str
 std::unique_ptr<PreTokenizer> read_metaspace(const Json& json, const std::string& file) {
   const std::string replacement = optional_value<std::string>(json, "replacement", file).value_or("\u2581");
   one_code_point(replacement, "replacement", file);
-  // Older files have add_prefix_space instead of prepend_scheme.
+  // Older files contain add_prefix_space instead of prepend_scheme.
   const bool add = optional_value<bool>(json, "add_prefix_space", file).value_or(true);
   const std::string scheme =
       optional_value<std::string>(json, "prepend_scheme", file).value_or(add ? "always" : "never");

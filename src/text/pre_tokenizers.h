@@ -1,4 +1,4 @@
-// The pre-tokenizers of tokenizer.json: split a text into the words that the model receives.
+// The pre-tokenizers of tokenizer.json: split a text into words, which the model then tokenizes.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace regard::text {
 
 // Positions where a text may be split so that the words of the parts are the words of the text. The values
-// are those of Locality, or `scanner` if the words are the matches of scan().
+// are those of Locality, and `scanner`, which means that the words are the matches of scan().
 enum class Cutting { none, at_spaces, at_signs, scanner };
 
 class PreTokenizer {
@@ -27,13 +27,13 @@ class PreTokenizer {
 
 struct PreTokenizerParts {
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // if null, the whole text is one word
-  // True if a final step that maps bytes to letters was omitted. The model must then accept bytes.
+  // True if the final step that maps bytes to letters was omitted. Words are then bytes for the model.
   bool letters_left_out = false;
 };
 
-// Make the pre-tokenizer of a component with its "type"; null for a null component. Throws bad_file with the
-// component's name if it is unknown. If `bytes` is set, a ByteLevel step at the end does not map bytes to
-// letters (letters_left_out).
+// Create a pre-tokenizer from a JSON component with a "type"; null for a null component. Throws bad_file that
+// names the type if it is unknown. If `bytes` is set, a ByteLevel step at the end does not map bytes to
+// letters, and letters_left_out is true.
 PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, bool bytes);
 
 }  // namespace regard::text

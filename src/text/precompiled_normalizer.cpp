@@ -1,5 +1,5 @@
-// tokenizer.json's "Precompiled": sentencepiece's rules, applied per grapheme as in Hugging Face's library.
-// The result can differ from sentencepiece's own.
+// "Precompiled" of tokenizer.json: sentencepiece's rules, applied to each grapheme as in Hugging Face's
+// library. The result can differ from that of sentencepiece.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -13,11 +13,11 @@ namespace {
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
-  // A space starts a grapheme at every position where scan_spaces splits.
+  // At every position where scan_spaces splits, a space starts a grapheme.
   Locality locality() const override { return Locality::at_spaces; }
 
-  // Only clusters of several code points in less than six bytes can have their own rule. If the text has
-  // none, clusters need not be determined.
+  // Only clusters of several code points with fewer than six bytes can have a rule for the whole cluster.
+  // Without such clusters, each code point is processed separately.
   bool rewrite(std::string_view text, std::string& out) const override {
     std::size_t shortest = 4;
     bool clusters = false;
@@ -63,8 +63,8 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // Append the changes that replace `old_count` code points by `replacement`. If it is longer, the rest is
-  // inserted; if it is shorter, the last change removes the remaining old code points.
+  // Append the changes that replace `old_count` code points by `replacement`. Code points beyond `old_count`
+  // are inserted; if `replacement` is shorter, the last change removes the remaining old code points.
   static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
                   std::string_view replacement) {
     const std::u32string fresh = utf8::code_points(replacement);

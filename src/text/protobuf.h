@@ -1,5 +1,5 @@
-// Reader for the part of Protocol Buffers' wire format that sentencepiece models use: a message is a sequence
-// of fields, each with a number and a value. Nothing is copied.
+// Reader for the part of Protocol Buffers' wire format that sentencepiece models use. A message is a sequence
+// of fields, each with a number and a value. Values are not copied.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace regard::text {
 
 struct ProtobufField {
   std::uint32_t number = 0;
-  std::uint64_t value = 0;  // value of a varint or fixed field
+  std::uint64_t value = 0;  // value of a varint or fixed-size field
   std::string_view bytes;   // content of a length-delimited field
-  int wire_type = 0;        // 0 varint, 1 fixed 64, 2 length-delimited, 5 fixed 32
+  int wire_type = 0;        // 0: varint, 1: fixed 64 bits, 2: length-delimited, 5: fixed 32 bits
 
   float as_float() const noexcept;
 };

@@ -1,6 +1,6 @@
-// Reads a tokenizer.json with simdjson. Large files are mostly vocabulary and merges, which go from the
-// parser directly into the model. Anything unusual is passed to parse_json and its readers, so that only one
-// place accepts input and reports errors.
+// Reads a tokenizer.json with simdjson. Large files are mostly vocabulary and merges, which the model
+// receives directly from the parser. Unusual content is passed to parse_json and its readers, so that only
+// these define which input is accepted and report errors.
 #include "text/tokenizer_files.h"
 
 #if REGARD_HAVE_SIMDJSON
@@ -15,8 +15,9 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kDepth = 64;    // below parse_json's limit
-constexpr std::size_t kMembers = 64;  // limit for objects converted to Json, whose keys are compared pairwise
+constexpr std::size_t kDepth = 64;  // less than the limit of parse_json
+// maximum number of members of an object, because keys are compared pairwise
+constexpr std::size_t kMembers = 64;
 
 [[noreturn]] void give_up() {
   throw simdjson::simdjson_error(simdjson::INCORRECT_TYPE);
@@ -24,7 +25,7 @@ constexpr std::size_t kMembers = 64;  // limit for objects converted to Json, wh
 
 Json json_of(dom::element element);
 
-// Add a member with a new key.
+// Add a member whose key must be new.
 void add(Json& object, std::string_view key, Json value) {
   std::string name(key);
   if (object.size() >= kMembers || object.contains(name)) give_up();
@@ -77,7 +78,7 @@ class TapeModelSource final : public ModelSource {
         add(settings_, key, json_of(value));
       }
     }
-    // These model types have further parts, which only the general reader supports.
+    // These model types have further parts, which only the general reader can read.
     const std::string type = settings_.value("type", "");
     if (type == "SentencePiece" || type == "Marian") give_up();
   }
@@ -123,7 +124,7 @@ class TapeModelSource final : public ModelSource {
   }
   const std::string& file() const override { return file_; }
 
-  // Return true if the vocabulary has repeated keys, that is fewer tokens than keys.
+  // Return true if keys of the vocabulary were repeated, so that there are fewer tokens than keys.
   bool had_repeated_keys(std::size_t tokens) const { return keys_ && *keys_ != tokens; }
 
  private:

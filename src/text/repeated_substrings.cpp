@@ -7,8 +7,8 @@
 namespace regard::text {
 namespace {
 
-// Suffixes end with their word and are compared by their first `most_` characters, the maximum substring
-// length.
+// A suffix ends at the end of its word. Suffixes are compared by their first `most_` characters only, because
+// no substring is longer.
 class Suffixes {
  public:
   Suffixes(const std::vector<char32_t>& text, std::uint32_t most) : text_(text), most_(most) {}
@@ -49,8 +49,8 @@ class Suffixes {
   }
 
  private:
-  // Sort suffixes that agree in `depth` characters, by three-way radix quicksort (Bentley and Sedgewick
-  // 1997).
+  // Sort suffixes that are equal in their first `depth` characters, by three-way radix quicksort (Bentley and
+  // Sedgewick 1997).
   void sort(std::uint32_t* first, std::uint32_t* last, std::uint32_t depth) const {
     while (last - first > 1 && depth < most_) {
       const auto at = [&](const std::uint32_t* suffix) { return text_[*suffix + depth]; };
@@ -69,7 +69,7 @@ class Suffixes {
       }
       sort(first, less, depth);
       sort(more, last, depth);
-      if (pivot == 0) return;  // suffixes that have ended are equal
+      if (pivot == 0) return;  // these suffixes end here, so they are equal
       first = less;
       last = more;
       ++depth;
@@ -86,7 +86,7 @@ std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, st
                                            ThreadPool* pool) {
   const Suffixes suffixes(text, max_length + 1);
   const std::vector<std::uint32_t> order = suffixes.sorted(pool);
-  // The inner nodes of the suffix tree are the maximal ranges of suffixes that share a prefix (Abouelhoda,
+  // The inner nodes of the suffix tree are the maximal ranges of suffixes with a common prefix (Abouelhoda,
   // Kurtz and Ohlebusch 2004).
   struct Open {
     std::uint32_t first, depth;

@@ -16,9 +16,10 @@ struct Substring {
   std::uint32_t rank = 0;    // rank in the suffix array; (rank, length) gives the lexicographic order
 };
 
-// `text` holds words as code points, each followed by 0. Of substrings with the same occurrences only the
-// longest is returned, where the end-of-word character counts: "ing" is omitted if it occurs only at word
-// ends, as in the reference. Substrings have at most `max_length` characters. `pool` may be null.
+// Return the repeated substrings of `text`, which holds words as code points, each followed by 0. If several
+// substrings have the same occurrences, only the longest is returned. The 0 counts as a character in this
+// rule: "ing" is omitted if it occurs only at the end of words, as in the reference implementation.
+// Substrings have at most `max_length` characters. `pool` may be null.
 std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, std::uint32_t max_length,
                                            ThreadPool* pool);
 

@@ -1,5 +1,5 @@
 // Interface of models that compare f32 sums of scores along the whole text (sentencepiece's unigram). If two
-// segmentations are nearly equal, the rounding of the sum so far can decide between them.
+// segmentations have nearly equal scores, rounding of the sum so far can decide between them.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,18 @@ namespace regard::text {
 class RunningModel {
  public:
   virtual ~RunningModel() = default;
-  // An item of a part of a text is one of: an id (at least 0) with its score; silent(id), which is an id
-  // without a score; or unknown_scores(n), which is n times the unknown score without an id.
+  // A part of a text is segmented into items. An item is an id (at least 0) with its score; silent(id), an id
+  // without a score; or unknown_scores(n), n times the unknown score without an id.
   static constexpr std::int32_t silent(std::int32_t id) { return -1 - id; }
   static constexpr std::int32_t unknown_scores(std::int32_t count) { return -count - (1 << 30); }
   static constexpr bool is_unknown_scores(std::int32_t item) { return item < -(1 << 30); }
 
-  // Append the items of `part`, given the sum of scores `so_far`. Return the margin of the best segmentation.
-  // `settled`, if given, is called periodically and may consume and clear the items.
+  // Append the items of `part`, given the sum of scores `so_far`. Return the margin by which the best
+  // segmentation is better than any other. `settled`, if set, is called periodically and may consume and
+  // clear the items.
   using Settled = std::function<void()>;
   virtual float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const = 0;
-  // Data of items by id. Valid during the lifetime of the model.
+  // Data of items, indexed by id. Valid during the lifetime of the model.
   struct Tables {
     const float* scores = nullptr;
     const std::int32_t* outside = nullptr;  // output id of each item; null if ids are unchanged
@@ -33,8 +34,8 @@ class RunningModel {
   virtual Tables tables() const = 0;
   virtual float largest_score() const = 0;  // largest absolute value of a score
 
-  // Return the largest `so_far` for which a segmentation computed from 0 is still the best in a part of
-  // `bytes` bytes. Each addition rounds by at most half a unit in the last place.
+  // Return the largest `so_far` for which a segmentation that was computed with a sum of 0 is still the best
+  // one in a part of `bytes` bytes. Each addition rounds by at most half a unit in the last place.
   float safe_up_to(float margin, std::size_t bytes) const {
     const auto size = static_cast<float>(bytes);
     return margin * 0x1p23F / (2 * size + 4) - size * largest_score();

@@ -1,5 +1,5 @@
-// Text access for the scanners: the kind of each code point, and the end of a sequence of one kind. The end
-// of a sequence of ASCII letters is found with vector comparisons.
+// Access to a text for the scanners: the kind of each code point, and the end of a sequence of code points of
+// one kind. Vector comparisons find the end of a sequence of ASCII letters.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace regard::text::scanning {
 
 enum class Kind : std::uint8_t { letter, number, space, newline, other };
 
-// Table for code points below 0x10000, four bits each: the kind, and the kind if combining marks count as
-// letters. Built on first use.
+// Return a table for code points below 0x10000, with four bits for each: the kind, and the kind if combining
+// marks count as letters. The table is computed on first use.
 const std::uint8_t* kinds_of_most();
 
-// A valid UTF-8 text and the readable size of its memory (at least the text).
+// A valid UTF-8 text. `readable` is the number of bytes that may be read from `data`, at least `length`.
 struct ScanText {
   const char* data = nullptr;
   std::size_t length = 0, readable = 0;
@@ -56,7 +56,7 @@ inline Symbol decode_valid(const ScanText& text, std::size_t place) noexcept {
 
 constexpr std::size_t kBlock = 32;  // number of bytes compared at once
 
-// Return a mask: bit i is set if byte i of the block is an ASCII letter.
+// Return a mask in which bit i is set if byte i of the block is an ASCII letter.
 inline std::uint32_t letters_of(const char* block) noexcept {
 #if defined(__SSE2__)
   const auto letters = [&](std::size_t first) {
@@ -76,8 +76,8 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 #endif
 }
 
-// Return the number of ASCII letters from `place` if the byte after them ends the sequence. Return 0 if the
-// general path is needed.
+// Return the number of ASCII letters from `place` if an ASCII byte follows them; otherwise return 0, and the
+// caller must use the general path.
 [[gnu::always_inline]] inline std::size_t plain_letters(const ScanText& text, std::size_t place) noexcept {
   if (place + kBlock > text.readable) return 0;
   const auto run = static_cast<std::size_t>(std::countr_one(letters_of(text.data + place)));
@@ -87,7 +87,7 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 
 using unicode::Category;
 
-// With `marks`, combining marks count as letters.
+// If `marks` is true, combining marks count as letters.
 template <bool marks>
 Kind kind_of(char32_t c) noexcept {
   const Category category = unicode::category(c);

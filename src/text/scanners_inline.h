@@ -13,7 +13,7 @@
 
 namespace regard::text::scanning {
 
-using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // like Scanner, for a ScanText
+using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // same contract as Scanner
 
 // Return the length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
 inline std::size_t contraction(const ScanText& text, std::size_t place, bool any_case, bool long_s) noexcept {
@@ -46,8 +46,8 @@ inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
   return run;
 }
 
-// Match \s+(?!\S)|\s+ : all spaces at the end of the text; otherwise all but the last, which belongs to the
-// next word.
+// Match \s+(?!\S)|\s+. At the end of the text, these are all spaces; otherwise all except the last one, which
+// belongs to the next word.
 inline std::size_t end_of_spaces(const ScanText& text, const Spaces& run, std::size_t begin) noexcept {
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
@@ -86,8 +86,8 @@ inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int mo
   return place;
 }
 
-// Match the alternatives after words in cl100k and its descendants: numbers, punctuation with line ends,
-// spaces.
+// Match the alternatives after words in cl100k and the patterns derived from it: numbers, punctuation with
+// line ends, and spaces.
 template <Options options>
 std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {
   if (first.kind == Kind::number) return end_of_digits(text, begin, options.digits);
@@ -105,8 +105,8 @@ std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first
   return run.newline_end != 0 ? run.newline_end : end_of_spaces(text, run, begin);
 }
 
-// Return 1 if the byte may precede a word's letters in cl100k. Return 0 for the apostrophe, which may start
-// a contraction.
+// Return 1 if the byte may precede the letters of a word in cl100k, otherwise 0. Returns 0 for the
+// apostrophe, because it may start a contraction.
 inline std::size_t leads(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 && byte != '\'' && (kAsciiKinds[byte] == Kind::space || kAsciiKinds[byte] == Kind::other)
@@ -129,8 +129,8 @@ std::size_t scan_cl100k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// o200k's words are [A]*[B]+ or [A]+[B]*, where A is upper and title case, B is lower case, and caseless
-// letters are in both.
+// Words of o200k are [A]*[B]+ or [A]+[B]*. A is upper and title case, B is lower case; both include caseless
+// letters.
 struct Cased {
   bool upper = false, lower = false;
 };
@@ -182,7 +182,7 @@ inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
   return word;
 }
 
-// Return the end of a word of ASCII letters if the word ends there, otherwise 0.
+// Return the end of a word of ASCII letters if the word ends there; otherwise 0.
 inline std::size_t plain_cased_word(const ScanText& text, std::size_t place) noexcept {
   const std::size_t run = plain_letters(text, place);
   if (run == 0) return 0;
@@ -205,7 +205,7 @@ std::size_t scan_o200k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// Return true at split points of BERT's normalizer and pre-tokenizer: around each ASCII sign, and before
+// Return true at the split points of BERT's normalizer and pre-tokenizer: around each ASCII sign and before
 // white space.
 inline bool is_bert_boundary(unsigned char byte) noexcept {
   return byte < 0x80 && kAsciiKinds[byte] != Kind::letter && kAsciiKinds[byte] != Kind::number &&
@@ -222,7 +222,7 @@ inline std::size_t scan_bert(const ScanText& text, std::size_t begin) {
   return place;
 }
 
-// Return true if no normalizer removes `c`, maps it to a space or combines it with a following space.
+// Return true if no normalizer removes `c`, maps it to a space, or combines it with a space after it.
 inline bool is_solid(char32_t c) noexcept {
   if (c < 0x80) return c > ' ' && c != 0x7F;
   if (c == 0x2581) return false;  // sentencepiece's space symbol
@@ -232,7 +232,7 @@ inline bool is_solid(char32_t c) noexcept {
          !unicode::is_prepended(c);
 }
 
-// Return the start of the next spaces that follow a solid character, or the end of the text.
+// Return the start of the next sequence of spaces after a solid character, or the end of the text.
 inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
   std::size_t place = begin;
   while (place < text.size()) {
@@ -251,7 +251,7 @@ inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
 
 namespace regard::text {
 
-// Call use(scan as an integral constant), or otherwise() for WordScan::none.
+// Call use() with the scan as an integral constant, or otherwise() for WordScan::none.
 template <class Use, class Otherwise>
 auto with_scan(WordScan scan, Use use, Otherwise otherwise) {
   using namespace scanning;  // NOLINT: the names below

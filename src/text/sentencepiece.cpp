@@ -65,7 +65,7 @@ void SentencePieceModel::set_scores() {
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
-    // sentencepiece's score of a user-defined piece. It makes the search choose such pieces.
+    // As in sentencepiece, a user-defined piece gets a score that makes the search select it.
     const float score =
         piece.type == PieceType::user_defined
             ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)
@@ -124,7 +124,7 @@ void SentencePieceModel::name_unknown(std::string_view word, const std::vector<T
   for (const Token& cut : cuts) {
     const bool unknown = cut.id == unknown_id_;
     if (unknown && options_.byte_fallback) {
-      // The last byte token covers the whole range; the others are empty.
+      // The last byte token covers the whole range of the character; the ranges of the others are empty.
       for (std::uint32_t i = cut.begin; i < cut.end; ++i)
         tokens.push_back({byte_ids_[static_cast<std::uint8_t>(word[i])], cut.begin,
                           i + 1 == cut.end ? cut.end : cut.begin});
@@ -154,8 +154,8 @@ void SentencePieceModel::tokenize_ids(std::string_view word, std::vector<Token>&
   }
 }
 
-// Return the text of one piece. At the start of the text its leading space is removed. The flag is true if a
-// space was removed and the next piece is no longer at the start (remove_extra_whitespace is off).
+// Return the text of one piece. At the start of the text, its leading space is removed. The flag is true if a
+// space was removed and further pieces keep their leading space (remove_extra_whitespace is off).
 std::pair<std::string, bool> SentencePieceModel::text_of(std::int32_t id, bool at_start) const {
   if (is_control(id)) return {"", false};
   if (id == unknown_id_) return {options_.unknown_surface, false};

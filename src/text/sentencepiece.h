@@ -1,5 +1,5 @@
 // sentencepiece models (Kudo and Richardson 2018): .model files, their normalisation, and the four model
-// types (unigram, BPE, word, character), with the reference's arithmetic and tie-breaking.
+// types unigram, BPE, word and character. Arithmetic and tie-breaking are those of sentencepiece.
 #pragma once
 
 #include <memory>
@@ -74,7 +74,7 @@ class SentencePieceModel final : public Model, private RunningModel {
   bool has_type(std::int32_t id, PieceType type) const {
     return id >= 0 && id < end_id() && pieces_[static_cast<std::size_t>(id)].type == type;
   }
-  std::int32_t find(std::string_view piece) const;  // returns unknown_id_ if it is not a piece
+  std::int32_t find(std::string_view piece) const;  // returns unknown_id_ if `piece` is not in the vocabulary
   void rank_pieces();
   void set_scores();
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
@@ -87,8 +87,8 @@ class SentencePieceModel final : public Model, private RunningModel {
   template <class Take>
   void walk_best(std::string_view word, float so_far, const Take& take) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
-  // Each cut function appends the pieces of the word, with their ranges. cut_whole() calls one of the others,
-  // according to options_.kind.
+  // Each cut function appends the pieces of the word with their ranges. cut_whole() calls the function that
+  // options_.kind selects.
   void cut_whole(std::string_view word, std::vector<Token>& cuts) const;
   void name_unknown(std::string_view word, const std::vector<Token>& cuts, std::vector<Token>& tokens) const;
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
@@ -99,20 +99,22 @@ class SentencePieceModel final : public Model, private RunningModel {
 
   std::vector<SentencePiece> pieces_;
   SentencePieceOptions options_;
-  Vocabulary searched_, reserved_;  // normal, user-defined and unused pieces; all other pieces
+  // searched_: normal, user-defined and unused pieces; reserved_: all other pieces
+  Vocabulary searched_, reserved_;
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];
   std::int32_t unknown_id_ = -1;
-  // score of each id for the unigram search; NaN for pieces that the search does not use
+  // score of each id for the unigram search; NaN for pieces that the search skips
   std::vector<float> scores_;
   float unknown_score_ = 0, largest_score_ = 0;
-  bool apart_ = false;  // true if "▁" is a piece and no piece contains it after its start
-  // rank of each id: 0 for the highest score; equal scores have equal ranks
+  bool apart_ = false;  // true if "▁" is a piece and occurs in pieces only at the start
+  // rank of each id: 0 for the highest score; ids with equal scores have equal ranks
   std::vector<std::int32_t> bpe_ranks_;
   float least_ = 0, most_ = 0;  // minimum and maximum score of normal pieces
 };
 
-// regard's own components, because Hugging Face's tokenizer.json cannot express sentencepiece's processing.
+// The JSON components of sentencepiece models are regard's own, because Hugging Face's tokenizer.json cannot
+// express sentencepiece's processing.
 Json sentencepiece_normalizer_json(const SentencePieceFile& file);
 std::unique_ptr<Normalizer> sentencepiece_normalizer(const Json& json, const std::string& file);
 std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, const std::string& file);

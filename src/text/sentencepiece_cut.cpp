@@ -19,16 +19,16 @@ Token token(std::int32_t id, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-// The best segmentation up to a position. Scores are summed in f32, as in the reference.
+// The best segmentation up to a position. Scores are summed in f32, as in sentencepiece.
 struct SentencePieceModel::Arrival {
   float score = 0;
-  std::int32_t from = -1;  // previous position relative to the window; -1 if not reached
+  std::int32_t from = -1;  // previous position relative to the window; −1 if this position was not reached
   std::int32_t id = 0;
   float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };
 
-// Return the size of the longest user-defined piece at the start of `text` and set `frozen` (it is never
-// merged), or else the size of one code point.
+// Return the size in bytes of the longest user-defined piece at the start of `text`, and set `frozen`,
+// because such a piece is never merged. If there is none, return the size of one code point.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
   const std::size_t size = user_defined_.longest(text).first;
   frozen = size > 0;
@@ -49,7 +49,7 @@ void SentencePieceModel::cut_whole(std::string_view word, std::vector<Token>& cu
 }
 
 // Call reach(end, score, id) for every piece that starts at `begin`, and for the unknown piece if the code
-// point there is not a piece. Return the end of that code point.
+// point at `begin` is not a piece itself. Return the end of that code point.
 template <class Reach>
 std::size_t SentencePieceModel::pieces_at(std::string_view word, std::size_t begin,
                                           const Reach& reach) const {
@@ -135,7 +135,7 @@ float SentencePieceModel::cut(std::string_view part, float so_far, IdBuffer& ite
 }
 
 void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts) const {
-  // The id of a symbol is kFrozen if it must not be merged. Merges are ordered by decreasing score.
+  // A symbol has the id kFrozen if it must not be merged. Pairs are merged in the order of decreasing scores.
   constexpr std::int32_t kFrozen = -2, kFree = -1;
   std::vector<Token> symbols;
   symbols.reserve(utf8::count(word));
@@ -146,7 +146,7 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
     place += size;
   }
   using Halves = std::pair<std::string_view, std::string_view>;
-  // from an unused piece to the two pieces that it was merged from
+  // maps an unused piece to the two pieces from which it was merged
   std::unordered_map<std::string_view, Halves> unused;
   const auto text_of_token = [&](const Token& symbol) {
     return word.substr(symbol.begin, symbol.end - symbol.begin);
@@ -189,7 +189,7 @@ void SentencePieceModel::cut_words(std::string_view word, std::vector<Token>& cu
   for (std::size_t place = 0; place < word.size();) {
     const bool space = word.substr(place).starts_with(kSpaceSymbol);
     const std::size_t next = place + static_cast<std::size_t>(utf8::decode(word, place).size);
-    if (space) close(place);  // split before the space symbol, even with whitespace_as_suffix
+    if (space) close(place);  // split before the space symbol, even if whitespace_as_suffix is set
     place = next;
   }
   close(word.size());

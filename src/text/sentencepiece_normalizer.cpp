@@ -1,5 +1,5 @@
-// sentencepiece's normalisation: apply the longest matching rule at each position, then optionally collapse
-// runs of spaces, add a space at the start (or end), and write spaces as U+2581.
+// sentencepiece's normalisation: applies the longest matching rule at each position. Options then collapse
+// sequences of spaces, add a space at the start or end, and write spaces as U+2581.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -23,8 +23,8 @@ class SentencePieceNormalizer final : public Normalizer {
     std::vector<TokenView> strings;
     for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
-    // True if the parts of a text may be normalised separately. Each part then starts with the space symbol
-    // that is at this position in the normalised whole text.
+    // local_ is true if the parts of a text may be normalised separately. Each normalised part then starts
+    // with the space symbol that the normalised whole text has at this position.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&
              std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {
@@ -54,7 +54,8 @@ class SentencePieceNormalizer final : public Normalizer {
  private:
   struct Output {
     std::string text;
-    std::vector<std::size_t> places;  // input offset of each byte, and offset of the end
+    // input offset of each byte of `text`, and at the end the input offset of the end
+    std::vector<std::size_t> places;
     void add(std::string_view bytes, std::size_t place) {
       text.append(bytes);
       places.insert(places.end(), bytes.size(), place);
@@ -79,7 +80,7 @@ class SentencePieceNormalizer final : public Normalizer {
     }
   };
 
-  // Return the normalised form of the start of `input`, and the number of bytes that it replaces.
+  // Return the normalised form of the first bytes of `input`, and the number of these bytes.
   std::pair<std::string_view, std::size_t> rule_at(std::string_view input) const {
     if (const std::size_t kept = kept_.longest(input).first; kept > 0) return {input.substr(0, kept), kept};
     if (const auto rule = map_.longest(input)) return {rule->replacement, rule->size};
@@ -118,7 +119,7 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   CharsMap map_;
-  std::vector<std::string> kept_strings_;  // user-defined pieces, left unmodified
+  std::vector<std::string> kept_strings_;  // user-defined pieces, which normalisation does not change
   ByteTrie kept_;
   bool dummy_prefix_, remove_extra_, suffix_;
   std::string_view space_;

@@ -30,7 +30,7 @@ bool is_small(char32_t letter) {
   return unicode::category(letter) == unicode::Category::letter_lower;
 }
 
-// Return the last word before a full stop, without the stop.
+// Return the last word before a full stop, without the full stop.
 std::u32string_view last_word(std::u32string_view before) {
   std::size_t begin = before.size();
   while (begin > 0 && !utf8::is_space(before[begin - 1]) && !closes(before[begin - 1]) &&
@@ -39,7 +39,7 @@ std::u32string_view last_word(std::u32string_view before) {
   return before.substr(begin);
 }
 
-// Words whose full stop never ends a sentence: titles, and abbreviations that are followed by more text.
+// Return true for words whose full stop never ends a sentence: titles, and abbreviations before further text.
 bool is_abbreviation(std::u32string_view word) {
   static constexpr std::array<std::u32string_view, 40> kWords{
       U"Mr",  U"Mrs", U"Ms",   U"Dr",  U"Prof", U"St",  U"Sr",  U"Jr",   U"Gen", U"Col",
@@ -49,7 +49,7 @@ bool is_abbreviation(std::u32string_view word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// Return true if the full stop after `before` (the sentence so far) belongs to its last word.
+// Return true if the full stop after `before` (the sentence so far) is part of the last word.
 bool belongs_to_word(std::u32string_view before) {
   const std::u32string_view word = last_word(before);
   if (word.empty()) return false;
@@ -95,7 +95,7 @@ class Splitter {
     finish();
   }
 
-  // Return the place of the first letter or digit at or after at_. Takes linear time for all calls together.
+  // Return the position of the first letter or digit at or after at_. All calls together take linear time.
   std::size_t next_letter() {
     next_letter_ = std::max(next_letter_, at_);
     while (next_letter_ < letters_.size() && !is_letter_or_digit(letters_[next_letter_])) ++next_letter_;
@@ -130,8 +130,8 @@ class Splitter {
   std::vector<Sentence> sentences_;
   std::size_t most_;
   std::size_t at_ = 0, begin_ = 0;  // in code points
-  std::size_t next_letter_ = 0;     // there is no letter or digit between at_ and this place
-  std::size_t byte_ = 0;            // byte offset of begin_, except inside finish()
+  std::size_t next_letter_ = 0;     // there is no letter or digit between at_ and this position
+  std::size_t byte_ = 0;            // byte offset of begin_; differs only inside finish()
 };
 
 }  // namespace

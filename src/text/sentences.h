@@ -1,4 +1,4 @@
-// Splits a text into sentences, so that each can be translated separately.
+// Splits a text into sentences, so that each sentence can be translated separately.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace regard::text {
 
 struct Sentence {
   std::string_view text;   // the sentence, without surrounding white space
-  std::string_view space;  // the white space that follows it in the text
+  std::string_view space;  // the white space that follows the sentence in the text
 };
 
 // A sentence ends

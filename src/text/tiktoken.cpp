@@ -155,7 +155,8 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Write every split of a token into two tokens as a merge, in rank order, as in Hugging Face's conversion.
+// Write every division of a token into two tokens as a merge, in the order of ranks, as in Hugging Face's
+// conversion.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;

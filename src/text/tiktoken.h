@@ -1,5 +1,5 @@
-// tiktoken's files, with one line "BASE64 RANK" per token. Patterns and special tokens are part of
-// tiktoken's code; here the file's name selects them.
+// tiktoken's files, which contain one line "BASE64 RANK" per token. The patterns and special tokens are part
+// of tiktoken's code, so they are selected here by the name of the file.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,19 @@
 
 namespace regard::text {
 
-// Byte-pair encoding in which the id of a token is its rank: the adjacent pair that merges to the token with
-// the lowest id is merged first. A word that is a token becomes that token.
+// Byte-pair encoding in which the id of a token is its rank: of all adjacent pairs, the pair that merges to
+// the token with the lowest id is merged first. A word that is itself a token becomes that token.
 class RankedBpe final : public Model {
  public:
-  // Throws bad_file with `file` if some single byte is not a token.
+  // Throws bad_file with `file` unless every single byte is a token.
   RankedBpe(Vocabulary tokens, const std::string& file);
 
   bool can_take_bytes() const override { return true; }
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
   void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
-  std::optional<std::int32_t> id_of(std::string_view token) const override;  // in letters
-  std::optional<std::string> token_of(std::int32_t id) const override;       // in letters
+  // `token` is spelt in GPT-2's letters
+  std::optional<std::int32_t> id_of(std::string_view token) const override;
+  std::optional<std::string> token_of(std::int32_t id) const override;  // spelt in GPT-2's letters
   std::int32_t end_id() const override { return tokens_.end_id(); }
   std::size_t size() const override { return tokens_.size(); }
   Json to_json() const override;
@@ -34,7 +35,7 @@ class RankedBpe final : public Model {
   Vocabulary tokens_;  // ids of the tokens by their bytes
   std::int32_t byte_ids_[256];
   std::uint64_t owner_ = PairMemo::new_owner();
-  // token of a pair of bytes, index 256 · first + second; -1 if there is none
+  // id of the token of each pair of bytes, at index 256 · first + second; −1 if there is none
   std::vector<std::int32_t> pair_ids_;
 };
 
@@ -43,8 +44,8 @@ struct TiktokenFile {
   std::unique_ptr<Model> model;
 };
 
-// Read "…/NAME.tiktoken" with NAME gpt2, r50k_base, p50k_base, cl100k_base or o200k_base. Throws bad_file for
-// other names, because their pattern is unknown.
+// Read "…/NAME.tiktoken", where NAME is gpt2, r50k_base, p50k_base, cl100k_base or o200k_base. Throws
+// bad_file for other names, because their patterns are unknown.
 TiktokenFile read_tiktoken(const std::string& file);
 
 }  // namespace regard::text

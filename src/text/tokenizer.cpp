@@ -18,8 +18,8 @@
 namespace regard::text {
 namespace {
 
-// Convert byte offsets to code-point offsets; an ill-formed sequence counts as one. Fast for increasing
-// offsets.
+// Converts byte offsets to code-point offsets. An ill-formed sequence counts as one code point. Increasing
+// offsets are converted fastest.
 class CodePointCounter {
  public:
   explicit CodePointCounter(std::string_view text) : text_(text) {}
@@ -37,7 +37,7 @@ class CodePointCounter {
   std::uint32_t byte_ = 0, count_ = 0;
 };
 
-// Convert JSON exceptions, for errors that a component's reader does not check, to bad_file.
+// Convert JSON exceptions to bad_file. They arise from errors for which a component's reader has no check.
 template <class Read>
 auto blaming(const std::string& file, const Read& read) {
   try {
@@ -107,7 +107,7 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
       Span span{piece.origin, piece.origin};
       if (begin < end) {
         span = pieces.span_of(piece.begin + begin, piece.begin + end);
-      } else if (begin < most) {  // an empty token is placed at the start of the next one
+      } else if (begin < most) {  // an empty token has the start of the next token
         span.begin = span.end = pieces.span_of(piece.begin + begin, piece.begin + begin + 1).begin;
       }
       add(token.id, parts_->model->spelling(token, word), span);
@@ -275,14 +275,14 @@ std::string StreamDecoder::finish() {
 }
 
 std::string StreamDecoder::advance(bool at_end) {
-  constexpr std::size_t kHeldBack = 32;  // maximum number of tokens held back; no code point needs more
+  constexpr std::size_t kHeldBack = 32;  // maximum number of ids whose text is withheld
   constexpr std::string_view kReplacement = "\uFFFD";
   std::string text = tokenizer_->decode(ids_, skip_special_);
   const bool waiting = !at_end && text.ends_with(kReplacement) && ids_.size() - shown_ids_ < kHeldBack;
   if (waiting || text.size() <= shown_.size()) return {};
   std::size_t begin = shown_.size();
   while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) ++begin;
-  // The text of the next token may depend on the last ones (first piece of a word, a space). Keep them as
+  // The text of the next token may depend on the last tokens (first piece of a word, a space). Keep these as
   // context.
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(shown_ids_));
   shown_ids_ = ids_.size();

@@ -28,7 +28,7 @@ struct EncodeOptions {
   std::optional<Truncation> truncation = std::nullopt;  // replaces the file's setting
 };
 
-// Concatenated ids of texts. Those of text i are [offsets[i], offsets[i + 1]).
+// Concatenated ids of several texts. The ids of text i are at [offsets[i], offsets[i + 1]).
 struct IdRows {
   IdBuffer buffer;
   std::vector<std::size_t> offsets;  // [texts + 1]
@@ -40,29 +40,30 @@ struct TextPair {
   std::optional<std::string_view> second;
 };
 
-// Side of a translation model. Only a Marian folder has a sentencepiece model for each.
+// Side of a translation model. Only a Marian folder has one sentencepiece model per side.
 enum class Language { source, target };
 
 class Tokenizer {
  public:
   // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
   // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
-  // side. Throws io, or bad_file, which names an unknown component.
+  // side. Throws io, or bad_file, which names a component that is unknown.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
-  // Make a tokenizer from the text of a tokenizer.json; error messages use `name` as the file. Throws
+  // Create a tokenizer from the text of a tokenizer.json. Error messages name the file `name`. Throws
   // bad_file.
   static std::shared_ptr<const Tokenizer> from_text(std::string text, const std::string& name);
-  // Make a tokenizer from a parsed tokenizer.json; error messages use `name` as the file. Throws bad_file.
+  // Create a tokenizer from a parsed tokenizer.json. Error messages name the file `name`. Throws bad_file.
   static std::shared_ptr<const Tokenizer> from_json(const Json& json, const std::string& name);
   ~Tokenizer();
 
-  // Ids that encode_ids() adds before and after every text if add_special is set.
+  // Return the ids that encode_ids() adds before (or after) every text if add_special is set.
   std::span<const std::int32_t> before() const noexcept;
   std::span<const std::int32_t> after() const noexcept;
 
-  // Each maximal ill-formed UTF-8 sequence is read as one U+FFFD; its byte offsets are those of the original
-  // bytes, and it counts as one code point. Truncation and padding follow the file and `options`.
+  // Encode a text or a pair. Each maximal ill-formed UTF-8 sequence is read as one U+FFFD, which has the byte
+  // offsets of the original bytes and counts as one code point. Truncation and padding are as set in the file
+  // and in `options`.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& options = {}) const;
@@ -72,14 +73,14 @@ class Tokenizer {
   // Return encode().ids without truncation and padding; much faster than encode().
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // Split a long text into views that several threads can encode: the concatenated ids of the views, without
+  // Split a long text into views that several threads can encode. The concatenated ids of the views, without
   // special tokens, are the ids of the text. Each view except the last has about `bytes` bytes or more.
-  // Returns one view if the pipeline has no safe split points (a prefix, an unknown pattern, pieces that
+  // Returns one view if the pipeline has no safe split points (a prefix, an unknown pattern, or pieces that
   // contain spaces).
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
                                          bool match_special = true) const;
 
-  // Return up to `most` (1 to 1024) best segmentations of a text, best first, without special tokens around
+  // Return at most `most` (1 to 1024) segmentations of a text, best first, without special tokens around
   // them, like sentencepiece's NBestEncodeAsIds. Throws usage if the model is not a unigram model.
   struct ScoredIds {
     double score = 0;  // sum of the pieces' log-probabilities
@@ -88,8 +89,8 @@ class Tokenizer {
   std::vector<ScoredIds> encode_nbest(std::string_view text, std::size_t most,
                                       bool match_special = true) const;
 
-  // Encode many texts with encode_ids(), in order. `pool` may be null. Overwrites `rows` and reuses its
-  // memory; after an exception its content is undefined.
+  // Encode many texts in order, each as encode_ids() does. `pool` may be null. The previous content of `rows`
+  // is replaced and its memory is reused; after an exception the content is undefined.
   void encode_rows(std::span<const std::string_view> texts, IdRows& rows, const EncodeOptions& options = {},
                    ThreadPool* pool = nullptr) const;
   IdRows encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options = {},
@@ -101,7 +102,7 @@ class Tokenizer {
   std::optional<std::int32_t> id_of(std::string_view token) const;
   std::string token_of(std::int32_t id) const;  // "" for an id without a token
   bool is_special(std::int32_t id) const;
-  // Return the largest id + 1: the number of rows of an embedding.
+  // Return the largest id + 1, which is the number of rows of an embedding.
   std::int64_t vocabulary_size() const noexcept;
   // Return the number of tokens. It is less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;
@@ -125,21 +126,21 @@ class Tokenizer {
   std::unique_ptr<Parts> parts_;
 };
 
-// Incremental decoder. Holds back text whose last code point may be incomplete.
+// Incremental decoder. It withholds text whose last code point may be incomplete.
 class StreamDecoder {
  public:
   explicit StreamDecoder(std::shared_ptr<const Tokenizer> tokenizer, bool skip_special = true)
       : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {}
 
-  // Return the new text that is final. The concatenated results, with that of finish(), are the text of all
-  // ids.
+  // Return the new text that later ids cannot change. The concatenated results of push() and finish() are the
+  // text of all ids.
   std::string push(std::int32_t id);
   std::string finish();
 
  private:
   std::string advance(bool at_end);
   std::shared_ptr<const Tokenizer> tokenizer_;
-  // a window of ids: the context of the next token's text, then ids that are held back
+  // the last ids: first the context of the next token's text, then the ids whose text is withheld
   std::vector<std::int32_t> ids_;
   std::size_t shown_ids_ = 0;  // number of context ids in ids_
   std::string shown_;          // text of the context ids

@@ -6,7 +6,7 @@
 namespace regard::text {
 namespace {
 
-// Return the text of a token, which is a string or an object with "content".
+// Return the text of a token, which is given as a string or as an object with "content".
 std::optional<std::string> token_text(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   if (json.is_object() && json.contains("content") && json.at("content").is_string())

@@ -12,17 +12,18 @@
 namespace regard::text {
 
 struct TokenizerConfig {
-  // Default chat template, as Jinja source. A chat_template.jinja in the folder takes precedence.
+  // Default chat template, as Jinja source. A chat_template.jinja in the folder takes precedence over
+  // tokenizer_config.json.
   std::optional<std::string> chat_template;
-  std::string template_file;  // file of the chat templates
-  std::map<std::string, std::string>
-      named_templates;  // set if the file has several templates; "default" is also in chat_template
-  // Text of each special token, by name: "bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
-  // "cls_token", "mask_token".
+  std::string template_file;  // name of the file that contains the chat templates
+  // set if the file has several templates; "default" is also in chat_template
+  std::map<std::string, std::string> named_templates;
+  // Text of each special token. The keys are "bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+  // "cls_token" and "mask_token".
   std::map<std::string, std::string> special_tokens;
   std::vector<std::string> additional_special_tokens;
 
-  // Return the ids of special_tokens in `tokenizer`, without those that it does not have.
+  // Return the ids of special_tokens in `tokenizer`. Tokens that are not in its vocabulary are omitted.
   std::map<std::string, std::int32_t> special_ids(const Tokenizer& tokenizer) const;
 };
 

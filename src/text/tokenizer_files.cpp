@@ -62,7 +62,7 @@ TokenizerFile open_tokenizer_json(const std::string& file) {
 
 using Reader = std::function<TokenizerFile()>;
 
-// Return the reader of the tokenizer in the folder. It is empty if there is none.
+// Return a function that reads the tokenizer of the folder; an empty function if there is none.
 Reader reader_of(const fs::path& folder, Language language) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
   if (has("tokenizer.json")) return [=] { return open_tokenizer_json((folder / "tokenizer.json").string()); };
@@ -151,10 +151,11 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
     return Json{
         {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", trim}, {"use_regex", true}};
   };
-  // RoBERTa's vocabulary has the special tokens of BERT under other names. GPT-2's has only one special
+  // RoBERTa's vocabulary contains BERT's special tokens under other names; GPT-2's contains only one special
   // token.
   const auto start = vocabulary.find("<s>"), end = vocabulary.find("</s>");
-  Json processor = byte_level(false);  // offsets include the leading space, as in transformers' GPT-2
+  // offsets include the leading space, as in GPT-2's tokenizer in transformers
+  Json processor = byte_level(false);
   if (start && end)
     processor = {{"type", "RobertaProcessing"},
                  {"sep", {"</s>", *end}},

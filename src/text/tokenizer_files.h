@@ -1,5 +1,5 @@
 // Reads all tokenizer file formats, and finds the tokenizer in a model folder. Each format is converted to a
-// model and the other parts of a tokenizer.json.
+// model and the remaining parts of a tokenizer.json.
 #pragma once
 
 #include <filesystem>
@@ -14,15 +14,15 @@
 namespace regard::text {
 
 struct TokenizerFile {
-  std::string name;              // name in error messages
+  std::string name;              // name of the file for error messages
   Json pipeline;                 // the tokenizer.json without "model"
-  std::unique_ptr<Model> model;  // null if the pipeline is a whole tokenizer.json
+  std::unique_ptr<Model> model;  // if null, `pipeline` is a complete tokenizer.json
 };
 
 // Parse the text of a tokenizer.json; `file` is for error messages.
 TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
-// Fast path of read_tokenizer_json(). Returns nullopt unless the text is well-formed and the model is one of
-// Hugging Face's in its usual form. The text is padded during the call and then restored.
+// Fast path of read_tokenizer_json(). Returns nullopt if the text is malformed or the model is not one of
+// Hugging Face's in its usual form. Padding is added to `text` during the call and removed at the end.
 std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
 // Return true if this build has the fast path (simdjson).
 bool has_quick_tokenizer_json() noexcept;
@@ -33,10 +33,10 @@ bool has_tokenizer(const std::filesystem::path& folder);
 // Open a folder or any supported tokenizer file. Throws io or bad_file.
 TokenizerFile open_tokenizer(const std::filesystem::path& path, Language language);
 
-// Read a WordPiece vocabulary, one token per line. Text is lower-cased unless `config`
-// (tokenizer_config.json, or null) disables this.
+// Read a WordPiece vocabulary, which has one token per line. The tokenizer converts text to lower case unless
+// `config` (tokenizer_config.json, or null) disables this.
 TokenizerFile read_vocab_txt(const std::filesystem::path& file, const Json& config);
-// Read GPT-2's and RoBERTa's vocab.json and merges.txt.
+// Read vocab.json and merges.txt of GPT-2 or RoBERTa.
 TokenizerFile read_vocab_and_merges(const std::filesystem::path& vocabulary,
                                     const std::filesystem::path& merges, const Json& config);
 // Read a sentencepiece model.
@@ -44,7 +44,7 @@ TokenizerFile read_sentencepiece(const std::filesystem::path& file);
 // Read a Marian folder: source.spm, target.spm and vocab.json.
 TokenizerFile read_marian(const std::filesystem::path& folder, Language language);
 
-// Make an entry of "added_tokens" for a special token without flags.
+// Return an entry of "added_tokens" for a special token without flags.
 Json special_token_json(const std::string& content, std::int32_t id);
 
 }  // namespace regard::text

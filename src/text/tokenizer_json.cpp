@@ -1,4 +1,4 @@
-// Builds a Tokenizer's parts from a tokenizer.json.
+// Constructs a Tokenizer's parts from a tokenizer.json.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,7 +93,8 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(Json json, std::uni
       &parts->added, parts->normalizer.get(), parts->pre_tokenizer.get(), parts->model.get()});
   parts->description = std::move(json);
   if (parts->post_processor) {
-    // Post-process a marker id that cannot occur, to find the ids that are added before and after a text.
+    // To find the ids that are added before and after a text, post-process a marker id that cannot occur in a
+    // text.
     constexpr std::int32_t kMark = -1;
     std::vector<Encoding> row(1);
     row[0].push(kMark, "", 0, false);

@@ -1,4 +1,4 @@
-// Source and target tokenizers of a folder, with one vocabulary for both or one for each.
+// Source and target tokenizers of a folder, with one common vocabulary or two vocabularies.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,18 @@
 namespace regard::text {
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
-// With two vocabularies, tokenizer.json is the target tokenizer in run folders, and the source tokenizer in
-// folders for transformers, because AutoTokenizer encodes the input with tokenizer.json. The other tokenizer
-// is in one of these files.
+// With two vocabularies, tokenizer.json is the target tokenizer in run folders. In folders for transformers
+// it is the source tokenizer, because AutoTokenizer encodes the input with tokenizer.json. The other
+// tokenizer is in one of these files.
 constexpr const char* kSourceTokenizerFile = "source_tokenizer.json";
 constexpr const char* kTargetTokenizerFile = "target_tokenizer.json";
 
-// Both point to the same object if there is one vocabulary.
+// Both pointers are equal if there is one vocabulary.
 struct TokenizerPair {
   std::shared_ptr<const Tokenizer> source, target;
 };
 
-// Throws the errors of Tokenizer::load().
+// Throws as Tokenizer::load() does.
 TokenizerPair load_tokenizer_pair(const std::filesystem::path& folder);
 
 }  // namespace regard::text

@@ -1,4 +1,5 @@
-// The components of a Tokenizer, and their construction from a tokenizer.json. Private to the tokenizer.
+// The components of a Tokenizer, and their construction from a tokenizer.json. Only the tokenizer's own files
+// include this header.
 #pragma once
 
 #include <memory>
@@ -30,9 +31,9 @@ struct Tokenizer::Parts {
   std::vector<std::int32_t> before, after;  // ids that the post-processor adds before and after a single text
   Json description;
 
-  // Read a tokenizer.json. Throws bad_file with `file` and the fault.
+  // Read a tokenizer.json. Throws bad_file with `file` and the cause.
   static std::unique_ptr<Parts> read(const Json& json, const std::string& file);
-  // Build from a tokenizer.json without "model", and a model.
+  // Construct the parts from a model and a tokenizer.json without "model".
   static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
   // Append the ids of a text to work.ids, with special tokens around them if the options request it. The

@@ -27,7 +27,7 @@ void add_fallback_tokens(BpeTrainer& trainer) {
 }
 
 void add_byte_words(BpeTrainer& trainer, const std::vector<WordCount>& words) {
-  // The letters in code-point order, as in Hugging Face's library.
+  // Letters are in the order of code points, as in Hugging Face's library.
   std::vector<char32_t> letters(256);
   for (std::size_t byte = 0; byte < 256; ++byte)
     letters[byte] = letter_of_byte(static_cast<std::uint8_t>(byte));
@@ -54,7 +54,7 @@ void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& word
         symbols.push_back(id->second);
         continue;
       }
-      trainer.add_word(symbols, word.count);  // characters encoded as bytes divide the word
+      trainer.add_word(symbols, word.count);  // a character that is encoded as bytes divides the word
       symbols.clear();
     }
     trainer.add_word(symbols, word.count);
@@ -64,7 +64,7 @@ void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& word
 Json model_json(const BpeTrainer& trainer, const std::vector<BpeMerge>& merges, bool byte_fallback,
                 const std::vector<std::string>& special) {
   const bool unknown = std::find(special.begin(), special.end(), "<unk>") != special.end();
-  // A pair that was merged twice has the rank of its last merge, as in the reference.
+  // A pair that was merged twice has the rank of its last merge, as in the reference implementation.
   std::set<std::pair<std::int32_t, std::int32_t>> listed;
   std::vector<Json> list;
   for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge)
@@ -113,7 +113,7 @@ std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
   Json json = pipeline_json(options.special_tokens, options.end_token,
                             normalizer_json(options.normalize, options.lower_case, false), nullptr,
                             decoder_json(false, false));
-  // Count words instead of whole lines, because there are fewer distinct words.
+  // Count words instead of whole lines, because the number of distinct words is smaller.
   Json cutting = json;
   cutting["pre_tokenizer"] = word_rule_json(WordRule::words, false);
   const std::vector<WordCount> words = count_words_of(lines, cutting, false, pool);

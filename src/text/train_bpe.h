@@ -1,6 +1,6 @@
-// Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
-// decode(encode_ids(x)) is x in normalisation form C, including spaces, unless x is matched for special
-// tokens (set EncodeOptions::match_special = false, or decode with skip_special = false).
+// Train a BPE tokenizer and store it as a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
+// decode(encode_ids(x)) is x in NFC, including spaces, unless x contains special tokens that are matched (set
+// EncodeOptions::match_special = false, or decode with skip_special = false).
 #pragma once
 
 #include <cstdint>
@@ -22,32 +22,33 @@ namespace regard::text {
 // The initial symbols.
 enum class Alphabet {
   bytes,       // the 256 bytes; there are no unknown symbols
-  characters,  // the characters of the corpus; all others are encoded as bytes
+  characters,  // the characters of the corpus; all other characters are encoded as bytes
 };
 
 struct BpeTrainingOptions {
-  std::size_t vocabulary_size = 10000;  // including special tokens and the alphabet
+  std::size_t vocabulary_size = 10000;  // includes special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
   std::size_t max_token_length = 0;     // in symbols of the alphabet; 0 means no limit
   Alphabet alphabet = Alphabet::bytes;
   AlphabetLimits characters;  // other characters are encoded as bytes; ignored for Alphabet::bytes
   WordRule words = WordRule::words;
-  bool normalize = true;      // normalise to form C
-  bool lower_case = false;    // convert to lower case; decode returns lower case
-  bool prefix_space = false;  // put a space before a text, so that its first word is encoded like any other
-  bool end_token = false;     // encode() with add_special appends </s>, which translation models need
+  bool normalize = true;    // normalise to NFC
+  bool lower_case = false;  // convert to lower case, so that decode() returns lower case
+  // insert a space before a text, so that its first word is encoded like any other
+  bool prefix_space = false;
+  bool end_token = false;  // encode() with add_special appends </s>, which translation models need
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::function<void(std::size_t tokens)> progress;  // may be empty
 };
 
-// Deterministic: the same lines give the same tokenizer for any number of threads. `pool` may be null.
-// Throws usage if the vocabulary cannot hold special tokens and alphabet.
+// Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.
+// Throws usage if the vocabulary size is too small for special tokens and alphabet.
 std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTrainingOptions& options,
                                            ThreadPool* pool = nullptr);
 
 struct CharacterTrainingOptions {
   AlphabetLimits characters;
-  bool byte_fallback = true;  // encode other characters as bytes (256 more tokens); if false, as <unk>
+  bool byte_fallback = true;  // encode other characters as bytes (256 additional tokens); if false, as <unk>
   bool normalize = true;
   bool lower_case = false;
   bool end_token = false;

@@ -14,8 +14,9 @@
 namespace regard::text {
 namespace {
 
-// Return the requested rule, or the first of those that fit the type. Types whose decoder concatenates need
-// rules that keep spaces; the others need rules that drop them.
+// Return the requested rule, or by default the first of `fitting`, the rules that are valid for the type.
+// Types whose decoder concatenates tokens require rules that keep spaces; other types require rules that drop
+// spaces.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();

@@ -1,5 +1,5 @@
-// One interface to all tokenizer trainers, used by the command line and by run files. Types have names, and
-// each type has its own defaults.
+// One interface to all tokenizer trainers, used by the command line and by run files. Trainers are selected
+// by name, and each has its own defaults.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace regard::text {
 
-// Return "byte-bpe", "bpe", "wordpiece", "unigram", "word" and "char".
+// Return the names of all trainers: "byte-bpe", "bpe", "wordpiece", "unigram", "word" and "char".
 const std::vector<std::string>& trainable_types();
-// Return "words", "gpt2", "spaces", "signs", "bert" and "metaspace".
+// Return the names of all word rules: "words", "gpt2", "spaces", "signs", "bert" and "metaspace".
 const std::vector<std::string>& word_rule_names();
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";
   std::size_t vocabulary_size = 10000;  // includes special tokens and alphabet; ignored for char
-  std::optional<std::int64_t>
-      min_frequency;  // minimum count of a merge or a word. Default: 2; 1 for word. Ignored for unigram
-  // in characters (byte-bpe: in bytes). Default (0): 16 for unigram, otherwise no limit
+  // minimum count of a merge or a word. Default: 2; 1 for word. Ignored for unigram
+  std::optional<std::int64_t> min_frequency;
+  // maximum length in characters (byte-bpe: in bytes). Default (0): 16 for unigram, otherwise no limit
   std::size_t max_piece_length = 0;
   AlphabetLimits alphabet;               // ignored for byte-bpe and word
-  std::string continuing_prefix = "##";  // wordpiece
+  std::string continuing_prefix = "##";  // for wordpiece
   std::string words;      // word rule. Default (""): bert for wordpiece, signs for word, otherwise words
-  bool normalize = true;  // normalise to form C; wordpiece: apply BERT's cleaning
+  bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
-  bool strip_accents = false;  // wordpiece
-  bool prefix_space = false;   // used by byte-bpe, bpe, unigram
+  bool strip_accents = false;  // for wordpiece
+  bool prefix_space = false;   // for byte-bpe, bpe and unigram
   bool end_token = false;
   bool byte_fallback = true;  // char, unigram: encode unknown characters as bytes instead of <unk>
   std::vector<std::string> special_tokens = kSpecialTokens;
@@ -42,7 +42,7 @@ struct TokenizerTraining {
   std::function<void(double fraction, const std::string& what)> progress;  // may be empty
 };
 
-// Throws usage for an unknown name and for conflicting options.
+// Throws usage for an unknown name or conflicting options.
 std::shared_ptr<const Tokenizer> train_tokenizer(const LineSource& lines, const TokenizerTraining& options,
                                                  ThreadPool* pool = nullptr);
 

@@ -11,10 +11,11 @@
 namespace regard::text {
 namespace {
 
-// Score of tokens that must never match text: lower than any segmentation into known characters.
+// Score of tokens that must never match text. It is lower than the score of any segmentation into known
+// characters.
 constexpr double kNeverScore = -1000.0;
 
-// Split words at characters outside the alphabet; count the parts and sort them.
+// Divide words at characters outside the alphabet. Return the parts with their counts, sorted.
 std::vector<WordCount> known_parts(const std::vector<WordCount>& words,
                                    const std::vector<char32_t>& alphabet) {
   std::unordered_map<std::string, std::int64_t> counts;
@@ -64,7 +65,8 @@ std::shared_ptr<const Tokenizer> train_unigram(const LineSource& lines, const Un
   std::vector<WordCount> words = count_words_of(lines, json, false, pool);
   AlphabetLimits limits = options.alphabet;
   if (options.byte_fallback) {
-    // Add the characters of the byte tokens' names, so that a text with such a name can be segmented.
+    // Add the characters of the names of byte tokens ("<0x41>"), so that a text with such a name can be
+    // segmented.
     limits.always += "<0123456789ABCDEFx>";
     for (const std::string& token : special) limits.always += token;
   }

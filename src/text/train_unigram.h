@@ -1,5 +1,5 @@
-// Train a unigram tokenizer in the format of a Hugging Face tokenizer.json. With byte fallback and the rules
-// words or gpt2, decode(encode_ids(x)) is x in normalisation form C, as for BPE (train_bpe.h).
+// Train a unigram tokenizer and store it as a Hugging Face tokenizer.json. With byte fallback and the rule
+// words or gpt2, decode(encode_ids(x)) is x in NFC, as for BPE (train_bpe.h).
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 namespace regard::text {
 
 struct UnigramTrainingOptions {
-  std::size_t vocabulary_size = 8000;  // including special tokens, byte tokens and the alphabet
+  std::size_t vocabulary_size = 8000;  // includes special tokens, byte tokens and the alphabet
   AlphabetLimits alphabet;
   std::uint32_t max_piece_length = 16;  // in characters
   std::size_t seed_pieces = 1000000;
   double shrinking = 0.75;
   int sub_iterations = 2;
-  WordRule words = WordRule::words;  // metaspace writes pieces as in sentencepiece
-  bool byte_fallback = true;         // encode other characters as bytes; if false, as `unknown`
-  bool normalize = true;             // normalise to form C
+  WordRule words = WordRule::words;  // with metaspace, pieces are spelt as in sentencepiece
+  bool byte_fallback = true;         // encode other characters as bytes; if false, as the token `unknown`
+  bool normalize = true;             // normalise to NFC
   bool lower_case = false;
-  bool prefix_space = false;  // put a space before a text; always on for metaspace
-  bool end_token = false;     // encode appends </s>
+  bool prefix_space = false;  // insert a space before a text; always the case with metaspace
+  bool end_token = false;     // encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";              // added to the special tokens if missing
   std::function<void(double part)> progress;  // may be empty
 };
 
-// Deterministic: the same lines give the same tokenizer for any number of threads. `pool` may be null.
-// Throws usage if the vocabulary cannot hold special tokens, byte tokens and alphabet.
+// Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.
+// Throws usage if the vocabulary size is too small for special tokens, byte tokens and alphabet.
 std::shared_ptr<const Tokenizer> train_unigram(const LineSource& lines, const UnigramTrainingOptions& options,
                                                ThreadPool* pool = nullptr);
 

@@ -12,11 +12,11 @@
 namespace regard::text {
 namespace {
 
-// Add the letters that start words, then those that occur inside words.
+// Add the letters that start words, then the letters that occur inside words.
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
-  std::map<char32_t, std::pair<std::int32_t, std::int32_t>>
-      ids;  // ids of a letter at the start of a word, and inside words
+  // id of each letter at the start of a word, and inside words
+  std::map<char32_t, std::pair<std::int32_t, std::int32_t>> ids;
   for (const char32_t c : alphabet_of(words, options.alphabet))
     ids[c] = {trainer.add_token(text_of(c), false), -1};
   std::set<char32_t> inner;
@@ -32,7 +32,8 @@ void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
     symbols.clear();
     bool first = true;
     for (const char32_t c : utf8::code_points(word.word)) {
-      const auto id = ids.find(c);  // characters outside the alphabet are skipped, as in the reference
+      // characters outside the alphabet are skipped, as in the reference implementation
+      const auto id = ids.find(c);
       if (id != ids.end()) symbols.push_back(first ? id->second.first : id->second.second);
       first = false;
     }

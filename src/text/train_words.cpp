@@ -17,7 +17,7 @@ std::shared_ptr<const Tokenizer> train_words(const LineSource& lines, const Word
   const std::vector<std::string> special = tokens;
   for (WordCount& word : words) {
     if (tokens.size() == options.vocabulary_size || word.count < options.min_frequency) break;
-    // Skip words that are spelt as a special token.
+    // Skip words that have the spelling of a special token.
     if (std::find(special.begin(), special.end(), word.word) != special.end()) continue;
     tokens.push_back(std::move(word.word));
   }

@@ -1,5 +1,6 @@
-// Train a word-level tokenizer in the format of a Hugging Face tokenizer.json: the most frequent words of a
-// corpus, by decreasing count, ties in byte order, as in that library's trainer.
+// Train a word-level tokenizer and store it as a Hugging Face tokenizer.json. Its tokens are the most
+// frequent words of a corpus in the order of decreasing counts; words with equal counts are in byte order, as
+// in that library's trainer.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@
 namespace regard::text {
 
 struct WordTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // including special tokens
-  std::int64_t min_frequency = 1;       // rarer words become <unk>
-  WordRule words = WordRule::signs;     // decode joins words with one space
-  bool normalize = true;                // normalise to form C
+  std::size_t vocabulary_size = 30000;  // includes special tokens
+  std::int64_t min_frequency = 1;       // less frequent words become <unk>
+  WordRule words = WordRule::signs;     // decode() joins words with one space
+  bool normalize = true;                // normalise to NFC
   bool lower_case = false;
-  bool end_token = false;  // encode appends </s>
+  bool end_token = false;  // encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";  // added to the special tokens if missing
 };
 
-// Deterministic: the same lines give the same tokenizer for any number of threads. `pool` may be null.
-// Throws usage if the vocabulary cannot hold the special tokens.
+// Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.
+// Throws usage if the vocabulary size is too small for the special tokens.
 std::shared_ptr<const Tokenizer> train_words(const LineSource& lines, const WordTrainingOptions& options,
                                              ThreadPool* pool = nullptr);
 

@@ -13,7 +13,7 @@ namespace {
 
 using detail::kCodePoints;
 
-// Values are in the order of utf8proc_category_t.
+// In the order of utf8proc_category_t.
 constexpr Category kCategories[] = {Category::unassigned,
                                     Category::letter_upper,
                                     Category::letter_lower,
@@ -176,12 +176,13 @@ void Tables::mark_the_rest() {
   }
 }
 
-// Decompose and sort the marks after each starter in canonical order (UAX 15, D108 and D109).
+// Append the decomposition of the text. Marks after each starter are sorted in canonical order (UAX 15, D108
+// and D109).
 void decompose(bool compatibility, std::u32string_view text, std::vector<Change>& out) {
   std::array<utf8proc_int32_t, 32> parts;
   const auto options =
       static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
-  std::size_t pending = out.size();  // start of the marks after the last starter
+  std::size_t pending = out.size();  // index of the first mark after the last starter
   const auto by_class = [](const Change& a, const Change& b) {
     return combining_class(a.value) < combining_class(b.value);
   };
@@ -211,8 +212,8 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(pending), out.end(), by_class);
 }
 
-// Compose in place (UAX 15, D117): each unblocked mark composes with the last starter if a composite exists;
-// the composite is aligned with the input of both.
+// Compose in place (UAX 15, D117): each mark that is not blocked composes with the last starter if a
+// composite exists. The composite is aligned with the input of both.
 void compose(std::vector<Change>& text, std::size_t begin) {
   std::size_t kept = begin;
   std::optional<std::size_t> starter;

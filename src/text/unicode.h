@@ -1,5 +1,5 @@
-// Character classes, case mapping and normalisation forms for tokenizers. Normalisation records which input
-// each output code point comes from, to keep offsets.
+// Character classes, case mapping and normalisation forms for tokenizers. To keep offsets, normalisation
+// records for each output code point the input code points from which it results.
 #pragma once
 
 #include <atomic>
@@ -53,11 +53,11 @@ enum Flag : std::uint16_t {
   kIsBertAccent = 8,
   kIsCombiningMark = 16,
   kIsNumeric = 32,
-  kMayChangeInNfc = 64,  // NFC changes it, or it may compose with the preceding character
+  kMayChangeInNfc = 64,  // changes in NFC, or may compose with the preceding character
   kDecomposes = 128,     // decomposes in NFD, or has a nonzero combining class
   kHasLower = 256,       // differs from its lower case
   kStandsAlone = 512,    // Grapheme_Cluster_Break=Other: two of these form two clusters
-  kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: joins the following character
+  kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: forms a cluster with the following character
 };
 struct Properties {
   Category category = Category::unassigned;
@@ -97,19 +97,19 @@ inline bool is_punctuation(char32_t c) noexcept {
   const Category k = category(c);
   return k >= Category::punctuation_connector && k <= Category::punctuation_other;
 }
-// White space (White_Space in PropList.txt): `\s` in tokenizer patterns.
+// White space (White_Space in PropList.txt), which `\s` matches in tokenizer patterns.
 constexpr bool is_white_space(char32_t c) noexcept {
   return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
          c == 0x3000;
 }
-// Word characters (UTS 18): `\w`. They are Alphabetic, marks, decimal numbers, connector punctuation, and
-// join controls.
+// Word characters (UTS 18), which `\w` matches: Alphabetic characters, marks, decimal numbers, connector
+// punctuation, and join controls.
 inline bool is_word(char32_t c) noexcept {
   return has(c, kIsWord);
 }
-// Classes used by single components of Hugging Face's tokenizers, each in the Unicode version that the
-// component has.
+// Classes that single components of Hugging Face's tokenizers use. Each class is that of the component's
+// version of Unicode.
 inline bool is_bert_punctuation(char32_t c) noexcept {
   return has(c, kIsBertPunctuation);
 }  // includes all ASCII punctuation and symbols
@@ -118,25 +118,25 @@ inline bool is_bert_control(char32_t c) noexcept {
 }  // removed by BERT's cleaning: Cc, Cf, Co except tab and line ends
 inline bool is_bert_accent(char32_t c) noexcept {
   return has(c, kIsBertAccent);
-}  // Mn
+}  // nonspacing marks (Mn)
 inline bool is_combining_mark(char32_t c) noexcept {
   return has(c, kIsCombiningMark);
 }  // removed by StripAccents: Mn, Mc, Me
 inline bool is_prepended(char32_t c) noexcept {
   return has(c, kIsPrepended);
-}  // Grapheme_Cluster_Break=Prepend: joins the following character
+}  // Grapheme_Cluster_Break=Prepend: forms a cluster with the following character
 inline bool is_numeric(char32_t c) noexcept {
   return has(c, kIsNumeric);
 }  // isolated by the pre-tokenizer Digits
 
-// Convert to lower case with SpecialCasing's unconditional part (U+0130 maps to two code points). Return the
-// number of code points in `lower`.
+// Convert to lower case with the unconditional part of SpecialCasing.txt (U+0130 maps to two code points).
+// Return the number of code points in `lower`.
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. `change` is 0 if it replaces the next code point of the old text, 1 if
-// it is inserted, and -n if it replaces the next one and n more of the old text are removed.
+// A code point of a rewritten text. `change` is 0 if it replaces the next code point of the old text, 1 if it
+// is inserted, and −n if it replaces the next code point and the n code points after that are removed.
 struct Change {
   char32_t value = 0;
   int change = 0;
@@ -144,10 +144,10 @@ struct Change {
 
 // Append the normalisation form of `text` to `out`.
 void normalize(Form form, std::u32string_view text, std::vector<Change>& out);
-// Return true if no normalisation form composes `c` with preceding characters or reorders it. A text may be
+// Return true if no normalisation form composes `c` with preceding characters or reorders `c`. A text may be
 // split before such a character.
 bool begins_anew(char32_t c) noexcept;
-// Return true only if the text is certainly in the form already. False means unknown.
+// Return true only if the text certainly has the normalisation form already. False means unknown.
 bool surely_normal(Form form, std::string_view text) noexcept;
 
 }  // namespace regard::text::unicode

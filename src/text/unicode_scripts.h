@@ -7,13 +7,13 @@
 
 namespace regard::text::unicode {
 
-// Pairs: the first code point of a run of one script, and the script's number.
+// Pairs of the first code point of a range with one script, and the number of that script.
 extern const std::vector<std::uint32_t> kScriptStarts;
 
-// Return the number of a code point's script; 0 for the space and for code points without a script, which
-// are common to all scripts. Han, Hiragana and Katakana have the same number.
+// Return the number of a code point's script. It is 0 for the space and for code points without a script,
+// which are common to all scripts. Han, Hiragana and Katakana have the same number.
 inline std::uint32_t script_of(char32_t c) noexcept {
-  // the code point is in a run with index in [low, high)
+  // binary search: the range of the code point has an index in [low, high)
   std::size_t low = 0, high = kScriptStarts.size() / 2;
   while (high - low > 1) {
     const std::size_t middle = (low + high) / 2;

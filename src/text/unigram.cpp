@@ -12,10 +12,10 @@
 namespace regard::text {
 namespace {
 
-// The best segmentation up to a position: previous position and last piece.
+// The best segmentation up to a position: its score, the previous position and the last piece.
 struct Arrival {
   double score = 0;
-  std::int32_t from = -1;  // -1 if not reached yet
+  std::int32_t from = -1;  // −1 if no piece has reached this position
   std::int32_t id = 0;
 };
 
@@ -44,7 +44,7 @@ Unigram::Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int
     fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
 }
 
-// Call reach(end, score, id) for every piece that starts at `begin`; return the next position.
+// Call reach(end, score, id) for every piece that starts at `begin`. Return the next position.
 template <class Reach>
 std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const {
   const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
@@ -81,7 +81,7 @@ void Unigram::spell_unknown(std::string_view word, std::size_t begin, std::size_
   for (const char byte : stretch) push(fallback_ids_[static_cast<std::uint8_t>(byte)], begin, end);
 }
 
-// Merges adjacent unknown characters into one token.
+// Merges adjacent unknown characters into one token, or encodes them as bytes.
 template <class Push>
 class Unigram::Namer {
  public:

@@ -1,5 +1,5 @@
-// The unigram language model (Kudo 2018): the segmentation of a word with the largest sum of scores
-// (log-probabilities), found by Viterbi.
+// The unigram language model (Kudo 2018). The segmentation of a word with the largest sum of scores
+// (log-probabilities) is found by the Viterbi algorithm.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace regard::text {
 
-// The score of an unknown character is this far below that of the lowest piece, as in sentencepiece.
+// Difference between the lowest score of a piece and the score of an unknown character, as in sentencepiece.
 constexpr double kUnknownPenalty = 10.0;
 
 struct ScoredPiece {
@@ -21,7 +21,7 @@ struct ScoredPiece {
 
 class Unigram final : public Model {
  public:
-  // `pieces` are ordered by id. Throws bad_file with `file` if `unknown` is not an id.
+  // `pieces` must be ordered by id. Throws bad_file with `file` if `unknown` is not an id.
   Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
           const std::string& file);
 
@@ -32,7 +32,7 @@ class Unigram final : public Model {
   std::optional<std::string> token_of(std::int32_t id) const override;
   std::int32_t end_id() const override { return static_cast<std::int32_t>(scores_.size()); }
   std::size_t size() const override { return scores_.size(); }
-  // An unknown token is listed as the text that it covers.
+  // The spelling of an unknown token is the text that it covers.
   std::string spelling(const Token& token, std::string_view word) const override;
   Json to_json() const override;
   const char* type() const override { return "Unigram"; }
@@ -40,7 +40,8 @@ class Unigram final : public Model {
  private:
   template <class Reach>
   std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;
-  // Pass tokens to `push`. Adjacent unknown tokens are merged or encoded as bytes; all others are unchanged.
+  // Passes tokens to `push`: adjacent unknown tokens are merged or encoded as bytes, other tokens are
+  // unchanged.
   template <class Push>
   class Namer;
   // Call push(id, begin, end) for the tokens in order.

@@ -9,7 +9,7 @@
 namespace regard::text {
 namespace {
 
-// Arithmetic with probabilities in linear space: fast, and accurate unless they underflow.
+// Arithmetic with probabilities themselves. It is fast, and accurate as long as they do not underflow.
 struct Plain {
   static constexpr double kZero = 0.0, kOne = 1.0;
   static double plus(double a, double b) { return a + b; }
@@ -18,7 +18,7 @@ struct Plain {
   static double log(double a) { return std::log(a); }
 };
 
-// Arithmetic with probabilities in log space, for long words.
+// Arithmetic with logarithms of probabilities, for long words.
 struct Logarithms {
   static constexpr double kZero = kMinusInfinity, kOne = 0.0;
   static double plus(double a, double b) {
@@ -76,15 +76,15 @@ void UnigramLattice::find_nodes(std::string_view word, std::vector<Node>& nodes)
   }
 }
 
-// Run the forward–backward algorithm over all segmentations (Baum et al. 1970). scratch.weights holds each
-// node's weight on entry and its marginal probability on return.
+// Forward–backward algorithm over all segmentations (Baum et al. 1970). scratch.weights holds the weight of
+// each node before the call and its marginal probability afterwards.
 template <class Numbers>
 double UnigramLattice::sum_over_cuts(std::size_t size, Scratch& scratch) const {
   std::vector<double>&forward = scratch.forward, &backward = scratch.backward, &weights = scratch.weights;
   forward.assign(size + 1, Numbers::kZero);
   backward.assign(size + 1, Numbers::kZero);
   forward[0] = backward[size] = Numbers::kOne;
-  // Nodes are ordered by start, so the sum of a position is complete before it is used.
+  // Nodes are ordered by start, so the sum at a position is complete before it is used.
   for (std::size_t i = 0; i < scratch.nodes.size(); ++i) {
     const Node& node = scratch.nodes[i];
     forward[node.end] = Numbers::plus(forward[node.end], Numbers::times(forward[node.begin], weights[i]));
@@ -104,7 +104,7 @@ double UnigramLattice::sum_over_cuts(std::size_t size, Scratch& scratch) const {
 }
 
 double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const {
-  constexpr std::size_t kLong = 40;  // bytes
+  constexpr std::size_t kLong = 40;  // maximum length of a word for Plain, in bytes
   find_nodes(word, scratch.nodes);
   std::vector<double>& weights = scratch.weights;
   if (word.size() <= kLong) {
@@ -113,7 +113,7 @@ double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const 
       weights.push_back(node.id < 0 ? unknown_probability_
                                     : probabilities_[static_cast<std::size_t>(node.id)]);
     const double likelihood = sum_over_cuts<Plain>(word.size(), scratch);
-    if (likelihood > -600) return likelihood;  // terms that underflowed are too small for double precision
+    if (likelihood > -600) return likelihood;  // terms that underflowed are negligible
   }
   weights.clear();
   for (const Node& node : scratch.nodes) weights.push_back(score_of(node.id));

@@ -1,5 +1,5 @@
-// All segmentations of a word under a unigram model in training: the best one, and the expected count of each
-// piece.
+// All segmentations of a word under a unigram model during training: the best segmentation, and the expected
+// count of each piece.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace regard::text {
 
-// The logarithm of 0: the score of a piece that is no longer used.
+// The logarithm of 0, which is the score of a piece that is no longer used.
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 class UnigramLattice {
@@ -24,27 +24,27 @@ class UnigramLattice {
     std::uint32_t begin = 0, end = 0;  // in bytes of the word
     std::int32_t id = kUnknown;
   };
-  // Buffers that are reused, so that no allocation is needed per word.
+  // Buffers that are reused, so that words do not require allocations.
   struct Scratch {
     std::vector<Node> nodes;
     std::vector<double> weights, forward, backward;
     std::vector<std::int32_t> arrival;
-    std::vector<std::int32_t> path;  // ids
+    std::vector<std::int32_t> path;  // ids of the best segmentation
   };
 
   UnigramLattice() = default;
-  // `pieces` are ordered by id and are copied.
+  // `pieces` must be ordered by id. They are copied.
   explicit UnigramLattice(std::span<const ScoredPiece> pieces);
   // Replace the scores of the pieces. Minus infinity removes a piece.
   void set_scores(std::span<const ScoredPiece> pieces);
 
   double lowest_score() const noexcept { return lowest_; }
 
-  // Fill scratch.nodes and, in the same order, scratch.weights: the probability that a segmentation uses the
-  // node. Return the log-likelihood of the word.
+  // Fill scratch.nodes and, in the same order, scratch.weights with the probability that a segmentation uses
+  // the node. Return the log-likelihood of the word.
   double marginals(std::string_view word, Scratch& scratch) const;
-  // Fill scratch.path with the best segmentation and return its score. Among equal scores, a longer last
-  // piece is preferred. `without` is a piece to exclude.
+  // Fill scratch.path with the best segmentation and return its score. Among segmentations with equal scores,
+  // the one with the longer last piece is chosen. `without` is the id of a piece to exclude.
   double best(std::string_view word, Scratch& scratch, std::int32_t without = kNone) const;
 
  private:

@@ -15,9 +15,9 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kChunk = 1024;  // words per task
+constexpr std::size_t kChunk = 1024;  // number of words per task
 
-// Return the digamma function for x > 0. Above 7, its asymptotic series is used.
+// Return the digamma function for x > 0. For large arguments, the asymptotic series is used.
 double digamma(double x) {
   double result = 0;
   for (; x < 7; ++x) result -= 1 / x;
@@ -54,7 +54,8 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   const auto weight = [](const Substring& s) { return std::uint64_t{s.count} * s.length; };
   std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
     if (weight(a) != weight(b)) return weight(a) > weight(b);
-    return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;  // among equals, the later in byte order
+    // among equal scores, the later in byte order
+    return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;
   });
   for (const Substring& s : found) {
     if (pieces_.size() >= limits.seeds) break;
@@ -66,9 +67,9 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   for (ScoredPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
 }
 
-// Sum the values that body(word, scratch, add) reports with add(index, value), over all words. Values are at
-// least 0, and their sum per index is at most `largest`. Terms are rounded to fixed point, so the result
-// does not depend on their order and thus on the number of threads.
+// body(word, scratch, add) is called for all words and reports values by add(index, value). Return the sum of
+// the values for each index. Values are at least 0, and each sum is at most `largest`. Values are rounded to
+// fixed point, so that the sums do not depend on the order of additions or the number of threads.
 template <class Body>
 std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body body) const {
   const double scale = std::exp2(std::floor(61 - std::log2(largest + 2)));
@@ -98,8 +99,8 @@ std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body 
 }
 
 std::vector<double> UnigramTrainer::expect() {
-  constexpr double kSteepest =
-      64;  // upper bound of nats per character; sizes the fixed-point sum of the likelihood
+  // Upper bound of the negative log-likelihood per byte, in nats. The fixed-point sum requires a bound.
+  constexpr double kSteepest = 64;
   const std::size_t size = pieces_.size();
   std::vector<double> expected =
       sums(size + 1, bytes_ * kSteepest,
@@ -129,7 +130,8 @@ void UnigramTrainer::maximise(const std::vector<double>& expected) {
   lattice_.set_scores(pieces_);
 }
 
-// Return the count of each piece in the best segmentations. The last element counts unknown characters.
+// Return the count of each piece in the best segmentations of all words. The last element is the count of
+// unknown characters.
 std::vector<double> UnigramTrainer::best_counts() const {
   const std::size_t size = pieces_.size();
   return sums(size + 1, bytes_,
@@ -143,9 +145,9 @@ std::vector<double> UnigramTrainer::best_counts() const {
 void UnigramTrainer::prune(std::size_t keep) {
   const std::vector<double> counts = best_counts();
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0), log_sum = std::log(sum);
-  // Loss of removing a piece, assuming that it is replaced everywhere by its own best segmentation. The
-  // growth of the sum of counts follows Hugging Face's trainer, to keep the same pieces: once per existing
-  // piece; sentencepiece uses the number of parts minus one.
+  // The loss of removing a piece, assuming that its best segmentation replaces it everywhere. As in Hugging
+  // Face's trainer, the sum of counts grows by the piece's count once per existing piece, to keep the same
+  // pieces. (sentencepiece uses the number of parts minus one instead.)
   std::vector<ScoredPiece> kept;
   std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
   UnigramLattice::Scratch scratch;
@@ -178,7 +180,8 @@ void UnigramTrainer::prune(std::size_t keep) {
 
 std::vector<ScoredPiece> UnigramTrainer::finished(std::size_t size,
                                                   const std::vector<char32_t>& required) const {
-  constexpr double kStep = 0.0001;  // difference of scores of required characters that are not pieces
+  // difference between the scores of required characters that are not pieces
+  constexpr double kStep = 0.0001;
   std::unordered_map<std::string, double> scores;
   for (const ScoredPiece& piece : pieces_) scores.emplace(piece.piece, piece.score);
   std::vector<ScoredPiece> result;
@@ -212,12 +215,12 @@ std::vector<ScoredPiece> UnigramTrainer::learn(const Limits& limits, const std::
     lattice_ = UnigramLattice(pieces_);
     const double size = static_cast<double>(std::max<std::size_t>(pieces_.size(), 1));
     if (progress) progress(std::log(seeds / size) / std::log(seeds / static_cast<double>(goal)));
-    // The reference counts its unknown piece too.
+    // The reference implementation also counts its unknown piece.
     if (pieces_.size() + 1 <= goal) break;
     const auto shrunk = static_cast<std::size_t>(static_cast<double>(pieces_.size() + 1) * limits.shrinking);
     const std::size_t before = pieces_.size();
     prune(std::max(goal, shrunk) - 1);
-    if (pieces_.size() == before) break;  // there is no removable piece left
+    if (pieces_.size() == before) break;  // no more pieces can be removed
   }
   return finished(limits.pieces, required);
 }

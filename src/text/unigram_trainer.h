@@ -1,6 +1,6 @@
-// Unigram model training (Kudo 2018): start with many seed pieces, then alternate expectation maximisation
-// with the removal of pieces that contribute least to the likelihood, as in sentencepiece and Hugging Face's
-// trainer.
+// Unigram model training (Kudo 2018). It starts with many seed pieces, then alternates between expectation
+// maximisation and the removal of pieces that contribute least to the likelihood, as in sentencepiece and
+// Hugging Face's trainer.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ namespace regard::text {
 class UnigramTrainer {
  public:
   struct Limits {
-    std::size_t pieces = 8000;       // final number of pieces, including characters
-    std::size_t special_tokens = 0;  // included in the stopping rule, as in Hugging Face's trainer
+    std::size_t pieces = 8000;  // final number of pieces, including required characters
+    // number of special tokens, which the stopping rule includes as in Hugging Face's trainer
+    std::size_t special_tokens = 0;
     std::size_t seeds = 1000000;
     std::uint32_t max_length = 16;  // maximum length of a piece in characters
     double shrinking = 0.75;        // share of the pieces kept in each round
     int sub_iterations = 2;         // number of expectation-maximisation steps per round
   };
-  // `words` must outlive the trainer, be sorted (for a reproducible result) and be valid UTF-8 without
-  // U+0000. `pool` may be null. Bit-identical for any number of threads.
+  // `words` must outlive the trainer, be sorted (for a reproducible result), and be valid UTF-8 without
+  // U+0000. `pool` may be null. Results are bit-identical for any number of threads.
   UnigramTrainer(const std::vector<WordCount>& words, ThreadPool* pool);
 
-  // Return pieces by decreasing score, including all of `required`. There may be fewer than requested.
-  // `progress` is called with the completed share; it may be empty.
+  // Return the pieces in the order of decreasing scores, including all of `required`. There may be fewer than
+  // limits.pieces. `progress` is called with the completed share; it may be empty.
   std::vector<ScoredPiece> learn(const Limits& limits, const std::vector<char32_t>& required,
                                  const std::function<void(double)>& progress = {});
 
@@ -51,8 +52,8 @@ class UnigramTrainer {
   ThreadPool* pool_;
   std::vector<ScoredPiece> pieces_;
   UnigramLattice lattice_;
-  double total_ = 0;  // number of words
-  double bytes_ = 0;  // total bytes of all words: an upper bound of piece counts
+  double total_ = 0;  // number of words, counted with repetition
+  double bytes_ = 0;  // bytes of all words, counted with repetition: an upper bound of piece counts
   double objective_ = 0;
 };
 

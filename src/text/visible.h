@@ -1,4 +1,4 @@
-// Printable forms of tokens for the terminal, heat maps and pages.
+// Printable spellings of tokens for the terminal, heat maps and pages.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace regard::text {
 
-// Return the bytes that the token represents, with real spaces. Special tokens are returned as spelt. The
-// result may end inside a code point.
+// Return the bytes that the token represents, with spaces as spaces. A special token is returned in its
+// spelling. The result may end inside a code point.
 std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id);
 
 // Return a printable form: spaces as "·", line ends as "↵", tabs as "⇥", other control characters as "\x1B",
 // bytes that are not UTF-8 as "‹E0A4›", and the empty text as "∅".
 std::string make_visible(std::string_view bytes);
 
-// Return the pieces in a row with their ids below, aligned, wrapped at `columns`. With `colour`, adjacent
-// pieces have different backgrounds and special tokens are dimmed.
+// Return the pieces in a row and their ids in the row below, aligned, and wrapped at `columns` terminal
+// cells. If `colour` is set, adjacent pieces have different backgrounds and special tokens are dimmed.
 std::string pieces_view(const Tokenizer& tokenizer, std::span<const std::int32_t> ids, int columns,
                         bool colour);
 

@@ -75,7 +75,7 @@ void Vocabulary::find_all(std::span<const std::string_view> tokens,
       const std::string_view token = tokens[first + i];
       const bool missing = sought[i].entry == kHole;
       const bool same = !missing && text_of(entries_[sought[i].entry]) == token;
-      // In case of a hash collision, use the full look-up.
+      // If a different token has the same hash, do a full look-up.
       ids[first + i] = missing ? -1 : same ? entries_[sought[i].entry].id : find_id(token);
     }
   }

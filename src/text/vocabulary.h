@@ -1,4 +1,4 @@
-// Bidirectional map of tokens and ids. Ids may have gaps.
+// Map from tokens to ids and from ids to tokens. Ids may have gaps.
 #pragma once
 
 #include <xxhash.h>
@@ -20,13 +20,14 @@ struct TokenView {
 
 class Vocabulary {
  public:
-  static constexpr std::int32_t kMaxId = 1 << 26;  // gaps cost memory, so ids are limited
+  static constexpr std::int32_t kMaxId = 1 << 26;  // a limit, because gaps between ids use memory
 
   void reserve(std::size_t tokens);
-  // If a token is repeated, its last id is used, as in the reference. If an id is repeated, both tokens can
-  // be looked up, and the last one is written. Throws usage for an id outside [0, kMaxId].
+  // If a token is added again, its last id is used, as in the reference implementation. If an id is added
+  // again, both tokens can be looked up, and token() returns the last one. Throws usage for an id outside [0,
+  // kMaxId].
   void add(std::string_view token, std::int32_t id);
-  // Add each token in order, like add(), but faster.
+  // Call add() for each token in order; faster than single calls.
   void add_all(std::span<const TokenView> tokens);
 
   std::optional<std::int32_t> find(std::string_view token) const noexcept {
@@ -44,9 +45,10 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
-  // Call find_id() for all tokens, faster through prefetching. ids.size() is tokens.size().
+  // Call find_id() for each token; faster than single calls because of prefetching. ids.size() must be
+  // tokens.size().
   void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
-  // Like find_id(), but faster if the result is likely to be `guess`.
+  // Return the same as find_id(), but faster if the result is `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
     if (guess >= 0 && guess < end_id()) {
       const std::uint32_t entry = by_id_[static_cast<std::size_t>(guess)];
@@ -62,7 +64,8 @@ class Vocabulary {
   // Return the token of an id; nullopt for a gap or an id beyond the end.
   std::optional<std::string_view> token(std::int32_t id) const noexcept;
   std::size_t size() const noexcept { return entries_.size(); }  // number of distinct tokens
-  std::int32_t end_id() const noexcept { return static_cast<std::int32_t>(by_id_.size()); }  // 1 + largest id
+  // the largest id + 1
+  std::int32_t end_id() const noexcept { return static_cast<std::int32_t>(by_id_.size()); }
 
  private:
   static constexpr std::uint32_t kHole = ~std::uint32_t{0};
@@ -101,7 +104,8 @@ class Vocabulary {
   }
   void grow(std::size_t slots);
   void add(std::string_view token, std::int32_t id, std::uint32_t hash);
-  // Filter with one bit per token hash, so that misses (the usual case) rarely access the table.
+  // Filter with one bit per hash of a token, so that look-ups of missing tokens (the usual case) rarely
+  // access the table.
   bool may_hold(std::uint32_t hash) const noexcept {
     const std::uint32_t bit = hash >> filter_shift_;
     return (filter_[bit / 64] >> (bit % 64) & 1u) != 0;

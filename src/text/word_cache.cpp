@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Return zeroed memory, in large pages if it is large, because accesses are random.
+// Return memory filled with zeros. Large memory is in large pages, because accesses are random.
 void* zeroed(std::size_t bytes) {
   return std::memset(allocate_pages(bytes), 0, bytes);
 }
@@ -45,7 +45,8 @@ WordCache::Slot* WordCache::free_slot(std::size_t set) noexcept {
   return nullptr;
 }
 
-// If both sets of the new entry are full, relocate an entry to its other set, or evict the older one.
+// If both possible sets of the new entry are full, move one of their entries to its other set, or evict the
+// older one.
 void WordCache::place(const Slot& slot) noexcept {
   const std::uint64_t hash = hash_of(slot.key);
   const std::array<std::size_t, 2> sets = {hash & last_set_, other_set(hash)};
@@ -81,7 +82,7 @@ void WordCache::grow() {
 
 // Clear the cache if the store is full.
 void WordCache::make_room(std::size_t bytes) {
-  if (!store_) {  // pages that are never written take no memory
+  if (!store_) {  // pages that are never written use no memory
     constexpr std::size_t kReadBeyond = 192;
     store_.reset(static_cast<char*>(allocate_pages(kStoreBytes + kReadBeyond)));
   }
@@ -95,7 +96,7 @@ std::uint32_t WordCache::put(const void* bytes, std::size_t size) {
   const auto begin = static_cast<std::uint32_t>(stored_);
   if (size > 0)
     std::memcpy(store_.get() + stored_, bytes,
-                size);  // memcpy from a null pointer is undefined even for size 0
+                size);  // memcpy from a null pointer is undefined behaviour, also with size 0
   stored_ += size;
   return begin;
 }

@@ -1,4 +1,5 @@
-// Bounded cache from words to ids. Entries may be evicted; full words are compared. Not thread-safe.
+// Bounded cache from words to ids. Entries may be evicted. A look-up compares the whole word. Not
+// thread-safe.
 #pragma once
 
 #include <xxhash.h>
@@ -17,17 +18,17 @@ namespace regard::text {
 
 class WordCache {
  public:
-  static constexpr std::size_t kShort = 15;     // longest word stored in its slot, in bytes
-  static constexpr std::size_t kLongest = 192;  // longer words are not cached
-  static constexpr std::size_t kInline = 3;     // ids stored in the slot
-  static constexpr std::size_t kMostIds = 128;  // words with more ids are not cached
+  static constexpr std::size_t kShort = 15;     // maximum bytes of a word that is stored in its slot
+  static constexpr std::size_t kLongest = 192;  // maximum bytes of a cached word
+  static constexpr std::size_t kInline = 3;     // maximum number of ids that are stored in the slot
+  static constexpr std::size_t kMostIds = 128;  // maximum number of ids of a cached word
 
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
-  // The capacity is about 2 * most_sets short words. most_sets is a power of two, at least 2^13.
+  // The capacity is about 2 · most_sets short words. most_sets must be a power of two, at least 2^13.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
-  // A word of at most kShort bytes, zero-padded, with its size in the last byte.
+  // A word of at most kShort bytes, padded with zeros, with its size in the last byte.
   struct Key {
     std::uint64_t low = 0, high = 0;
     friend bool operator==(const Key&, const Key&) = default;
@@ -39,7 +40,7 @@ class WordCache {
     return key;
   }
 
-  // Make the same key faster. kShort + 1 bytes starting at `word` must be readable.
+  // Return the same key as key_of(), but faster. kShort + 1 bytes starting at `word` must be readable.
   static Key key_at(const char* word, std::size_t size) noexcept {
     Key key;
     std::memcpy(&key, word, sizeof key);
@@ -59,12 +60,12 @@ class WordCache {
   static std::uint64_t hash_of_long(std::string_view word) noexcept {
     return XXH3_64bits(word.data(), word.size());
   }
-  // Prefetch the slots that find() with this hash reads.
+  // Prefetch the slots that look_up() with this hash reads first.
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
   void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Location of a word's ids, preceded by its bytes if it is longer than kShort. Null if the word is not
-  // cached. Valid until changes() returns another number. The data is being prefetched.
+  // Location of a word's ids; for a word longer than kShort, the word's bytes precede them. Null if the word
+  // is not cached. Valid until changes() returns another number. look_up() prefetches the data.
   struct Kept {
     const char* at = nullptr;
     std::uint32_t count = 0;
@@ -115,15 +116,15 @@ class WordCache {
   void keep(std::string_view word, std::span<const std::int32_t> ids);
 
  private:
-  static constexpr std::size_t kBlock = 8;  // ids are copied in blocks of this size
+  static constexpr std::size_t kBlock = 8;  // number of ids that are copied at once
 
-  // With more than kInline ids, ids[0] is their offset in the store.
+  // If `count` is more than kInline, ids[0] is the offset of the ids in the store.
   struct alignas(32) Slot {
     Key key;  // size 0 marks a free slot
     std::int32_t ids[kInline] = {};
     std::uint32_t count = 0;
   };
-  // A slot for a long word: offset in the store of its bytes, which are followed by its ids.
+  // A slot for a long word. `begin` is the offset in the store of the word's bytes; its ids follow them.
   struct LongSlot {
     std::uint64_t hash = 0;
     std::uint32_t begin = 0;
@@ -132,7 +133,7 @@ class WordCache {
   static constexpr std::size_t kLeastSets = std::size_t{1} << 13;
   static constexpr std::size_t kLongSlots = std::size_t{1} << 18;
   static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
-  static constexpr std::size_t kWays = 4;  // associativity of long slots
+  static constexpr std::size_t kWays = 4;  // number of long slots per set
 
   static std::size_t long_set(std::uint64_t hash) noexcept {
     return (hash & (kLongSlots / kWays - 1)) * kWays;
@@ -143,26 +144,26 @@ class WordCache {
     __builtin_prefetch(at + 64);
     return {at, count};
   }
-  // Alternative set of a short word whose first set was full.
+  // Return the second set in which a short word may be stored if the first one is full.
   std::size_t other_set(std::uint64_t hash) const noexcept { return (hash >> 32) & last_set_; }
   Slot* free_slot(std::size_t set) noexcept;  // null if the set is full
   void place(const Slot& slot) noexcept;
   void grow();
   void make_room(std::size_t bytes);
-  std::uint32_t put(const void* bytes, std::size_t size);  // returns the offset
+  std::uint32_t put(const void* bytes, std::size_t size);  // append to the store and return the offset
   void keep_long(std::string_view word, std::span<const std::int32_t> ids);
 
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   std::size_t most_sets_;
-  std::unique_ptr<Slot[], Free> slots_;  // sets of two slots
+  std::unique_ptr<Slot[], Free> slots_;  // each set has two slots
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
   std::size_t kept_ = 0;                 // number of entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
   // the end of the store is padded, because reads in blocks may extend beyond the filled part
   std::unique_ptr<char[], Free> store_;
-  std::size_t stored_ = 0;  // bytes used
+  std::size_t stored_ = 0;  // number of bytes used in the store
   std::uint64_t changes_ = 0;
 };
 

@@ -15,7 +15,7 @@
 
 namespace regard::text {
 
-// Store the next line and return true, or return false at the end.
+// Stores the next line and returns true, or returns false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
 // Number of lines skipped because they are not UTF-8.
@@ -25,12 +25,12 @@ struct SkippedLines {
   std::int64_t line = 0;
 };
 
-// Lines of several files in order; `line_ends` keeps the "\n". A line that is not UTF-8 is skipped and
-// counted in `skipped`, which must outlive the source; if `skipped` is null, it throws bad_file with file and
-// line. Throws io.
+// Return the lines of several files in order; with `line_ends`, they include the "
+// ". A line that is not UTF-8 is skipped and counted in `skipped`, which must outlive the source; if
+// `skipped` is null, such a line throws bad_file with file and line. Throws io.
 LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends,
                           SkippedLines* skipped = nullptr);
-// `lines` must outlive the source.
+// Return the lines of a span, which must outlive the source.
 LineSource lines_of(std::span<const std::string> lines);
 
 struct WordCount {
@@ -38,9 +38,9 @@ struct WordCount {
   std::int64_t count = 0;
 };
 
-// Count words on the pool's threads; null means this thread. The result is sorted by bytes, so it does not
-// depend on the number of threads. `normalizer` and `pre_tokenizer` may be null. Memory grows only with the
-// number of distinct words.
+// Count words on the pool's threads, or on the calling thread if `pool` is null. The result is sorted by
+// bytes, so it does not depend on the number of threads. `normalizer` and `pre_tokenizer` may be null. Memory
+// use depends on the number of distinct words only.
 std::vector<WordCount> count_words(const LineSource& lines, const Normalizer* normalizer,
                                    const PreTokenizer* pre_tokenizer, ThreadPool* pool);
 

@@ -30,7 +30,7 @@ WordPiece::WordPiece(Vocabulary vocabulary, Options options)
   continuing_ = ByteTrie(continuing);
 }
 
-// Tokens that end inside a code point, because they are invalid UTF-8, cannot match valid UTF-8.
+// A token that ends inside a code point is invalid UTF-8 and cannot match, because words are valid UTF-8.
 bool WordPiece::cut(std::string_view word, std::vector<Token>& tokens) const {
   for (std::size_t begin = 0; begin < word.size();) {
     const auto [size, id] = (begin == 0 ? first_ : continuing_).longest(word.substr(begin));

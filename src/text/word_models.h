@@ -1,4 +1,5 @@
-// WordPiece, the greedy longest match from the left (Schuster and Nakajima 2012, as in BERT), and WordLevel.
+// Two models: WordPiece, which takes the longest match from the left (Schuster and Nakajima 2012, as in
+// BERT), and WordLevel.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ class WordPiece final : public Model {
   struct Options {
     std::string unknown = "[UNK]";
     std::string continuing_prefix = "##";
-    std::size_t max_characters = 100;  // longer words become unknown
+    std::size_t max_characters = 100;  // a longer word becomes the unknown token
   };
   WordPiece(Vocabulary vocabulary, Options options);
 
@@ -29,7 +30,7 @@ class WordPiece final : public Model {
   bool cut(std::string_view word, std::vector<Token>& tokens) const;
   Vocabulary vocabulary_;
   Options options_;
-  ByteTrie first_, continuing_;  // stored without the prefix
+  ByteTrie first_, continuing_;  // continuing_ holds tokens without their prefix
 };
 
 class WordLevel final : public Model {

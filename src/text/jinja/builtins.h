@@ -1,4 +1,4 @@
-// Jinja's built-in operators, filters, tests, and methods of strings, lists and mappings.
+// Built-in parts of Jinja: operators, filters, tests, and the methods of strings, lists and mappings.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace regard::text::jinja {
 
-// All functions throw bad_file naming an unsupported feature or a wrong type.
+// All functions throw bad_file that names the unsupported feature or wrong type.
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);
 
-// Operators: + - * / // % and ~; == != < <= > >= in and "not in".
+// Arithmetic operators: + - * / // % and ~. Comparisons: == != < <= > >= in and "not in".
 Value arithmetic(const std::string& sign, const Value& a, const Value& b);
 bool compare(const std::string& sign, const Value& a, const Value& b);
 
-// Return true if mappings have a method of that name; methods take precedence over keys.
+// Return true if mappings have a method with that name. Methods take precedence over keys.
 bool is_dict_method(const std::string& name);
 
-// Return subject[index], or subject[from:to:step] with undefined values for omitted parts. Undefined if
-// there is no such item.
+// Return subject[index], or subject[from:to:step], where omitted parts are undefined values. The result is
+// undefined if there is no such item.
 Value item_of(const Value& subject, const Value& index);
 Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step);
 

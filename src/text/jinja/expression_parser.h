@@ -19,13 +19,13 @@ class ExpressionParser {
   using Node = std::unique_ptr<Expression>;
   using Kind = Expression::Kind;
   static constexpr int kDeepest = 100;           // nesting limit of expressions and blocks
-  static constexpr int kLongest = 500;           // maximum number of operators in a row
+  static constexpr int kLongest = 500;           // maximum number of operators in a sequence
   static constexpr std::size_t kArguments = 64;  // maximum arguments of a call
 
   ExpressionParser(std::vector<Token> tokens, std::string name)
       : tokens_(std::move(tokens)), name_(std::move(name)) {}
 
-  // Tracks the parser's nesting depth.
+  // Counts the parser's nesting depth.
   class Level {
    public:
     explicit Level(ExpressionParser& parser) : parser_(parser) {
@@ -39,7 +39,7 @@ class ExpressionParser {
     ExpressionParser& parser_;
   };
 
-  // Counts operators in a row: each adds one level to the tree.
+  // Counts operators in a sequence. Each operator adds one level to the tree.
   class Chain {
    public:
     explicit Chain(const ExpressionParser& parser) : parser_(parser) {}

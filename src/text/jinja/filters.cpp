@@ -24,7 +24,7 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
   return found != nullptr && found->truth();
 }
 
-// Return the nested member of an item that `attribute="a.b"` names.
+// Return the nested member of an item for a path such as "a.b" in `attribute="a.b"`.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -46,7 +46,8 @@ Arguments behind(const Arguments& arguments, std::size_t count) {
   return rest;
 }
 
-// For select, reject, selectattr and rejectattr: return the items that pass a test, or those that fail it.
+// Return the items that pass a test (if `wanted`) or fail it, for the filters select, reject, selectattr and
+// rejectattr.
 List chosen(const Value& subject, const Arguments& arguments, bool by_attribute, bool wanted) {
   const std::size_t test_at = by_attribute ? 1 : 0;
   const Arguments rest = behind(arguments, test_at + 1);
@@ -138,8 +139,8 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
 }
 
 std::int64_t whole_of(double number) {
-  constexpr double kLargest =
-      9007199254740992.0;  // largest integer such that all smaller ones are exact in double
+  // all integers up to this one are exact in double
+  constexpr double kLargest = 9007199254740992.0;
   if (!(std::abs(number) <= kLargest)) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
   return static_cast<std::int64_t>(number);
 }

@@ -58,7 +58,7 @@ class Lexer {
     return source_.size();
   }
 
-  // Emit the text before the tag at `tag`, without the white space that the tag strips.
+  // Append a token for the text before the tag at `tag`, without the white space that the tag strips.
   void take_text(std::size_t tag) {
     std::string text = source_.substr(at_, tag - at_);
     const char mark = tag + 2 < source_.size() ? source_[tag + 2] : '\0';
@@ -72,7 +72,7 @@ class Lexer {
     advance(tag);
   }
 
-  // lstrip_blocks: remove white space between the start of the line and a block.
+  // For lstrip_blocks: remove white space between the start of the line and a block.
   void strip_line_start(std::string& text) const {
     const std::size_t line = text.rfind('\n');
     const std::size_t begin = line == text.npos ? 0 : line + 1;
@@ -101,7 +101,7 @@ class Lexer {
     }
   }
 
-  // After a tag: "-" strips all white space; trim_blocks strips one line end after a block.
+  // After a tag: "-" strips all white space, and trim_blocks strips one line end after a block.
   void finish_tag(bool strips, bool block) {
     std::size_t to = at_;
     if (strips)
@@ -112,7 +112,7 @@ class Lexer {
     at_line_start_ = to > 0 && source_[to - 1] == '\n';
   }
 
-  // {% raw %} … {% endraw %}: verbatim text.
+  // {% raw %} … {% endraw %} contains verbatim text.
   bool take_raw(std::size_t begin) {
     const auto word = [&](std::size_t from, std::string_view name, std::size_t& behind, bool& strips) {
       std::size_t i = source_.find_first_not_of(" \t\n", from);
@@ -216,8 +216,8 @@ class Lexer {
     advance(i + 1);
   }
 
-  // Append the character of the escape sequence with the letter at `i`. Return the index of its last
-  // character.
+  // Append the character that an escape sequence represents; its letter is at `i`. Return the index of the
+  // last character of the sequence.
   std::size_t take_escape(std::size_t i, std::string& text) const {
     static constexpr std::string_view kLetters = "ntrabfv0\\'\"\n", kMeanings{"\n\t\r\a\b\f\v\0\\'\"", 11};
     const std::size_t known = kLetters.find(source_[i]);

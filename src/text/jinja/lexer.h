@@ -1,4 +1,4 @@
-// Splits a template into tokens. White space is controlled by trim_blocks and lstrip_blocks, as in
+// Splits a template into tokens. White space is treated with trim_blocks and lstrip_blocks set, as in
 // transformers.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Token {
   std::int64_t line = 1;
 };
 
-// The last token is of kind `end`. Throws bad_file with the line for an unterminated tag or an unknown
+// The last token has the kind `end`. Throws bad_file with the line for an unterminated tag or an unknown
 // character.
 std::vector<Token> tokenize(std::string_view source, const std::string& name);
 

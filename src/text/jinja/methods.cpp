@@ -38,7 +38,8 @@ bool is_letter(char32_t letter) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-// Convert the first letter of each word, or only of the text, to upper case and all others to lower case.
+// Convert to upper case the first letter of each word, or only of the text; convert all other letters to
+// lower case.
 std::string titled(const std::string& text, bool each_word) {
   std::string out;
   bool begins = true;
@@ -77,7 +78,7 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty()) throw Error(ErrorKind::bad_file, "chat template: empty separator");
   charge_search(text.size(), between.size());
-  // Range that remains to be split: [begin, end).
+  // The range that remains to be split is [begin, end).
   std::size_t begin = 0, end = text.size();
   while (left-- != 0) {
     const std::size_t at = from_right ? last_in(text, begin, end, between) : text.find(between, begin);
@@ -210,7 +211,7 @@ std::u32string letters_of(const std::string& text) {
   return utf8::code_points(text);
 }
 
-// Convert an index, negative from the end, to a position; −1 if it is out of range.
+// Convert an index to a position. A negative index counts from the end. Returns −1 if it is out of range.
 std::int64_t index_in(std::int64_t index, std::int64_t size) {
   if (index < 0) index += size;
   return index >= 0 && index < size ? index : -1;
@@ -265,7 +266,7 @@ Value slice_of(const Value& subject, const Value& from, const Value& to, const V
   const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
-  // Clamp the step: any value beyond the list's length has the same effect.
+  // Clamp the step, because any value beyond the list's length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
   if (by == 0) throw Error(ErrorKind::bad_file, "chat template: slice step is zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {

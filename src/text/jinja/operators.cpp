@@ -54,7 +54,7 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
   if (divides && y == -1) {
     fits = sign == "%" || !__builtin_sub_overflow(std::int64_t{0}, x, &result);
   } else if (divides) {
-    const std::int64_t rest = ((x % y) + y) % y;  // result has the divisor's sign, as in Python
+    const std::int64_t rest = ((x % y) + y) % y;  // the result has the sign of the divisor, as in Python
     result = sign == "%" ? rest : (x - rest) / y;
   }
   if (!fits) throw Error(ErrorKind::bad_file, "chat template: integer overflow");

@@ -19,8 +19,7 @@ class Parser : private ExpressionParser {
   }
 
  private:
-  // Parse up to a block that starts with one of `ends`. The opening of that block is consumed, its name is
-  // not.
+  // Parse up to a block whose name is one of `ends`. The opening of that block is consumed, but not its name.
   Body parse_body(std::initializer_list<std::string_view> ends) {
     const Level level(*this);
     Body body;
@@ -105,7 +104,7 @@ class Parser : private ExpressionParser {
     auto statement = make_statement(Statement::Kind::loop);
     statement->names = parse_names();
     need_word("in");
-    statement->value = parse_or();  // parse_or(), because a following "if" belongs to the loop
+    statement->value = parse_or();  // no conditional expression, because an "if" after it belongs to the loop
     if (accept_word("if")) statement->condition = parse_expression();
     if (is_word("recursive")) fail("chat template: recursive loops are not supported", "recursive");
     end_block();

@@ -13,12 +13,12 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Limits that no conversation reaches. They are needed because a template is untrusted code.
+// Limits that no conversation reaches. They are necessary because a template is untrusted code.
 constexpr std::size_t kStep = 64;                             // cost of one evaluation
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
 constexpr int kCalls = 32;      // nesting limit of macro calls
-constexpr int kDeepest = 1000;  // nesting limit of evaluations, bounds the stack
+constexpr int kDeepest = 1000;  // nesting limit of evaluations, which bounds the size of the stack
 
 enum class Flow { on, skip, leave };
 
@@ -35,7 +35,7 @@ class Renderer {
  private:
   // Values ----------------------------------------------------------------------------------------------
 
-  // Tracks the nesting depth of evaluation.
+  // Counts the nesting depth of evaluation.
   class Level {
    public:
     explicit Level(int& depth) : depth_(depth) {
@@ -49,7 +49,7 @@ class Renderer {
     int& depth_;
   };
 
-  // Add the line to an error that has none yet.
+  // Add the line to an error that does not have a line yet.
   template <class Work>
   auto placed(std::int64_t line, const Work& work) {
     try {
@@ -102,7 +102,7 @@ class Renderer {
     return {};
   }
 
-  // Evaluate an optional part; undefined if it is omitted.
+  // Evaluate an optional part. The result is undefined if the part is omitted.
   Value part(const Expression& node, std::size_t index) {
     return node.parts[index] == nullptr ? Value() : evaluate(*node.parts[index]);
   }
@@ -310,7 +310,7 @@ class Renderer {
                 {"nextitem", i + 1 < items.size() ? items[i + 1] : Value()}};
   }
 
-  // A macro sees the template's top-level variables and its arguments.
+  // A macro can read the template's top-level variables and its own arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
     if (++calls_ > kCalls) throw Error(ErrorKind::bad_file, "chat template: macro recursion too deep");
     if (given.positional.size() > macro.names.size())

@@ -1,7 +1,7 @@
-// Renders a Jinja template as transformers renders chat templates: trim_blocks, lstrip_blocks, loop controls,
-// and undefined values that render as empty text but cannot be operated on. Supports the part of Jinja that
-// chat templates use; include, import, filter and call blocks, powers, spread arguments, and filters beyond
-// those of filters.cpp are refused by name.
+// Renders a Jinja template as transformers renders chat templates: with trim_blocks, lstrip_blocks and loop
+// controls; undefined values render as empty text, and operations on them fail. Supports the part of Jinja
+// that chat templates use. Errors name an unsupported feature: include, import, filter and call blocks,
+// powers, spread arguments, and filters that are not in filters.cpp.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,12 @@
 
 namespace regard::text::jinja {
 
-// Default limit of memory and time for one rendering, in WorkLimit's units: one to two seconds.
+// Default limit of memory and time for one rendering, in the unit of WorkLimit. The limit is reached after
+// one to two seconds.
 constexpr std::size_t kRenderWork = std::size_t{1} << 30;
 
-// Render `source`. `variables` are the template's globals; raise_exception, range, namespace and dict are
-// built in. `name` is the file in messages, next to the template's line. Throws bad_file (syntax or
+// Render `source`. `variables` are the global variables of the template; raise_exception, range, namespace
+// and dict are built in. Errors name the file `name` and the line in the template. Throws bad_file (syntax or
 // type error, unsupported feature, more than `work`) and invalid_input (raise_exception).
 std::string render(std::string_view source, const std::string& name, Dict variables,
                    std::size_t work = kRenderWork);

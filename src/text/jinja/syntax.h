@@ -28,7 +28,7 @@ struct Expression {
     minus,        // -parts[0]
     sign,         // parts[0] text parts[1]: arithmetic, ~, and, or
     comparison,   // parts[0] texts[0] parts[1] texts[1] parts[2] …
-    conditional,  // parts[0] if parts[1] else parts[2], which may be null
+    conditional,  // parts[0] if parts[1] else parts[2]; parts[2] may be null
   };
   Kind kind = Kind::literal;
   std::int64_t line = 1;
@@ -49,7 +49,7 @@ struct Statement {
     assign,       // names = value; or text.names[0] = value, for a member of a namespace
     assign_body,  // names[0] = the output of body
     condition,    // if value: body; else: otherwise
-    loop,         // for names in value [if condition]: body; else (no items): otherwise
+    loop,         // for names in value [if condition]: body; if there are no items: otherwise
     skip,         // continue
     leave,        // break
     macro,        // text(names…, defaults): body

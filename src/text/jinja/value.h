@@ -1,6 +1,6 @@
 // Values of the template language, with Python's semantics. Strings, lists and mappings are shared and
-// immutable; mappings keep the order of their keys, which are strings. Namespaces are mutable and may not be
-// stored in another value, so there are no cycles and each value knows its depth.
+// immutable; mappings keep the order of their keys, which are strings. Namespaces are mutable. A value cannot
+// contain a namespace, so there are no cycles and the depth of each value is known.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Arguments {
   List positional;
   Dict named;
 
-  // Return the argument at `index` or with that name; null if it was not given.
+  // Return the argument at `index` or with the name `name`; null if there is no such argument.
   const Value* find(std::size_t index, std::string_view name) const;
 };
 using Function = std::function<Value(const Arguments&)>;
@@ -49,7 +49,7 @@ class Value {
   Value(double number) : held_(number) {}
   Value(std::string text);
   Value(const char* text) : Value(std::string(text)) {}
-  Value(List list);  // throws bad_file beyond the nesting limit or for a namespace, like the next one
+  Value(List list);  // throws bad_file for a nesting depth above the limit or for a namespace in the list
   Value(Dict dict);
   Value(Function function) : held_(std::make_shared<const Function>(std::move(function))) {}
   Value(Namespace space) : held_(std::make_shared<Namespace>(std::move(space))) {}
@@ -73,7 +73,7 @@ class Value {
   bool truth() const;
   std::int64_t integer() const;  // throws bad_file unless integral() is true
   double real() const;           // throws bad_file unless number() is true
-  std::string shown() const;     // formats as Python's str(); empty for an undefined value
+  std::string shown() const;     // text as Python's str() returns it; empty for an undefined value
   std::string type() const;      // name of the type in messages
   // Return the member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
@@ -88,7 +88,7 @@ class Value {
     const auto* held = std::get_if<std::shared_ptr<T>>(&held_);
     return held == nullptr ? nullptr : held->get();
   }
-  void hold(const Value& part);  // update the depth for a contained value
+  void hold(const Value& part);  // update the depth for a value that this value contains
 
   std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<const Function>,
@@ -102,15 +102,15 @@ const Value* find_in(const Dict& dict, std::string_view key);
 // Add the key or replace its value.
 void set(Dict& dict, const std::string& key, Value value);
 
-// Return true if `a` is ordered before `b`, by Python's order of numbers and strings. Throws bad_file for
-// other types.
+// Return true if `a` is less than `b`, in Python's order of numbers or strings. Throws bad_file for other
+// types.
 bool less(const Value& a, const Value& b);
-bool contains(const Value& whole, const Value& part);  // true for `part in whole`
+bool contains(const Value& whole, const Value& part);  // returns `part in whole`
 
-// Format as Python's json.dumps(value, ensure_ascii=False, indent=indent). indent < 0 writes one line.
+// Format as Python's json.dumps(value, ensure_ascii=False, indent=indent). A negative indent means one line.
 std::string to_json_text(const Value& value, std::int64_t indent);
 
-// Strip white space, or the characters in `letters`, like Python's str.strip().
+// Strip white space, or the characters in `letters`, as Python's str.strip() does.
 std::string strip(std::string_view text, bool left, bool right, const std::string* letters = nullptr);
 
 }  // namespace regard::text::jinja

@@ -1,12 +1,13 @@
-// Limits the work of a template, which is untrusted code. Memory and time are charged on the rendering thread
-// before they are spent; without a WorkLimit nothing is counted.
+// Limits the work of a template, which is untrusted code. Memory and time are counted on the rendering thread
+// before they are used. Without a WorkLimit nothing is counted.
 #pragma once
 
 #include <cstddef>
 
 namespace regard::text::jinja {
 
-// Sets this thread's limit during its lifetime. Unit: one byte, or the time to copy one byte.
+// Sets the limit of this thread during the lifetime of the object. The unit is one byte, or the time to copy
+// one byte.
 class WorkLimit {
  public:
   explicit WorkLimit(std::size_t bytes);
@@ -18,13 +19,13 @@ class WorkLimit {
   std::size_t before_;
 };
 
-// Throws bad_file if the limit is exceeded.
+// Add `bytes` to the work of this thread. Throws bad_file if the limit is exceeded.
 void charge(std::size_t bytes);
 
-// Charge bytes · count, without overflow.
+// Add bytes · count, without overflow.
 void charge_product(std::size_t bytes, std::size_t count);
 
-// Charge the search for `part` bytes in `whole` bytes.
+// Add the work of a search for `part` bytes in `whole` bytes.
 void charge_search(std::size_t whole, std::size_t part);
 
 }  // namespace regard::text::jinja
