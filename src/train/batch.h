@@ -1,4 +1,4 @@
-// Micro-batches as input of a model, and the sources that produce them.
+// Micro-batches, which are the input of a model in training, and the sources that produce them.
 #pragma once
 
 #include <cstdint>
@@ -16,69 +16,71 @@ namespace regard::train {
 
 // One micro-batch. clear() keeps the memory of the buffers.
 struct Batch {
-  std::vector<std::int32_t> source_ids;  // translation only
-  // Features or pixels (ModelInput::values), one tensor per sequence, in place of ids: `source_inputs` for
-  // the source, `inputs` for a model with one side.
+  std::vector<std::int32_t> source_ids;  // for translation only
+  // Features or pixels (ModelInput::values), one tensor per sequence, instead of ids: `source_inputs` of the
+  // source, `inputs` of a model that is not an encoder–decoder.
   std::vector<Tensor> source_inputs, inputs;
   RaggedBuffer source;
-  // The input of the decoder, or of a model with one side, and its labels: one per token, or one per
-  // sequence.
+  // `ids` are the input of the decoder, or of a model that is not an encoder–decoder. `labels` has one label
+  // per token, or one per sequence.
   std::vector<std::int32_t> ids, labels;
-  std::vector<std::int32_t> types;   // token types; empty means all 0
-  std::vector<float> values;         // numbers to predict, in place of labels
+  std::vector<std::int32_t> types;   // token types; empty means that all are 0
+  std::vector<float> values;         // numbers to predict, instead of labels
   std::vector<float> label_weights;  // weight of each label; if empty, all weights are 1
   RaggedBuffer target;
 
   void clear();
   std::int64_t sequences() const { return target.view().sequences(); }
-  // Return the number of labels that count towards the loss (all except kIgnoredLabel), or of values.
+  // Return the number of labels that are counted in the loss (all except kIgnoredLabel), or of values.
   std::int64_t target_tokens() const;
-  // tokens of the decoder, or of a model with one side
+  // number of tokens of the decoder, or of a model that is not an encoder–decoder
   std::int64_t tokens() const { return target.view().tokens(); }
-  double weight() const;  // sum of the counted labels' weights
+  double weight() const;  // sum of the weights of the counted labels
   InputBatch source_batch() const { return {source_ids, source.view(), {}, nullptr, source_inputs}; }
   InputBatch target_batch() const { return {ids, target.view(), types, nullptr, inputs}; }
 
-  // Append a pair. The decoder's input is `start` and the target without its last token; the labels are the
-  // target, which must not be empty. `index` is the index of the sequence in the step.
+  // Append a pair. The decoder's input is the token `start` and the target without its last token; the labels
+  // are the target, which must not be empty. `index` is the index of the sequence in the step.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
   // Append only the target of a pair. The caller adds its source, for example with add_source_input().
   void add_target(std::span<const std::int32_t> target_tokens, std::int32_t start, std::uint64_t index);
-  // Append a text without labels. `token_types` must be given for all texts of the batch or for none.
+  // Append a text without labels. `token_types` must be given for all texts of the batch or for none of them.
   void add_text(std::span<const std::int32_t> tokens, std::span<const std::int32_t> token_types,
                 std::uint64_t index);
-  // Append an input of values (features or pixels) without labels, and the source of a pair. `length`:
-  // InputSpec::length_of(input).
+  // Append an input of values (features or pixels) without labels, or the source of a pair. `length` is the
+  // result of InputSpec::length_of(input).
   void add_input(const Tensor& input, std::int64_t length, std::uint64_t index);
   void add_source_input(const Tensor& input, std::int64_t length, std::uint64_t index);
-  // Append a window of a stream. The input is all tokens except the last; the labels are all except the
-  // first.
+  // Append a window of a token stream. The input is all tokens except the last one; the labels are all tokens
+  // except the first one.
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };
 
-// An endless source of micro-batches. state() returns the position in the data; restore() continues from it.
+// An endless source of micro-batches. state() returns the position in the data, and restore() continues from
+// such a position.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Fill `batch` with the next micro-batch; its sequences get indices from `first_index`.
+  // Replace the content of `batch` by the next micro-batch. The indices of its sequences start at
+  // `first_index`.
   virtual void next(Batch& batch, std::uint64_t first_index) = 0;
-  virtual double epochs() const = 0;  // passes over the data so far
+  virtual double epochs() const = 0;  // number of passes over the data so far
   virtual Json state() const = 0;
   virtual void restore(const Json& state, const std::string& file) = 0;
 };
 
-// Batches of pairs for translation. `pairs` must outlive the result. Throws usage if it is empty.
+// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if it is empty.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 
 struct WindowOptions {
   std::int64_t batch_size = 12, context = 64;
-  bool random = true;  // false selects consecutive windows, shuffled in each epoch
+  bool random = true;  // if false, windows are consecutive, and shuffled in each epoch
   std::uint64_t seed = 1;
 };
-// Windows of a token stream for language models. The memory of `stream` must outlive the result. Throws usage
-// if the stream has no more than options.context tokens.
+// Return windows of a token stream for language models. The memory of `stream` must outlive the result.
+// Throws usage if the stream has no more than options.context tokens.
 std::unique_ptr<BatchSource> window_batches(std::span<const std::int32_t> stream,
                                             const WindowOptions& options);
 

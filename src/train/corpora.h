@@ -1,4 +1,4 @@
-// Readers of the corpora named in a run file, as text.
+// Readers of the corpora of a run file, as text.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@
 
 namespace regard::train {
 
-// Return the format of a corpus file, from data.format or, if that is not set, from the file name.
+// Return the format of a corpus file: data.format or, if that is not set, the format for the file name.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
-// Rules by which a task reads files.
+// Rules of a task for reading files.
 struct CorpusRules {
-  data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files that have no known extension
-  // true: line i of all files of lines forms one record; false: the files are read one after another
+  data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files with an unknown extension
+  // If true, line i of all files of lines forms one record; if false, the files are read one after another.
   bool aligned = true;
-  bool normalizes_whitespace = false;  // data.normalize_whitespace applies
-  bool limits_length = false;          // data.max_length applies
+  bool normalizes_whitespace = false;  // data.normalize_whitespace has an effect
+  bool limits_length = false;          // data.max_length has an effect
   std::size_t files_of_lines = 0;      // number of aligned files of lines per corpus; 0 means all of them
   bool folders = false;                // data.train and data.valid may name folders
 };
@@ -30,24 +30,26 @@ struct CorpusRules {
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
 
-// Return true if the training data is a table, whose rows have columns.
+// Return true if the training data is a table, whose rows are divided into columns.
 bool is_tabular(const RunConfig& config);
 
-// Throws usage unless a table of the run has exactly one column, the text.
+// Throws usage unless each table of the run has exactly one column, which is the text.
 void check_text_column(const RunConfig& config);
 
 // Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Return the files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
+// Return for each corpus in data.train or data.valid its files: a table, or a group of line-aligned files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 
-// Return the options for reading files of the run as tables. Empty lines are refused or skipped.
+// Return the options for reading files of the run as tables. Depending on data.empty_lines, empty lines are
+// an error or skipped.
 data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
-// Reads the records of a run's files in order, under the task's CorpusRules. data.valid_format, valid_columns
-// and valid_header apply to files that only data.valid names. The configuration must outlive the reader.
+// Reads the records of a run's files in order, by the CorpusRules of the task. data.valid_format,
+// valid_columns and valid_header have an effect on files that only data.valid names. The configuration must
+// outlive the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.
@@ -56,17 +58,18 @@ class RecordReader {
   // skipped rows is larger than data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
-  // Return true if data.valid_fraction assigns the record to validation. Decided by a hash of its first
-  // text, so that all translations of a sentence are in the same part. Always false if data.valid is set.
+  // Return true if data.valid_fraction assigns the record to validation. This depends on a hash of the first
+  // text only, so that all translations of a sentence are in the same part. Always false if data.valid is
+  // set.
   bool held_out() const;
-  data::CorpusReport report() const;                // report on everything read so far
-  Place place() const { return reader_->place(); }  // place of the last record
-  std::size_t corpus() const { return current_; }   // index in corpora_of() of the last record
+  data::CorpusReport report() const;                // report on all records read so far
+  Place place() const { return reader_->place(); }  // place of the last record read
+  std::size_t corpus() const { return current_; }   // index of the last record's corpus in corpora_of()
   std::size_t corpora() const { return groups_.size(); }
 
  private:
   const RunConfig& config_;
-  // each group is read by one CorpusReader; groups are read in order
+  // one CorpusReader reads each group; groups are read in order
   std::vector<std::vector<std::string>> groups_;
   std::size_t current_ = 0;  // index of the current group
   bool validation_ = false;  // true if the files are those of data.valid
@@ -75,12 +78,12 @@ class RecordReader {
   std::vector<std::string> texts_;
 };
 
-// Return true if data.valid_fraction assigns a record with this first text to validation, by a hash of the
-// text. Always false if data.valid is set.
+// Return true if data.valid_fraction assigns a record with this first text to validation, which depends on a
+// hash of the text. Always false if data.valid is set.
 bool is_held_out(const RunConfig& config, const std::string& text);
 
-// The running text of a run, read in pieces. Without data.valid, the last data.valid_fraction of the
-// characters is the validation text.
+// The running text of a run, read in pieces. Without data.valid, the validation text is the last part of the
+// text; data.valid_fraction is its share of the characters.
 class PlainText {
  public:
   enum class Part { train, valid };
@@ -95,7 +98,7 @@ class PlainText {
  private:
   const RunConfig& config_;
   bool split_;
-  std::size_t kept_ = 0;  // number of characters for training, if split_
+  std::size_t kept_ = 0;  // number of characters for training; used only if split_ is set
   data::CorpusReport report_;
 };
 

@@ -1,5 +1,5 @@
-// Encoded corpora of a run: in memory or, depending on data.cache, in the folder token-cache next to the run
-// folder. The cache is written once and then memory-mapped (data/token_cache.h).
+// Encoded corpora of a run. They are in memory or, depending on data.cache, in the folder token-cache next to
+// the run folder. The cache is written once and then memory-mapped (data/token_cache.h).
 #pragma once
 
 #include <filesystem>
@@ -16,19 +16,20 @@ namespace regard::train {
 
 class EncodedCorpora {
  public:
-  // Open the cache of this run's data, if there is one. `stores` is the number of token stores that the task
-  // fills. A damaged cache is removed, and notes() reports it.
+  // Open the cache for this run's data, if there is one. `stores` is the number of token stores that the task
+  // fills. A damaged cache is removed; notes() then contains a message.
   EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores);
 
-  // Return true if a cache was opened. Otherwise the caller reads and encodes the corpora: add() all, then
-  // finish().
+  // Return true if a cache was opened. If false, the caller must read and encode the corpora, add() all of
+  // them, then call finish().
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
-  // Move the finished cache to its final name. `about`: further data to store in it, see about(). Throws io.
+  // Move the complete cache to its final name. `about` is further data to store in it; about() returns this
+  // data. Throws io.
   void finish(const Json& about);
 
-  // Call only after finish(), or if found().
+  // Call only after finish(), or if found() is true.
   data::TokenStore& store(std::size_t index) { return content_.stores[index]; }
   const std::vector<std::vector<std::string>>& texts() const { return content_.texts; }
   const Json& about() const { return content_.about; }
@@ -38,7 +39,7 @@ class EncodedCorpora {
  private:
   void open();
 
-  std::filesystem::path folder_;  // folder of the cache; empty if the ids are in memory
+  std::filesystem::path folder_;  // folder of the cache; empty if the ids are kept in memory
   data::TokenCacheKey key_;
   bool found_ = false, writes_ = false;
   std::unique_ptr<data::TokenCacheWriter> writer_;
@@ -49,7 +50,7 @@ class EncodedCorpora {
 // Return the folder that holds the caches of all runs in the same parent folder.
 std::filesystem::path token_cache_folder(const RunConfig& config);
 
-// Value of data.cache in a dry run: existing caches are used, and no cache is written.
+// Value of data.cache in a dry run. Existing caches are read, and no cache is written.
 constexpr const char* kReadCache = "read";
 
 }  // namespace regard::train

@@ -1,4 +1,4 @@
-// Encode the texts of a corpus in parallel.
+// Functions that encode the texts of a corpus in parallel.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,32 @@
 
 namespace regard::train {
 
-constexpr std::size_t kTextsAtOnce = 4096;  // texts tokenized per batch
+constexpr std::size_t kTextsAtOnce = 4096;  // number of texts tokenized at once
 
 // Return the token ids of each text.
 std::vector<std::vector<std::int32_t>> encode_all(const text::Tokenizer& tokenizer,
                                                   std::span<const std::string> texts,
                                                   const text::EncodeOptions& options, ThreadPool& pool);
 
-// Append `end` unless it is -1 or the last id.
+// Append the id `end`, unless it is −1 or already the last id.
 void end_with(std::vector<std::int32_t>& ids, std::int32_t end);
 
-// Return the token ids of a running text, without special tokens. It is encoded in parallel; identical to
-// encoding the whole text at once.
+// Return the token ids of a running text, without special tokens. The text is encoded in parallel, with the
+// same result as encoding it at once.
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool);
 
-// Encodes a text that is given in pieces of any length, without special tokens. The ids are equal to those
-// of encoding the whole text at once. Memory use does not grow with the text, unless the tokenizer cannot
-// encode parts of a text.
+// Encodes a text that is given in pieces of any length, without special tokens. The ids equal those of
+// encoding the whole text at once. Memory use does not grow with the text, unless the tokenizer cannot encode
+// the parts of a text separately.
 class StreamEncoder {
  public:
   using Sink = std::function<void(std::span<const std::int32_t>)>;
   StreamEncoder(const text::Tokenizer& tokenizer, ThreadPool& pool, Sink sink)
       : tokenizer_(tokenizer), pool_(pool), sink_(std::move(sink)) {}
 
-  void add(std::string_view piece);  // calls the sink with ids of the text so far, in order
-  void finish();                     // calls the sink with the last ids
+  void add(std::string_view piece);  // calls the sink, in order, with ids of the text so far
+  void finish();                     // calls the sink with the remaining ids
 
  private:
   static constexpr std::size_t kBuffer = std::size_t{1} << 24;  // bytes
@@ -47,8 +47,8 @@ class StreamEncoder {
   const text::Tokenizer& tokenizer_;
   ThreadPool& pool_;
   Sink sink_;
-  std::string buffer_;          // text that is not encoded yet
-  std::size_t most_ = kBuffer;  // encode if the buffer is longer than this number of bytes
+  std::string buffer_;          // text that has not been encoded yet
+  std::size_t most_ = kBuffer;  // the buffer is encoded when it has more than this number of bytes
 };
 
 }  // namespace regard::train

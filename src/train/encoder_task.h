@@ -1,4 +1,4 @@
-// EncoderTask: base of the tasks that train an encoder with a head on examples of one or two texts.
+// EncoderTask: base class of the tasks that train an encoder with a head, on examples of one or two texts.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace regard::train {
 
-// The type of head that a task needs.
+// Description of the head that a task requires.
 struct HeadNeed {
-  const char* suffix = "";  // of the class in transformers: "ForSequenceClassification"
+  const char* suffix = "";  // last part of the class name in transformers: "ForSequenceClassification"
   Output output = Output::none;
   std::vector<std::string> labels{};  // label names in the order of ids; empty if the head has no labels
   std::string problem_type{};         // problem_type of config.json; empty if there is none
@@ -29,8 +29,8 @@ class EncoderTask : public Task {
   }
   Tokenizers train_tokenizers(ThreadPool& pool) const override;
   Json model_config(const Tokenizers& tokenizers) const override;
-  // Return the folder's model, with a new head unless the folder's head fits. It fits if it has the same
-  // class and number of labels, and its labels have the same names or none.
+  // Return the folder's model. Its head is kept if it has the same class and number of labels, and its labels
+  // have the same names or no names; otherwise a new head replaces it.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   std::unique_ptr<BatchSource> batches() const override;
@@ -41,31 +41,31 @@ class EncoderTask : public Task {
   virtual std::size_t training_examples() const = 0;
   // Append a training example with its labels to a batch.
   virtual void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const = 0;
-  // Return the training texts, used to train the tokenizer. Call the result until it returns false.
+  // Return the training texts, from which the tokenizer is trained. Call the result until it returns false.
   virtual text::LineSource training_texts() const = 0;
 
   // Return Network::head() of the batch's last hidden states.
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
-// Return `traits`, extended by the keys, the families and the settings of --new that all tasks of encoders
-// share; `more_families` follow the common ones.
+// Return `traits` with the keys, families and settings of --new added that all tasks of encoders share.
+// `more_families` come after the shared ones.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
-// Return the labels in config.json by id; empty if it has no names of its own.
+// Return the label names in config.json in the order of ids; empty if config.json has only default names.
 std::vector<std::string> label_names(const Json& config);
 
-// Passes without recording over all examples, in groups that do not depend on the number of threads.
+// Forward passes without recording over all examples, in groups that do not depend on the number of threads.
 class PredictionPass {
  public:
   PredictionPass(Network& model, const PassResources& resources);
-  // For each group, call append(batch, i) for its examples, then visit(tape, batch, begin, end). Throws
-  // Stopped as soon as resources.stop returns true.
+  // For each group, call append(batch, i) for each of its examples, then visit(tape, batch, begin, end).
+  // Throws Stopped as soon as resources.stop returns true.
   template <class Append, class Visit>
   void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
     in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) { group(begin, end, append, visit); });
   }
-  // The same for examples of at most `positions` positions each, such as pictures.
+  // As run() above, for examples of at most `positions` positions each, such as pictures.
   template <class Append, class Visit>
   void run(std::size_t examples, std::int64_t positions, Append&& append, Visit&& visit) {
     const auto together =
@@ -84,7 +84,8 @@ class PredictionPass {
     if (stop_ && stop_()) throw Stopped{};
   }
 
-  static constexpr std::int64_t kTokens = 4096;  // tokens per pass; does not affect any example's result
+  // number of tokens per pass; does not affect the result of any example
+  static constexpr std::int64_t kTokens = 4096;
   infer::Stop stop_;
   Tape tape_;
   Batch batch_;

@@ -1,4 +1,4 @@
-// Validation: the loss over held-out data, and translations of held-out sources.
+// Validation: computes the loss on held-out data, and translations of held-out sources.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,40 @@
 
 namespace regard::train {
 
-// A sum of negative log-likelihoods in nats, summed in double over batches in a fixed order.
+// A sum of negative log-likelihoods in nats. It is computed in double over batches in a fixed order.
 struct LossSum {
   double total = 0;
   std::int64_t tokens = 0;
   double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
 };
 
-// Resources for passes outside training.
+// Resources for forward passes other than training.
 struct PassResources {
   ThreadPool& pool;
-  Arena& arena;           // overwritten
+  Arena& arena;           // its content is overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
-  // The processes that share the work of pair_loss(), stream_loss() and translate_sources(), which are then
-  // collective. Null if this process does all the work.
+  // The processes that divide the work of pair_loss(), stream_loss() and translate_sources() among them;
+  // these functions are then collective. Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
 };
 
-// Thrown when an evaluation is interrupted by its `stop`. Not an error.
+// Thrown if `stop` interrupts an evaluation. It is not an error.
 struct Stopped {};
 
-// The results of these functions are bit-identical for any number of ranks. With several ranks, all throw
-// Stopped if `stop` returned true on one.
+// The results of these functions are bit-identical for any number of ranks. If `stop` returns true on one of
+// several ranks, all ranks throw Stopped.
 
-// Return the loss over all counted labels, end tokens included, without label smoothing. `start`: the
+// Return the loss over all counted labels, including end tokens, without label smoothing. `start` is the
 // decoder's start token.
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
-// Return the loss over the examples that append(batch, i) adds, such as pairs with a picture or a sound as
-// source. Otherwise as pair_loss().
+// Return the loss over the examples that append(batch, i) adds to a batch, such as pairs whose source is a
+// picture or a sound. In other respects the same as pair_loss().
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 
-// Return the loss over all tokens of the stream except the first, in consecutive windows of `context`
+// Return the loss over all tokens of the stream except the first one, in consecutive windows of `context`
 // tokens.
 LossSum stream_loss(Network& model, const PassResources& resources, std::span<const std::int32_t> stream,
                     std::int64_t context);
@@ -59,17 +59,17 @@ LossSum stream_loss(Network& model, const PassResources& resources, std::span<co
 struct TranslationOptions {
   std::int64_t beam = 4;
   double length_penalty = 1.0;
-  std::size_t count = 0;  // number of sources to translate, from the first; 0 means all
+  std::size_t count = 0;  // number of sources to translate, starting with the first; 0 means all
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
-  const SpecialIds* special = nullptr;  // default: special_ids() of the tokenizer
+  const SpecialIds* special = nullptr;  // if null, special_ids() of the tokenizer is used
   distributed::Ranks* ranks = nullptr;  // see PassResources
 };
 
-// Translate the sources (ids with end token) and return the texts in order.
+// Translate the sources (token ids with end token) and return the texts in the same order.
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
 
-// Decode sources of any kind; otherwise as translate_sources(). options.count has no effect.
+// Decode sources of any kind. In other respects the same as translate_sources(). options.count has no effect.
 std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
                                         const text::Tokenizer& target, const TranslationOptions& options);
 

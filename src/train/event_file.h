@@ -1,5 +1,5 @@
-// Writer of TensorBoard event files: scalars by step, as TensorFlow's event.proto and its record format
-// (length, masked CRC-32C of the length, data, masked CRC-32C of the data) define them.
+// Writer of TensorBoard event files. They contain scalars by step in the format of TensorFlow's event.proto,
+// in records (length, masked CRC-32C of the length, data, masked CRC-32C of the data).
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace regard::train {
 
-// CRC-32C (Castagnoli), defined by iSCSI (RFC 3720).
+// Return the CRC-32C (Castagnoli) of the bytes, as defined by iSCSI (RFC 3720).
 std::uint32_t crc32c(std::string_view bytes);
 
 class EventFile {
  public:
-  // Create a new event file in `folder`, which is created if it is missing. TensorBoard discards events of
-  // earlier files from step `first_step` on, because a resumed run writes them again. Throws io.
+  // Create a new event file in `folder`; the folder is created if it is missing. TensorBoard discards the
+  // events of earlier files from step `first_step` on, because a resumed run writes them again. Throws io.
   EventFile(const std::filesystem::path& folder, std::int64_t first_step);
-  // Append the numbers of a line of log.jsonl (run_log.h). Names are "train/KEY" for a training line,
+  // Append the numbers of a line of log.jsonl (run_log.h). Their names are "train/KEY" for a training line,
   // "validation/KEY" for a validation, and "average/KEY" for the final average. Throws io.
   void write(const Json& line);
 

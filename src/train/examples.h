@@ -1,4 +1,4 @@
-// Encoded examples of one text or a pair of texts, and shuffled batches of them.
+// Encoded examples, each of one text or a pair of texts, and shuffled batches of examples.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace regard::train {
 
 struct Examples {
   data::TokenStore ids, types;  // `types` is empty if all are 0
-  std::int64_t truncated = 0;   // number of examples longer than the limit
+  std::int64_t truncated = 0;   // number of examples that were longer than the limit
 
   std::size_t size() const { return ids.size(); }
   // Append example `i` to a batch, without labels; `index` is its index in the step.
@@ -25,12 +25,12 @@ struct Examples {
   }
 };
 
-// Encode texts with special tokens, truncated to `most` tokens; of a pair, the longer text is truncated
-// first. `second` is empty, or has one text for each of `first`.
+// Encode texts with special tokens, truncated to `most` tokens. Of a pair, the longer text is truncated
+// first. `second` is empty, or has one text for each text of `first`.
 Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::string> first,
                          std::span<const std::string> second, std::int64_t most, ThreadPool& pool);
 
-// Appends an example with its labels. `epoch`: number of the pass over the data.
+// Appends an example with its labels. `epoch` is the number of the pass over the data.
 using AppendExample =
     std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
 
@@ -39,8 +39,8 @@ using AppendExample =
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
                                              std::uint64_t seed, AppendExample append);
 
-// Call visit(begin, end) for consecutive groups of examples. A group has at most `tokens` tokens, or one
-// longer example.
+// Call visit(begin, end) for consecutive groups of examples. A group has at most `tokens` tokens, or consists
+// of one longer example.
 void in_groups(const data::TokenStore& ids, std::int64_t tokens,
                const std::function<void(std::size_t begin, std::size_t end)>& visit);
 

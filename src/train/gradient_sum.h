@@ -1,10 +1,10 @@
-// Sum of the gradients of a step's micro-batches over all ranks, as a fixed binary tree over their index in
-// the step (reduction_tree.h), so that the bits of the sum do not depend on how the micro-batches are
-// distributed.
+// Sum of the gradients of a step's micro-batches over all ranks. The additions form a fixed binary tree over
+// the index of the micro-batch in the step (reduction_tree.h), so that the bits of the sum do not depend on
+// how the micro-batches are distributed.
 //
-// With several ranks, rank r has the micro-batches r · n/R to (r + 1) · n/R of n and sums them first. The
-// gradient is cut into one part for each rank. A rank receives its part of the other ranks' sums, computes
-// the rest of the tree, and sends the result to all (reduce-scatter, then all-gather): each rank sends and
+// Of n micro-batches, rank r of R computes those from r · n/R to (r + 1) · n/R and sums them first. The
+// gradient is divided into one part per rank. A rank receives its part of the other ranks' sums, computes the
+// rest of the tree, and sends the result to all (reduce-scatter, then all-gather): each rank sends and
 // receives 2 (R − 1) / R of the gradient.
 #pragma once
 
@@ -21,20 +21,21 @@ namespace regard::train {
 
 class GradientSum {
  public:
-  // `leaves`: the number of micro-batches of all ranks, a multiple of the number of ranks. `shards`: indices
-  // into `parameters`, one more than ranks; rank r gets the sums of the parameters from index shards[r] to
-  // shards[r + 1]. If it is empty, every rank gets all sums. Parameters and ranks must outlive this object.
-  // Memory: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient, or none for one leaf on one rank. With several
-  // ranks: one copy more (with shards, this rank's part of one copy), and the other ranks' sums of this
-  // rank's part.
+  // `leaves` is the number of micro-batches of all ranks, a multiple of the number of ranks. `shards` holds
+  // indices into `parameters`, one more than there are ranks; rank r gets the sums of the parameters from
+  // index shards[r] to shards[r + 1]. If `shards` is empty, every rank gets all sums. Parameters and ranks
+  // must outlive this object. Memory: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient, or none for one leaf
+  // on one rank. Several ranks require one more copy (with shards, this rank's part of one copy), and the
+  // other ranks' sums of this rank's part.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
               distributed::Ranks& ranks = distributed::Ranks::one(),
               std::span<const std::size_t> shards = {});
 
-  // Add the parameters' gradients as this rank's next leaf and clear them. Allocates nothing.
+  // Add the parameters' gradients as this rank's next leaf and clear them. Does not allocate memory.
   void add(ThreadPool& pool);
   // Write the sum of all leaves to the parameters' gradients, and reset. With shards, only the gradients of
-  // this rank's shard are defined. Collective; allocates nothing on one rank. Throws io as Ranks does.
+  // this rank's shard are defined. Collective. On one rank, it does not allocate memory. Throws io as Ranks
+  // does.
   void finish(ThreadPool& pool);
   bool needed() const { return !slots_.empty(); }  // false for one leaf on one rank
 
@@ -43,11 +44,11 @@ class GradientSum {
     Tensor sum;
     TreeNode node;
   };
-  // A part of another rank's sum, which is added on this rank.
+  // A part of another rank's sum, which this rank adds.
   struct Received {
     int rank;
     TreeNode node;
-    std::int64_t offset;  // in received_
+    std::int64_t offset;  // index of the first element in received_
   };
   void cut(std::span<Parameter* const> parameters, std::span<const std::size_t> shards);
   void plan_messages();
@@ -64,13 +65,13 @@ class GradientSum {
   std::int64_t leaves_ = 0, elements_ = 0;
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   bool sharded_ = false;
-  std::vector<Slot> slots_;  // the first depth_ slots are used
+  std::vector<Slot> slots_;  // only the first depth_ slots are in use
   std::size_t depth_ = 0;
   // The following members are used only with several ranks.
-  std::vector<std::int64_t> cuts_;  // rank r's part: elements cuts_[r] to cuts_[r + 1]
-  std::vector<Received> others_;    // ordered as in the tree
+  std::vector<std::int64_t> cuts_;  // rank r has the elements from cuts_[r] to cuts_[r + 1]
+  std::vector<Received> others_;    // in the order of the tree
   Tensor received_, total_;
-  std::vector<std::size_t> arrived_;  // for each bucket: number of messages posted up to its end
+  std::vector<std::size_t> arrived_;  // for each bucket, the number of messages posted up to its end
 };
 
 }  // namespace regard::train

@@ -1,5 +1,5 @@
-// InputClassification: base of the tasks that predict one label of a picture or a sound. A task reads its
-// rows and converts them to tensors; this class handles labels, loss and validation.
+// InputClassification: base class of the tasks that predict one label of a picture or a sound. A task reads
+// its rows and converts them to tensors; this class implements labels, loss and validation.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class InputClassification : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
-  // If a folder's classifier has these labels in another order, its order is used.
+  // If the folder's classifier has the same labels in another order, the folder's order is used.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
@@ -32,16 +32,18 @@ class InputClassification : public EncoderTask {
     return [](std::string&) { return false; };
   }
 
-  virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;  // augmented
+  virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;  // with augmentation
   virtual Tensor validation_input(std::size_t example) const = 0;
-  virtual std::string validation_name(std::size_t example) const = 0;  // in samples
-  virtual std::int64_t positions(const Tensor& input) const = 0;  // positions of the model for this input
+  virtual std::string validation_name(std::size_t example) const = 0;  // name of the example in samples
+  // number of the model's positions for this input
+  virtual std::int64_t positions(const Tensor& input) const = 0;
 
-  // Set the labels: those of the run file, or else those of the training data; at least two.
+  // Set the labels to those of the run file or, if it has none, to those of the training data. At least two
+  // labels are required.
   void choose(const std::set<std::string>& in_data);
-  // Return the id of a row's label. Throws bad_file with the row's place.
+  // Return the id of a row's label. Throws bad_file with the row's place for an unknown label.
   std::int32_t label_id(const std::string& label, const Place& place) const;
-  // Compute the weights of the labels. Throws bad_file if no example is left.
+  // Compute the weights of the labels. Throws bad_file if there are no examples.
   void finish_loading();
 
   LabelSet labels_;

@@ -9,8 +9,8 @@
 
 namespace regard::train {
 
-// Return the cross-entropy of the batch's labels. logits [labels of the batch, labels]; `weights` holds the
-// weight of each label and is empty if all are 1. Labels equal to kIgnoredLabel are ignored.
+// Return the cross-entropy of the batch's labels. `logits` is [labels of the batch, labels]. `weights` holds
+// one weight per label; empty means that all are 1. Labels equal to kIgnoredLabel are ignored.
 Var label_loss(Tape& tape, Var logits, const Batch& batch, std::span<const float> weights,
                const LossOptions& options);
 

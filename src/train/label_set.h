@@ -20,8 +20,8 @@ class LabelSet {
   const std::vector<std::string>& names() const { return names_; }
   std::size_t size() const { return names_.size(); }
   const std::string& operator[](std::int32_t id) const { return names_[static_cast<std::size_t>(id)]; }
-  // Return the id of a label. Throws bad_file with the place, naming the nearest label. `given`: the names
-  // are from the run file.
+  // Return the id of a label. Throws bad_file with the place for an unknown label; the message contains the
+  // nearest label. `given` is true if the names are from the run file.
   std::int32_t id_of(const std::string& label, const Place& place, bool given) const;
 
  private:
@@ -32,16 +32,17 @@ class LabelSet {
 // Throws usage if a name is given twice or the numbers of names and weights differ.
 void check_labels(const LabelConfig& config);
 
-// Return the labels to use: those of the run file, or else those of the data. If a folder's classifier has
-// all labels of the data, its order is used. Throws bad_file naming `file` if there are fewer than `least`.
+// Return the labels of the run file or, if it has none, those of the data. If the classifier of a folder has
+// all labels of the data, its order is used. Throws bad_file naming `file` if there are fewer than `least`
+// labels.
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file);
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,
                     const std::vector<std::string>& folder);
 
 // Return the weights of the labels; empty if all are 1. `counts` holds the number of training examples of
-// each label, by id. Appends these numbers, and warnings about labels without examples, to `notes`. Throws
-// usage if labels.weights has another number of weights.
+// each label, by id. These numbers, and warnings about labels without examples, are appended to `notes`.
+// Throws usage if the number of values in labels.weights is wrong.
 std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labels,
                                  std::span<const std::int64_t> counts, std::vector<std::string>& notes);
 

@@ -1,4 +1,4 @@
-// Rows of text with labels, from the corpora of a run.
+// Rows of the corpora of a run that contain text and labels.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ enum class Problem { single_label, multi_label, regression };
 Problem problem_of(const std::string& problem_type);  // converts a value of labels.problem_type
 
 struct LabeledRows {
-  std::vector<std::string> first, second;  // `second` is empty unless the rows are pairs
-  // For regression, `values` has one number for each row. Otherwise `labels` has the label names of each
-  // row; exactly one for single_label.
+  std::vector<std::string> first, second;  // `second` is empty unless the rows are pairs of texts
+  // For regression, `values` has one number per row. Otherwise, `labels` has the names of each row's labels;
+  // for single_label, exactly one name.
   std::vector<std::vector<std::string>> labels;
   std::vector<float> values;
 
-  std::string text(std::size_t row) const {  // for a pair: both texts, separated by " | "
+  std::string text(std::size_t row) const {  // for a pair, both texts separated by " | "
     return second.empty() ? first[row] : first[row] + " | " + second[row];
   }
   std::vector<std::string> texts(std::size_t row) const {
@@ -27,24 +27,25 @@ struct LabeledRows {
   }
   Place place(std::size_t row) const { return {files[file[row]], line[row], -1}; }
 
-  std::vector<std::string> files;  // names
-  std::vector<std::size_t> file;   // for each row, an index into `files`
+  std::vector<std::string> files;  // names of the files
+  std::vector<std::size_t> file;   // index in `files` for each row
   std::vector<std::int64_t> line;  // line number of each row
 };
 
 struct RowSplit {
   LabeledRows train, valid;
   data::RowReport train_report, valid_report;  // reports on the files; equal if data.valid is not set
-  std::string duplicates;  // a note on rows with the same texts in both parts; "" if there are none
+  std::string duplicates;  // a note on rows that are in both parts with the same texts; "" if there are none
 };
 
-// Read data.train and data.valid. Columns are one or two texts and then the label. A file of plain text has
-// the label before the first white space of each line ("LABEL TEXT"). Throws as data::TableReader does, and
-// bad_file with the row for a missing label, or for an empty text if data.empty_lines refuses it.
+// Read data.train and data.valid. The columns are one or two texts and then the label. In a file of plain
+// text, the label is before the first white space of each line ("LABEL TEXT"). Throws as data::TableReader
+// does, and bad_file with the row for a missing label, or for an empty text if data.empty_lines does not
+// allow it.
 RowSplit read_labeled_rows(const RunConfig& config, Problem problem);
 
-// Throws usage unless data.columns, or the number of line-aligned files, matches the columns described
-// above.
+// Throws usage unless data.columns, or the number of line-aligned files, is as required by
+// read_labeled_rows().
 void check_label_columns(const RunConfig& config);
 
 // Return the sorted labels of the rows, without duplicates.

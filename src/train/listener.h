@@ -12,7 +12,7 @@ namespace regard::train {
 
 struct StepReport {
   StepResult result;
-  double target_tokens_per_second = 0;  // speed since the last report
+  double target_tokens_per_second = 0;  // mean speed since the last report
   double epochs = 0;
   double fraction = 0;  // completed fraction of the run, 0 to 1; with several limits, the largest fraction
   double seconds = 0;   // training time so far, including the parts of the run before resuming
@@ -25,7 +25,7 @@ struct Sample {
 };
 
 struct MetricKind {
-  const char* name = "";   // name in run files and logs
+  const char* name = "";   // name in run files and in the log
   const char* label = "";  // name on the screen
   int decimals = 2;
   bool higher_is_better = true;
@@ -45,10 +45,10 @@ struct MetricResult {
 
 struct ValidationReport {
   std::int64_t step = 0;
-  bool averaged = false;  // true for the average of the last checkpoints' weights
+  bool averaged = false;  // true if the validated weights are the average of the last checkpoints
   double loss = 0;
   std::vector<MetricResult> metrics;                         // all metrics except the loss
-  std::vector<std::pair<std::string, std::string>> details;  // names and texts for the log
+  std::vector<std::pair<std::string, std::string>> details;  // names and texts that are added to the log
   bool best = false;                                         // true if better than all earlier validations
   double seconds = 0;                                        // duration of the validation
   std::vector<Sample> samples;
@@ -57,11 +57,11 @@ struct ValidationReport {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Called once, after all data is read and the model is built. A new run's folder does not exist yet. From
-  // here on, stopping saves a checkpoint.
+  // Called once, when all data has been read and the model is ready. The folder of a new run does not exist
+  // yet. If the run is stopped after this call, a checkpoint is saved.
   virtual void begins() {}
-  // Report warnings, and information about the data read and left out, the model, resuming and the end of
-  // the run.
+  // Called with warnings, and with information about the data that was read or left out, the model, resuming
+  // and the end of the run.
   virtual void note(const std::string& text) { (void)text; }
   virtual void step(const StepReport& report) { (void)report; }
   virtual void validating(std::int64_t step) { (void)step; }

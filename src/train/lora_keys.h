@@ -12,10 +12,10 @@ namespace regard::train {
 
 struct LoraKeys {
   std::int64_t rank = 0;  // 0 means no adapter
-  double alpha = 0.0;     // 0: rank
+  double alpha = 0.0;     // default (0): the rank
   std::vector<std::string> targets{"all-linear"};
   bool rslora = false;
-  std::vector<std::string> rank_pattern, alpha_pattern;  // "PATTERN=NUMBER"
+  std::vector<std::string> rank_pattern, alpha_pattern;  // each element is "PATTERN=NUMBER"
   std::vector<double> layers;
   std::vector<std::string> layers_pattern;
   std::string bias = "none";
@@ -24,11 +24,11 @@ struct LoraKeys {
   bool used() const { return rank > 0; }
 };
 
-// Append the fields; their targets point into `keys`.
+// Append the fields to the list. Their targets point into `keys`.
 void add_lora_fields(std::vector<Field>& list, LoraKeys& keys);
 
-// Return the configuration of the adapter. Throws usage naming the key if a value is wrong. `base_model` is
-// written to adapter_config.json.
+// Return the configuration of the adapter. adapter_config.json will contain `base_model`. Throws usage that
+// names the key if a value is invalid.
 LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model);
 
 }  // namespace regard::train

@@ -1,5 +1,5 @@
-// Families of new models other than regard's own Transformer. They write the config.json that transformers
-// reads, from the sizes in [model].
+// Families of new models other than regard's own Transformer. They construct the config.json that
+// transformers reads, with the sizes in [model].
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,26 @@
 namespace regard::train {
 
 struct NewModel {
-  const TransformerConfig& sizes;  // [model]
+  const TransformerConfig& sizes;  // values of [model]
   std::int64_t vocabulary = 0;
   SpecialIds special;
-  std::int64_t positions = 0;           // used if sizes.max_positions is 0: the longest sequence of the run
+  // used if sizes.max_positions is 0; the length of the longest sequence of the run
+  std::int64_t positions = 0;
   const ImageConfig* images = nullptr;  // set for families that read pictures
   const SoundConfig* sound = nullptr;   // set for families that read sound
 };
 
 struct NewFamily {
   const char* name = "";  // value of model.family
-  // Keys of [model] that the family uses, without the prefix "model."; the others have no effect.
+  // Keys of [model] that the family uses, without the prefix "model."; all other keys of [model] have no
+  // effect.
   std::vector<std::string> keys{};
-  Json (*config)(const NewModel& model) = nullptr;  // omits "architectures" for families of encoders
-  // Change weights after regard::initialise(). Null if no weight needs a change.
+  Json (*config)(const NewModel& model) = nullptr;  // without "architectures" for encoders
+  // Changes weights after regard::initialise(). Null if no weight has to be changed.
   void (*initialise)(Network& model) = nullptr;
 };
 
-// Return the families of new models, in the order of their names, without "transformer".
+// Return the families of new models except "transformer", in the order of their names.
 const std::vector<NewFamily>& new_families();
 const NewFamily* find_new_family(const std::string& name);  // returns null if no family has this name
 

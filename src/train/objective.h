@@ -9,19 +9,19 @@ namespace regard::train {
 
 struct LossOptions {
   float label_smoothing = 0.0f;
-  float factor = 1.0f;  // factor of the sum over the batch
-  float r_drop = 0.0f;  // weight of R-Drop's divergence (r_drop.h); 0 means a single pass
+  float factor = 1.0f;  // factor by which the sum over the batch is multiplied
+  float r_drop = 0.0f;  // weight of the divergence of R-Drop (r_drop.h); 0 means one pass without R-Drop
 };
 
 class Objective {
  public:
   virtual ~Objective() = default;
-  // Record the forward pass of training or validation. Return the scalar factor · Σ loss · weight over the
-  // batch's counted labels. Batch::weight() is the sum of their weights.
+  // Record the forward pass of training or validation. Return a scalar: factor · Σ loss · weight over the
+  // batch's counted labels. Batch::weight() is the sum of the weights.
   virtual Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const = 0;
 };
 
-// Return the cross-entropy of the next token, for decoders and encoder–decoders.
+// Return the cross-entropy of the next tokens, for decoders and encoder–decoders.
 Var next_token_loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options);
 
 }  // namespace regard::train

@@ -1,5 +1,5 @@
 // Keys of [training] for optimiser, schedule and regularisation: defaults, fields, checks, and conversion to
-// options.
+// options of the trainer.
 #pragma once
 
 #include <cstdint>
@@ -45,14 +45,14 @@ struct OptimizationConfig {
   std::int64_t max_skipped_steps = 10;
 };
 
-// Append the fields; their targets point into `config`.
+// Append the fields to the list. Their targets point into `config`.
 void add_optimization_fields(std::vector<Field>& list, OptimizationConfig& config);
 
-// Return the reason why a key of [training] has no effect; "" if it has an effect or is not one of these
-// keys.
+// Return the reason why a key of [training] has no effect; "" if it has an effect or is not a key of this
+// file.
 std::string why_unused_in_optimization(const OptimizationConfig& config, const std::string& key);
 
-// Throws usage if values contradict each other. `max_steps`: limit of the run; 0 means no limit.
+// Throws usage if values contradict each other. `max_steps` is the limit of the run; 0 means no limit.
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps);
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config);

@@ -1,5 +1,5 @@
-// Configurations of new models that read pictures, and functions that they share with
-// src/train/new_families.cpp.
+// Configurations of new models that read pictures, and helper functions that src/train/new_families.cpp also
+// uses.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace regard::train {
 
-// Convert the name of an activation in [model] to transformers' name.
+// Convert the name of an activation in [model] to the name in transformers.
 std::string activation_in_transformers(const std::string& name);
 // Return model.attention_dropout, or `otherwise` if it is not set.
 double attention_dropout(const TransformerConfig& sizes, double otherwise);
 
 Json gpt2_config(const NewModel& model);
 
-// The result has no "architectures".
+// Return a configuration without "architectures".
 Json vit_config(const NewModel& model);
 Json deit_config(const NewModel& model);
-// Configuration of a CLIPModel: both encoders have the sizes of [model], and the vectors have its hidden
-// size.
+// Return the configuration of a CLIPModel. Both encoders have the sizes of [model], and the size of the
+// vectors is the hidden size.
 Json clip_config(const NewModel& model);
-// Configuration of a VisionEncoderDecoderModel: a ViT, and a GPT-2 with cross-attention.
+// Return the configuration of a VisionEncoderDecoderModel: a ViT and a GPT-2 with cross-attention.
 Json vision_encoder_decoder_config(const NewModel& model);
 
 }  // namespace regard::train

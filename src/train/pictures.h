@@ -1,4 +1,4 @@
-// The pictures of a run: rows of its data, and the input of the model made from them.
+// The pictures of a run: rows of the data, and the model input computed from them.
 #pragma once
 
 #include <cstdint>
@@ -19,56 +19,55 @@ struct PictureSplit {
   data::PictureRows train, valid;
   std::string duplicates;  // a note on pictures that are in both parts; "" if there are none
 };
-// Read data.train and data.valid, or hold out data.valid_fraction of the pictures, by a hash of their path or
-// pixels. Throws as data::read_picture_rows().
+// Read data.train and data.valid. Without data.valid, data.valid_fraction of the pictures is held out by a
+// hash of their path or pixels. Throws as data::read_picture_rows() does.
 PictureSplit read_pictures(const RunConfig& config);
 
-// Throws usage naming the key if the values of [images], or the columns of data.train, are invalid.
-// `columns` describes the expected columns in messages.
+// Throws usage that names the key if the values of [images] or the columns of data.train are invalid.
+// `columns` describes the expected columns for messages.
 void check_pictures(const RunConfig& config, const char* columns);
 
-// Image preprocessing of a run: [images] for a new model, else the folder's settings.
+// Image preprocessing of a run, with [images] for a new model and otherwise the settings of the model folder.
 class PictureInput {
  public:
   explicit PictureInput(const ImageConfig& config);
-  // Set the model's input format. Throws usage if it is not RGB images.
+  // Set the model's input format. Throws usage if the format is not RGB images.
   void set_spec(const InputSpec& spec);
   // Use the input format and the preprocessor_config.json of a model folder.
   void take(const formats::ModelFolder& folder, const InputSpec& spec);
 
   const data::ImageProcessor& processor() const { return processor_; }
-  // Valid after set_spec() or take():
+  // The following functions are valid after set_spec() or take().
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
-  std::int64_t positions() const { return positions_; }  // number of positions of a picture in the model
-  // Return the files to save in checkpoints: preprocessor_config.json.
+  std::int64_t positions() const { return positions_; }  // number of the model's positions for a picture
+  // Return names and contents of the files to save in checkpoints: preprocessor_config.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 
  private:
   data::ImageProcessor processor_;
-  // size of the model's images, and their number of positions
+  // size of the model's images in pixels, and their number of positions
   std::int64_t height_ = 0, width_ = 0, positions_ = 0;
-  std::string text_;  // preprocessor_config.json of the folder; if empty, it is made from processor_
+  std::string text_;  // preprocessor_config.json of the folder; if empty, it is written from processor_
 };
 
-// Pictures, resized and cropped for the model. Their bytes are kept in memory up to 1 GiB; beyond that,
-// pictures are read from their files each time.
+// Pictures, resized and cropped for the model. Up to 1 GiB of them are kept in memory; if there are more,
+// each picture is read from its file when it is needed.
 class Pictures {
  public:
-  // Read all pictures once. Throws as PictureRow::read() does; with data.malformed = "skip" unreadable
-  // pictures are left out and counted. `what` names the pictures in the note. `input` must outlive the
-  // object.
+  // Read all pictures once. Throws as PictureRow::read() does; with data.malformed = "skip", unreadable
+  // pictures are left out and counted. The note calls the pictures `what`. `input` must outlive the object.
   void load(data::PictureRows rows, const PictureInput& input, const RunConfig& config);
 
   std::size_t size() const { return rows_.size(); }
   const data::PictureRow& row(std::size_t i) const { return rows_[i]; }  // the row without its image
-  // Return the input of the model [1, 3, height, width].
+  // Return the model input [1, 3, height, width].
   Tensor pixels(std::size_t i) const;
-  // Return the input with random changes. It is a pure function of the picture, the settings and the seed of
-  // the run, the epoch and i.
+  // Return the model input with random changes. The result depends only on the picture, the settings and the
+  // seed of the run, the epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
   const data::RowReport& report() const { return report_; }
-  std::uint64_t fingerprint() const { return fingerprint_; }  // hash of pixels and texts
+  std::uint64_t fingerprint() const { return fingerprint_; }  // hash of all pixels and texts
 
  private:
   data::Image shaped(std::size_t i) const;

@@ -1,7 +1,7 @@
 // R-Drop (Liang et al. 2021): two passes over the same batch with different dropout, and
 //   loss = ½ (loss(first) + loss(second)) + r_drop · ½ (KL(p‖q) + KL(q‖p)),
-// as in the authors' code for classifiers. (For translation their weight α belongs to the sum of both losses,
-// without the ½: it is 2 · r_drop.)
+// as in the authors' code for classifiers. (Their code for translation uses the sum of both losses without
+// the factor ½; its weight α is 2 · r_drop.)
 #pragma once
 
 #include <span>
@@ -13,12 +13,13 @@
 
 namespace regard::train {
 
-// logits() records a forward pass and returns [labels, classes]; loss(logits, options) returns its loss.
+// logits() must record a forward pass and return [labels, classes]; loss(logits, options) must return the
+// loss of these logits.
 template <class Logits, class Loss>
 Var r_drop_loss(Tape& tape, std::span<const std::int32_t> labels, const LossOptions& options,
                 const Logits& logits, const Loss& loss) {
   const Var first = logits();
-  tape.set_pass(1);  // selects different random draws
+  tape.set_pass(1);  // makes the second pass use other random draws
   const Var second = logits();
   tape.set_pass(0);
   LossOptions half = options;

@@ -1,5 +1,5 @@
-// Division of a training step among ranks: micro-batches and, with a sharded optimiser, the parameters that
-// each rank updates (Rajbhandari et al. 2020, https://arxiv.org/abs/1910.02054, ZeRO stage 1).
+// Division of a training step among ranks: the micro-batches and, with a sharded optimiser, the parameters
+// that each rank updates (ZeRO stage 1; Rajbhandari et al. 2020, https://arxiv.org/abs/1910.02054).
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,33 @@
 
 namespace regard::train {
 
-// Return the number of micro-batches of each rank: accumulate / ranks. Throws usage if that is not a whole
-// number.
+// Return the number of micro-batches of each rank, accumulate / ranks. Throws usage if it is not an integer.
 std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks);
 
-// Return indices into `parameters`, one more than ranks: rank r updates the parameters from the r-th index
-// to the next. The shards have about equal numbers of trained elements; a parameter is not divided.
+// Return indices into `parameters`, one more than there are ranks: rank r updates the parameters from the
+// r-th index to the next index. Shards have about the same number of trained elements; no parameter is
+// divided.
 std::vector<std::size_t> shard_bounds(std::span<Parameter* const> parameters, int ranks);
 
-// Collective. Copy each shard's values from its rank to all others.
+// Collective. Copy the values of each shard from its rank to all other ranks.
 void share_weights(distributed::Ranks& ranks, std::span<Parameter* const> parameters,
                    std::span<const std::size_t> bounds);
 
-// Collective. Copy the values of all parameters from rank 0 to all others.
+// Collective. Copy the values of all parameters from rank 0 to all other ranks.
 void share_weights_of_first(distributed::Ranks& ranks, std::span<Parameter* const> parameters);
 
-// Collective. On rank 0, return the f32 tensors of all ranks, in order of ranks: views of its own and copies
-// of the others. On other ranks, return nothing.
+// Collective. On rank 0, return the f32 tensors of all ranks in the order of ranks: views of its own tensors
+// and copies of the others. On other ranks, return an empty list.
 std::vector<formats::NamedTensor> gather_tensors(distributed::Ranks& ranks,
                                                  const std::vector<formats::NamedTensor>& mine);
 
-// A property that must be equal on all ranks, as a hash.
+// A hash of a property that must be equal on all ranks.
 struct Agreement {
-  std::string what;  // "the data"
+  std::string what;  // name of the property: "the data"
   std::uint64_t value = 0;
 };
-// Collective. Throws usage on every rank if a property differs from that of rank 0, naming it and the rank.
+// Collective. Throws usage on every rank if a property differs from that of rank 0; the message names the
+// property and the rank.
 void check_agreement(distributed::Ranks& ranks, std::span<const Agreement> properties);
 
 // Return the XXH3 hash of the values of all parameters.

@@ -1,5 +1,5 @@
-// The fixed binary tree in which the gradients of a step's micro-batches are summed: ((0+1)+(2+3))+…, over
-// their index in the step. A node that has no right sibling is passed up unchanged.
+// The fixed binary tree that sums the gradients of a step's micro-batches: ((0+1)+(2+3))+…, where the numbers
+// are indices in the step. A node without a right sibling becomes a node of the next level unchanged.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline TreeNode parent_of(const TreeNode& node) {
   return {node.level + 1, node.index / 2};
 }
 
-// Append a leaf to the nodes, and replace siblings by their parent.
+// Append a leaf to the nodes, and replace pairs of siblings by their parents.
 inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
   nodes.push_back({0, leaf});
   while (nodes.size() > 1 && are_siblings(nodes[nodes.size() - 2], nodes.back())) {
@@ -34,14 +34,15 @@ inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
   }
 }
 
-// Return the fewest nodes, in order, that together cover the leaves `begin` to `end` (exclusive).
+// Return the smallest list of nodes, in order, that together cover the leaves `begin` to `end` (exclusive).
 inline std::vector<TreeNode> complete_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<TreeNode> nodes;
   for (std::int64_t leaf = begin; leaf < end; ++leaf) add_leaf(nodes, leaf);
   return nodes;
 }
 
-// Return the maximum number of nodes held while these leaves are added one after another.
+// Return the maximum number of nodes in the list while the leaves `begin` to `end` (exclusive) are added one
+// after another.
 inline std::size_t most_nodes(std::int64_t begin, std::int64_t end) {
   std::size_t most = 0;
   std::vector<TreeNode> nodes;

@@ -18,17 +18,17 @@ inline constexpr MetricKind kRecall10{"recall_at_10", "recall at 10", 4, true};
 inline constexpr MetricKind kReciprocalRank{"mrr", "MRR", 4, true};
 
 struct Retrieval {
-  // rank of each query's correct text, from 1, as in metrics::ranks_of_right()
+  // for each query, the rank of the correct text, from 1, as in metrics::ranks_of_right()
   std::vector<std::int64_t> ranks;
-  std::vector<std::size_t> best;  // the row of the nearest text
+  std::vector<std::size_t> best;  // for each query, the row of the nearest text
 };
 
-// Compare queries with candidates, both [rows, features], by dot product. Candidate i is the vector of
-// texts[i] and the correct one for query i. Equal texts count as one candidate.
+// Compare queries with candidates by dot product. Both are [rows, features]. Candidate i is the vector of
+// texts[i], and the correct candidate for query i. Candidates with equal texts count as one.
 Retrieval retrieve(ThreadPool& pool, const Tensor& queries, const Tensor& candidates,
                    std::span<const std::string> texts);
 
-// Return the dot product of row i of a with row i of b.
+// Return the dot products of row i of `a` with row i of `b`.
 std::vector<double> paired_products(const Tensor& a, const Tensor& b);
 
 }  // namespace regard::train

@@ -1,10 +1,10 @@
-// A complete training run: tokenizer, data, model, steps, validations, checkpoints, log.
+// A complete training run: tokenizer, data, model, steps, validations, checkpoints and log.
 //
 // RUN/run.toml             the resolved configuration: keys that have an effect, absolute paths
 // RUN/log.jsonl            one JSON object per line (run_log.h)
 // RUN/tokenizer.json       and source_tokenizer.json if there are two vocabularies
-// RUN/checkpoints/STEP/    model.safetensors, config.json, generation_config.json, the tokenizers (a Hugging
-//                          Face folder), optimizer.safetensors and state.json (what resuming needs)
+// RUN/checkpoints/STEP/    a Hugging Face folder (model.safetensors, config.json, generation_config.json and
+//                          the tokenizers), with optimizer.safetensors and state.json for resuming
 #pragma once
 
 #include <filesystem>
@@ -29,8 +29,8 @@ struct RunResult {
 class Run;
 struct TrainingContext;
 
-// A run, step by step. `pool`, `listener` and `ranks` must outlive it. Arguments and errors are as for
-// run_training(). With several ranks, all functions are collective.
+// A run that is executed step by step. `pool`, `listener` and `ranks` must outlive it. Arguments and errors
+// are those of run_training(). With several ranks, all functions are collective.
 class TrainingRun {
  public:
   TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
@@ -40,8 +40,9 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
 
   // Perform one step, and the validation and the checkpoint that are due after it. Returns false if the run
-  // has ended: it has reached a limit and made its last validation, or the listener has stopped it and a
-  // checkpoint is written. After an exception only the destructor may be called; it writes no checkpoint.
+  // has ended: it has reached a limit and completed its last validation, or the listener has stopped it and a
+  // checkpoint has been written. After an exception only the destructor may be called, which writes no
+  // checkpoint.
   bool advance();
   RunResult result() const;  // the result so far
 
@@ -56,21 +57,22 @@ class TrainingRun {
 };
 
 // Train until the first limit of the run, early stopping or a stop by the listener. With `resume`, continue
-// from the latest checkpoint of config.output.folder; the result is bit-identical to an uninterrupted run on
-// the same instruction set. If there is nothing to resume, start a new run. Throws usage if the folder is not
-// empty and `resume` is false, another process writes to it, or the configuration changes a key that a
-// resumed run cannot change; bad_file if the data has changed; numeric if training diverged, naming the step
-// and the last good checkpoint.
+// from the latest checkpoint of config.output.folder; on the same instruction set, the result is
+// bit-identical to that of an uninterrupted run. If there is no checkpoint, start a new run. Throws usage if
+// the folder is not empty and `resume` is false, if another process writes to it, or if the configuration
+// changes a key that a resumed run cannot change; bad_file if the data has changed; numeric if training
+// diverged, naming the step and the last checkpoint.
 //
-// `ranks` train together; each must have the same settings and data. Rank 0 writes the run folder, the others
-// write nothing, and to resume they must be able to read it. The result is bit-identical for any number of
-// ranks. Throws usage if the micro-batches of a step cannot be divided evenly among them, or data, weights or
-// instruction sets differ; io if another rank does not answer in time: no checkpoint is written then.
+// `ranks` train together; each must have the same settings and data. Only rank 0 writes the run folder; to
+// resume, the other ranks must be able to read it. The result is bit-identical for any number of ranks.
+// Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or if data, weights
+// or instruction sets differ; io if another rank does not answer in time, in which case no checkpoint is
+// written.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                        distributed::Ranks& ranks = distributed::Ranks::one());
 
 // Return a report of the run without training: resolved configuration, data, parameters, memory, first
-// batches. Writes nothing.
+// batches. Does not write any file.
 std::string dry_run(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

@@ -1,5 +1,5 @@
-// The run file: the configuration of `regard train` as structs with defaults. run_fields() is the single list
-// of keys with units and meanings; docs and --help-config print it.
+// The run file: the configuration of `regard train` as structs with defaults. run_fields() is the only list
+// of keys with units and meanings; docs and --help-config print this list.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct DataConfig {
   std::string delimiter, malformed = "refuse";
   double max_skipped = 1.0;
   std::vector<double> weights;
-  // Format of the files of `valid` if it differs; "same" or empty means the format of the training data.
+  // Format of the files of `valid`. "same" or empty means the format of the training data.
   std::string valid_format = "same";
   std::vector<std::string> valid_columns;
   bool valid_header = false;
@@ -151,44 +151,44 @@ struct RunConfig {
   ValidationConfig validation;
   OutputConfig output;
   DistributedConfig distributed;
-  // The run file, and the place of each key set by the file or by an override. Not saved.
+  // The run file, and the place of each key that the file or an override sets. Neither is saved.
   std::string file{};
   std::vector<GivenKey> given{};
-  // Messages, with the line, about keys of the run file that have no effect because of an override. Not
-  // saved.
+  // Messages, with the line, about keys of the run file that have no effect because of an override. They are
+  // not saved.
   std::vector<std::string> warnings{};
 
   bool wants(const std::string& metric) const;
-  std::string best_metric() const;  // the metric that selects the best checkpoint
+  std::string best_metric() const;  // name of the metric that selects the best checkpoint
 };
 
 // Return the schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 
-// Read a run file and apply overrides "section.key=value". ${NAME} and ${NAME:-default} in paths are
+// Read a run file and apply overrides "section.key=value". In paths, ${NAME} and ${NAME:-default} are
 // replaced by environment variables; an unset variable throws bad_file. Data paths are relative to the run
-// file's folder, and output.folder to the working directory; all are absolute in the result. `path` may be a
-// run folder, meaning its run.toml. A run.toml in a run folder gets that folder as output.folder, also after
-// the folder was moved. Throws bad_file and usage as read_fields() and set_field(), and for a key that has
-// no effect on the run: bad_file if it is in the file, usage if it is in an override.
+// file's folder, and output.folder is relative to the working directory; all paths in the result are
+// absolute. If `path` is a run folder, its run.toml is read, and output.folder is that folder, also if the
+// folder was moved. Throws bad_file and usage as read_fields() and set_field() do. For a key that has no
+// effect on the run, throws bad_file if the key is in the file, usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// Prepare to resume a run of an earlier version: set keys of `config` that are missing in its run.toml to
-// the behaviour of that version.
+// Prepare to resume a run of an earlier version: if a key is missing in its run.toml, set the key in `config`
+// so that the run behaves as in that version.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
-// Like read_run(), from text; data paths are relative to the folder of `file`.
+// As read_run(), from a text; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,
                     const std::vector<std::string>& overrides = {});
 
-// Check the consistency of a configuration: throws usage naming the key, and io if a file is missing or not a
-// regular file. RunFiles::data: only the data files, enough for a run that continues from a checkpoint;
-// RunFiles::all: also tokenizer.file and model.vectors.
+// Check the consistency of a configuration. Throws usage naming the key, and io if a file is missing or not a
+// regular file. RunFiles::data checks only the data files, which is sufficient for a run that continues from
+// a checkpoint; RunFiles::all also checks tokenizer.file and model.vectors.
 enum class RunFiles { all, data };
 void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
 
-// Return the place of the first key that the message of an error names in quotes, such as 'model.heads'. If
-// the run file sets none of them, return the file.
+// Return the place of the first key that an error message names in quotes, such as 'model.heads'. If the run
+// file sets none of these keys, return the file.
 Place place_of_key(const RunConfig& config, std::string_view message);
-// Call work(). If it throws an Error without a place, add place_of_key() and rethrow it.
+// Call work(). If it throws an Error without a place, add place_of_key() to the error and rethrow it.
 template <class Work>
 void with_place_of_key(const RunConfig& config, const Work& work) {
   try {
@@ -199,14 +199,14 @@ void with_place_of_key(const RunConfig& config, const Work& work) {
   }
 }
 
-// Throws usage if sequences of the run may exceed `max_positions` (0 means no limit). `whose` names the
-// source of the limit in the error.
+// Throws usage if a sequence of the run may have more than `max_positions` tokens (0 means no limit). `whose`
+// is the source of the limit, for the message.
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
 
 std::string run_as_toml(const RunConfig& config);  // returns the keys that have an effect
 std::string help_config();
 
-// A key whose value differs between two configurations of a run, with both values in TOML syntax.
+// A key whose values differ between two configurations of a run; the values are in TOML syntax.
 struct RunChange {
   std::string key, before, after;
   bool allowed = false;  // true if a resumed run may change this key

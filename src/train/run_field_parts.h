@@ -24,7 +24,7 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);
 void add_output(std::vector<Field>& list, OutputConfig& c);
 void add_distributed(std::vector<Field>& list, DistributedConfig& c);
-// Set Field::tasks of keys that only some tasks use. Call after all other functions.
+// Set Field::tasks of keys that only some tasks use. Call it after all other functions.
 void mark_tasks(std::vector<Field>& list);
 
 }  // namespace regard::train

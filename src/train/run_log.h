@@ -1,8 +1,8 @@
-// log.jsonl: one JSON object per line, each with "step" and "time" (UTC, ISO 8601). The first line of a run,
-// and the first line after each resume, has "run": {"version", "isa", "threads", "settings": checksum of
-// run.toml, "started", "resumed"}, and "changes": {KEY: [before, after]} if settings changed. Lines of steps
-// have "trained_seconds", the training time since the start of the run; lines of validations have
-// "validation_seconds", the duration of the validation.
+// Writer of log.jsonl: one JSON object per line, each with "step" and "time" (UTC, ISO 8601). The first line
+// of a run, and the first line after each resume, has "run": {"version", "isa", "threads", "settings":
+// checksum of run.toml, "started", "resumed"}, and "changes": {KEY: [before, after]} if settings changed. A
+// line of a step has "trained_seconds", the training time since the start of the run. A line of a validation
+// has "validation_seconds", the duration of the validation.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace regard::train {
 
 class RunLog {
  public:
-  // Open the log for appending. Remove lines that a resumed run writes again: those of steps after
-  // `last_step`, and of the final average. Incomplete and invalid lines are removed too. Throws io.
-  // `events`: folder for a TensorBoard event file with the same numbers; empty if there is none.
+  // Open the log for appending. Remove lines that a resumed run writes again: lines of steps after
+  // `last_step`, and the line of the final average. Incomplete and invalid lines are removed too. `events` is
+  // a folder for a TensorBoard event file with the same numbers; empty means none. Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
   void write(Json line);  // adds "time"; throws io
 

@@ -1,4 +1,4 @@
-// Resuming a run: the checkpoint to continue from and the settings that changed.
+// Resuming a run: the checkpoint from which it continues, and the settings that changed.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@ namespace regard::train {
 
 constexpr const char* kStateFile = "state.json";  // file name in a checkpoint
 
-// Return the checkpoint to resume from: the latest or, if that is the final average, the last one of
-// training. Nullopt if the run has no checkpoint yet. Throws as RunFolder::latest() does.
+// Return the checkpoint from which to resume: the latest one or, if that is the final average, the last
+// checkpoint of training. Nullopt if the run has no checkpoint yet. Throws as RunFolder::latest() does.
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder);
 
-// Differences between the run's saved run.toml and `config`.
+// Differences between the saved run.toml of the run and `config`.
 struct Resumption {
   std::vector<RunChange> changes;
   bool other_metric = false;  // true if the metric that selects the best checkpoint, or its settings, changed
 };
-// Return the differences. Throws usage if a resumed run cannot change one of the keys, naming all such
-// changes with both values.
+// Return the differences. Throws usage if they include keys that a resumed run cannot change; the message
+// lists these keys with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
 
-// Return the effect of a changed setting on the results of the resumed run `config`, as a clause such as
-// "the weights change from here on".
+// Return how a changed setting affects the results of the resumed run `config`, as a clause such as "the
+// weights change from here on".
 std::string effect_of(const RunChange& change, const RunConfig& config);
 
 // Throws usage if 'training.max_steps' is less than the step of the checkpoint.
 void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint);
 
-// Remove the final average of a run that had ended. The run folder is then as it was at `state`: the links
-// latest and best name checkpoints of training again.
+// Remove the final average of a run that had ended. Afterwards the run folder is as it was at `state`: the
+// links latest and best again name checkpoints of training.
 void drop_average(const formats::RunFolder& folder, const RunState& state);
 
 }  // namespace regard::train

@@ -1,4 +1,4 @@
-// state.json: the state of a run, except its weights and the optimiser's moments.
+// state.json: the state of a run, except the weights and the moments of the optimiser.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace regard::train {
 
 struct RunState {
   std::int64_t step = 0;
-  std::uint64_t seed = 1;      // together with `step`, the complete state of the random draws
+  std::uint64_t seed = 1;      // seed and `step` are the complete state of the random draws
   std::string isa;             // instruction set that computed the weights
   std::uint64_t data = 0;      // fingerprint of the data
   Json position;               // state of the batch source
-  double seconds = 0;          // training time so far
+  double seconds = 0;          // training time so far, in seconds
   std::optional<double> best;  // value of the best metric so far
   std::int64_t best_step = 0;
   std::int64_t validations_since_best = 0;
-  // steps of the last validations, ascending; their weights are averaged at the end
+  // steps of the last validations, ascending; the weights at these steps are averaged at the end
   std::vector<std::int64_t> validated;
-  SkippedSteps skipped;  // steps without an update
-  // if not 0: this is the final average after this step, which cannot be resumed
+  SkippedSteps skipped;  // numbers of steps without an update
+  // If not 0, this checkpoint is the final average, made after this step, and cannot be resumed.
   std::int64_t average_of = 0;
 
   Json to_json() const;

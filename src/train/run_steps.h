@@ -1,4 +1,4 @@
-// A run while it trains: steps, validations, checkpoints, log. TrainingRun (run.h) opens it.
+// A run during training: steps, validations, checkpoints and log. TrainingRun (run.h) constructs it.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ namespace regard::train {
 
 class Run {
  public:
-  // Keeps references to the first three arguments. `folder` is empty on ranks other than the first, because
-  // they write nothing.
+  // References to the first three arguments are kept. `folder` is empty on ranks other than the first,
+  // because these write nothing.
   Run(const RunConfig& config, Listener& listener, TrainingContext& context,
       std::optional<formats::RunFolder> folder);
   void restore(const formats::Checkpoint& checkpoint);
@@ -27,8 +27,8 @@ class Run {
   void take(const Resumption& resumption);
 
   // Collective. Perform one step, and the validation and the checkpoint that are due after it. Returns false
-  // if the run has ended: it has reached a limit and made its last validation, or the listener has stopped
-  // it and a checkpoint is written.
+  // if the run has ended: it has reached a limit and completed its last validation, or the listener has
+  // stopped it and a checkpoint has been written.
   bool advance();
   RunResult result() const;
 
@@ -40,7 +40,7 @@ class Run {
   void log(const Json& line);
   bool begin();
   bool end(bool stopped);
-  std::optional<std::string> limit() const;  // returns the limit of the run that was reached, if any
+  std::optional<std::string> limit() const;  // return the limit that the run has reached, if any
   double fraction() const;
   double seconds() const { return state_.seconds + watch_.seconds(); }
   Error with_remedy(const Error& error) const;
@@ -48,7 +48,8 @@ class Run {
   void report_step(const StepResult& result);
   void note_skipped(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
-  // The last step was skipped, so the weights themselves may cause the infinite loss. They are not saved.
+  // Return true if the last step was skipped. The weights may be the cause of the infinite loss, so they are
+  // not saved.
   bool diverging() const { return context_.trainer->skipped().in_row > 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();
@@ -70,7 +71,7 @@ class Run {
   RunState state_;
   std::optional<RunLog> log_;  // set only on rank 0
   bool resumed_ = false;
-  std::vector<RunChange> changes_;                  // settings changed by resuming
+  std::vector<RunChange> changes_;                  // settings that differ from those before resuming
   Stopwatch watch_;                                 // time since begin() or the last checkpoint
   Stopwatch interval_;                              // time since the last logged step or validation
   double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight

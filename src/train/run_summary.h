@@ -1,4 +1,4 @@
-// Summary of a run folder: task and model family, progress, best metric and size on disk.
+// Summary of a run folder: task, model family, progress, best metric, and size on disk.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace regard::train {
 
 enum class RunProgress {
   running,   // a process is writing to the folder
-  finished,  // all steps are done, or training ended early for lack of improvement
-  stopped,   // can be resumed
+  finished,  // all steps are done, or early stopping ended the run
+  stopped,   // incomplete; can be resumed
   empty,     // has no checkpoint yet
   damaged,   // run.toml or the state of the newest checkpoint cannot be read
 };
@@ -22,25 +22,26 @@ std::string_view name_of(RunProgress progress);
 struct RunSummary {
   std::filesystem::path folder;
   RunProgress progress = RunProgress::empty;
-  long process = 0;            // state running: the id of the process that writes, or 0 if unknown
-  std::string problem;         // state damaged: the reason
+  // if `state` is running: the id of the process that writes to the folder, or 0 if unknown
+  long process = 0;
+  std::string problem;         // if `state` is damaged: the reason
   std::string task, family;    // values in run.toml
   std::int64_t step = 0;       // step of the newest checkpoint
   std::int64_t max_steps = 0;  // value in run.toml
   std::string metric;          // metric that selects the best checkpoint
   std::optional<double> best;  // best value of the metric so far
   std::int64_t best_step = 0;  // step of that value
-  double seconds = 0;          // training time so far
+  double seconds = 0;          // training time so far, in seconds
   std::int64_t checkpoints = 0;
   std::uint64_t bytes = 0;  // total size of all files in the folder
 };
 
-// Describe a run folder without validating its checkpoints. Throws usage if it is not a run folder; a damaged
-// one is described.
+// Summarise a run folder without validating its checkpoints. Throws usage if `folder` is not a run folder. A
+// damaged run folder does not throw.
 RunSummary summarize_run(const std::filesystem::path& folder);
 
-// Return the run folders at and below `folder`, sorted by path. Run folders and symbolic links are not
-// searched, nor are folders more than 8 levels down. Throws io if `folder` cannot be read.
+// Return all run folders at or below `folder`, sorted by path. The search does not enter run folders,
+// symbolic links, or folders more than 8 levels down. Throws io if `folder` cannot be read.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
 
 }  // namespace regard::train

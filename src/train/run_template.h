@@ -1,12 +1,12 @@
-// A run file to start from.
+// A run file as a starting point for users.
 #pragma once
 
 #include <string>
 
 namespace regard::train {
 
-// Return a commented run file for the task. It runs unchanged in a folder that holds the two files that it
-// names. Throws usage for an unknown task, naming the nearest.
+// Return a commented run file for the task. It runs unchanged in a folder with the two files that it names.
+// Throws usage for an unknown task; the message contains the nearest name.
 std::string run_template(const std::string& task);
 
 }  // namespace regard::train

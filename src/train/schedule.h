@@ -1,4 +1,4 @@
-// Learning-rate schedules, as Hugging Face transformers (optimization.py) defines them; one_cycle is that of
+// Learning-rate schedules, as defined by Hugging Face transformers (optimization.py); one_cycle is that of
 // torch.optim.lr_scheduler.OneCycleLR.
 #pragma once
 
@@ -23,14 +23,14 @@ struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double peak = 1e-3;            // learning rate after the warm-up
   double floor = 0.0;            // final learning rate; not used by inverse_sqrt, constant and one_cycle
-  std::int64_t warmup = 0;       // steps
-  std::int64_t max_steps = 0;    // step at which the schedule ends; unused by inverse_sqrt and constant
-  double cycles = 0.5;           // cosine: number of periods; 0.5 is a single decrease
-  std::int64_t restarts = 1;     // cosine_restarts: number of decreases
-  double power = 1.0;            // polynomial
-  std::int64_t decay_steps = 0;  // warmup_stable_decay: steps of the final decay
+  std::int64_t warmup = 0;       // number of steps
+  std::int64_t max_steps = 0;    // step at which the schedule ends; not used by inverse_sqrt and constant
+  double cycles = 0.5;           // for cosine: number of periods; 0.5 is a single decrease
+  std::int64_t restarts = 1;     // for cosine_restarts: number of decreases
+  double power = 1.0;            // for polynomial
+  std::int64_t decay_steps = 0;  // for warmup_stable_decay: number of steps of the final decay
   DecayShape decay_shape = DecayShape::cosine;
-  double start_divisor = 25.0, end_divisor = 1e4;  // one_cycle
+  double start_divisor = 25.0, end_divisor = 1e4;  // for one_cycle
 
   // Return the learning rate of step `step`, counted from 0. It rises linearly from 0 during the warm-up.
   // Then, with w = warmup, p = (step − w) / (max_steps − w) and range = peak − floor:

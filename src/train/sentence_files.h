@@ -1,5 +1,5 @@
-// Files of a sentence-transformers folder in addition to those of the encoder. They specify how the
-// encoder's states become one vector.
+// Files of a sentence-transformers folder in addition to those of the encoder. They specify how the states of
+// the encoder are converted to one vector.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct SentenceFiles {
   bool normalize = true;
   std::int64_t hidden_size = 0, most_tokens = 0;
 
-  // Return names and contents: modules.json, 1_Pooling/config.json, …
+  // Return the names and contents of the files: modules.json, 1_Pooling/config.json, …
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// Return true if modules.json of a folder names a dense layer after the pooling. Returns false if there is
-// no such file. Throws bad_file if it is not a list of modules.
+// Return true if the folder's modules.json contains a dense layer after the pooling. Returns false if there
+// is no modules.json. Throws bad_file if it is not a list of modules.
 bool has_dense_module(const std::filesystem::path& folder);
 
 }  // namespace regard::train

@@ -23,18 +23,18 @@ struct SequenceKeys {
   std::string cell = "gru";
 };
 
-// Append the fields; their targets point into `keys`.
+// Append the fields to the list. Their targets point into `keys`.
 void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys);
 
-// Return these families, which are values of model.family.
+// Return the names of these families, which are values of model.family.
 const std::vector<std::string>& sequence_families();
 bool is_sequence_family(const std::string& family);
-// Return the reason why a key of [model] has no effect on a run of these families, or of the others; "" if
-// it has an effect.
+// Return the reason why a key of [model] has no effect on the run; "" if it has an effect. Covers keys that
+// only these families use, and keys that they do not use.
 std::string why_unused_in_sequence_model(const RunConfig& config, const std::string& key);
 
-// Return the config.json of a new model without its head: the caller adds "architectures", labels and a
-// source vocabulary.
+// Return the config.json of a new model without a head; the caller adds "architectures", labels and a source
+// vocabulary.
 Json sequence_model_json(const RunConfig& config, std::int64_t vocabulary, const SpecialIds& special);
 
 }  // namespace regard::train

@@ -1,4 +1,4 @@
-// The sounds of a run: rows of its data, each a path and a text, and the model's input made from them.
+// The sounds of a run: rows of the data, each with a path and a text, and the model input computed from them.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 namespace regard::train {
 
 struct SoundRow {
-  std::filesystem::path file;  // as given, or relative to the folder of its table
-  std::string name;            // path as given
-  std::string text;            // the label or the text
+  std::filesystem::path file;  // path as given, or relative to the folder of its table
+  std::string name;            // the path as written in the row
+  std::string text;            // a label or a text
   Place place;                 // place of the row
 };
 
@@ -29,37 +29,38 @@ struct SoundSplit {
   std::vector<SoundRow> train, valid;
   data::CorpusReport train_report, valid_report;  // reports on the files; equal if data.valid is not set
 };
-// Read data.train and data.valid, or hold out data.valid_fraction of the sounds, by a hash of their path.
-// Throws as RecordReader does, and bad_file for a row without a path or a text.
+// Read data.train and data.valid. Without data.valid, data.valid_fraction of the sounds is held out by a hash
+// of their path. Throws as RecordReader does, and bad_file for a row without a path or a text.
 SoundSplit read_sounds(const RunConfig& config);
 
-// Throws usage naming the key if the columns of data.train or data.valid are invalid. `columns` describes
-// the expected columns in messages.
+// Throws usage that names the key if the columns of data.train or data.valid are invalid. `columns` describes
+// the expected columns for messages.
 void check_sounds(const RunConfig& config, const char* columns);
 
-// Sound preprocessing of a run: [sound] for a new model, else the folder's settings.
+// Sound preprocessing of a run, with [sound] for a new model and otherwise the settings of the model folder.
 class SoundInput {
  public:
   explicit SoundInput(const RunConfig& config);
-  // Use the folder's preprocessor_config.json. Throws usage if the model reads no sound.
+  // Use the folder's preprocessor_config.json. Throws usage if the model does not read sound.
   void take(const formats::ModelFolder& folder, const InputSpec& spec);
 
   const data::SoundProcessor& processor() const { return processor_; }
-  // Return the files to save in checkpoints: preprocessor_config.json.
+  // Return names and contents of the files to save in checkpoints: preprocessor_config.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 
  private:
   data::SoundProcessor processor_;
 };
 
-// Treatment of a sound that is longer than the model's window, or than sound.seconds.
+// Treatment of a sound that is longer than the model's window or than sound.seconds.
 enum class TooLong { cut, skip };
 
-// The features of some rows, computed once and stored next to the run folder (data.cache).
+// The features of some rows. They are computed once and stored next to the run folder (data.cache).
 class Sounds {
  public:
-  // Compute the features, or open them from the cache. Sounds without samples are left out, and with
-  // TooLong::skip those that are too long. Throws io and bad_file with the sound's path. Appends to `notes`.
+  // Compute the features, or read them from the cache. Sounds without samples are left out; with
+  // TooLong::skip, sounds that are too long are left out as well. Messages are appended to `notes`. Throws io
+  // and bad_file with the sound's path.
   void load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config, TooLong too_long,
             ThreadPool& pool, std::vector<std::string>& notes);
 
@@ -67,13 +68,14 @@ class Sounds {
   std::int64_t frames(std::size_t i) const { return store_.rows(i); }
   const SoundRow& row(std::size_t i) const { return rows_[i]; }
   Tensor features(std::size_t i) const { return store_.features(i); }  // [frames, bins]
-  // Return the features after SpecAugment. They are a pure function of the features, [sound], the seed, the
+  // Return the features after SpecAugment. The result depends only on the features, [sound], the seed, the
   // epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
-  double seconds(std::size_t i) const { return seconds_[i]; }  // length of the sound
+  double seconds(std::size_t i) const { return seconds_[i]; }  // length of the sound in seconds
   // hash of the files, their texts and the processing
   std::uint64_t fingerprint() const { return fingerprint_; }
-  std::int64_t left_out() const { return left_out_; }  // number of rows without samples, or too long
+  // number of rows that were left out, because they have no samples or are too long
+  std::int64_t left_out() const { return left_out_; }
 
  private:
   bool open(const std::filesystem::path& folder, std::uint64_t key, std::vector<std::string>& notes);

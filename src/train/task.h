@@ -1,7 +1,8 @@
-// Task: base class of the tasks that a run can train. A task decides which keys of the run file apply, how
-// corpora become examples and micro-batches, which model and tokenizers it needs, the loss, the metrics, the
-// samples shown at a validation, and what is saved with the model. No other file of src/train or src/cli
-// depends on the task. To add a task: a class in src/train/tasks and a line in task_registry().
+// Task: base class of the tasks that a run can train. A task determines which keys of the run file have an
+// effect, how corpora become examples and micro-batches, which model and tokenizers are required, the loss,
+// the metrics, the samples shown at a validation, and what is saved with the model. No other file of
+// src/train or src/cli depends on the task. To add a task, add a class in src/train/tasks and a line in
+// task_registry().
 #pragma once
 
 #include <cstdint>
@@ -22,27 +23,28 @@ namespace regard::train {
 
 // Properties of a task that do not depend on a run file.
 struct TaskTraits {
-  const char* name = "";            // value of the key `task`
-  const char* meaning = "";         // text for the help of that key
-  std::vector<std::string> keys{};  // keys of the run file that this task uses and that not all tasks use
-  // Values of validation.metrics. With validation.best = "auto", the first metric that the run computes
-  // selects the best checkpoint.
+  const char* name = "";            // value of the key `task` in run files
+  const char* meaning = "";         // description of the task, for the help of that key
+  std::vector<std::string> keys{};  // keys of the run file that only some tasks, including this one, use
+  // Values of validation.metrics. If validation.best is "auto", the first of these metrics that the run
+  // computes selects the best checkpoint.
   std::vector<MetricKind> metrics{};
   CorpusRules corpus{};
   std::vector<const char*> families{"transformer"};  // values of model.family for new models
-  // Settings that `regard train --new` writes in addition to those of every task: "section.key=value".
+  // Settings that `regard train --new` writes in addition to those of every task, as "section.key=value".
   // data.train and data.valid name one file each.
   std::vector<std::string> example{};
-  const char* verb = "";                 // the command that uses the trained model
-  const char* labels = "target tokens";  // the name of the labels that are counted in a batch
-  bool has_text = true;  // true if the model reads or writes texts; the run then has a tokenizer
+  const char* verb = "";                 // the command that applies the trained model
+  const char* labels = "target tokens";  // what the labels are called that are counted in a batch
+  bool has_text = true;  // true if the model reads or writes text; the run then has a tokenizer
 };
 
-// The longest sequence of the run, and the key that limits it.
+// The length of the longest sequence of the run, and the key that limits it.
 struct SequenceLimit {
   const char* key = "";
   std::int64_t tokens = 0;
-  const char* effect = "";  // of lowering the key; "" or a clause that follows the remedy
+  // effect of a lower value of the key, as a clause that is appended to the remedy; may be ""
+  const char* effect = "";
 };
 
 class Task : public Objective {
@@ -51,28 +53,28 @@ class Task : public Objective {
   explicit Task(const RunConfig& config) : config_(config) {}
 
   virtual const TaskTraits& traits() const = 0;
-  // Check the keys that the task uses. Throws usage naming the key.
+  // Check the keys that the task uses. Throws usage that names the key.
   virtual void check() const = 0;
   virtual SequenceLimit longest_sequence() const = 0;
 
-  // Read the data that the tokenizers or the shape of the model depend on. Called once, before the functions
-  // below.
+  // Read the data on which the tokenizers or the shape of the model depend. It is called once, before the
+  // functions below.
   virtual void read() {}
   virtual Tokenizers train_tokenizers(ThreadPool& pool) const = 0;
-  // Return the config.json of a new model with the settings of [model].
+  // Return the config.json of a new model with the values of [model].
   virtual Json model_config(const Tokenizers& tokenizers) const = 0;
-  // Return the model of a folder, prepared for the task. Differences from the folder's model are appended to
+  // Return the model of a folder, prepared for the task. Differences from the folder's model are described in
   // notes().
   virtual std::unique_ptr<Network> load_model(const formats::ModelFolder& folder);
-  // Throws usage if the model cannot learn the task.
+  // Throws usage if the model cannot be trained for the task.
   virtual void check_model(Network& model, const Tokenizers& tokenizers) const = 0;
 
   // Read and tokenize the corpora. Throws as CorpusReader does, and bad_file if no training or validation
-  // data is left. Appends to notes() and sets fingerprint().
+  // data remains. Appends to notes() and sets fingerprint().
   virtual void load(const Tokenizers& tokenizers, ThreadPool& pool) = 0;
-  // Messages about the numbers of examples and tokens read and left out, one line each.
+  // Messages about the numbers of examples and tokens that were read and left out, one line each.
   std::vector<std::string>& notes() { return notes_; }
-  // Hash of the examples; must be equal when a run is resumed.
+  // Hash of the examples. It must be equal when a run is resumed.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
   // Call after load(). The task must outlive the batches.
@@ -80,18 +82,18 @@ class Task : public Objective {
   // Set loss, metrics and samples of the report for the current weights. Throws Stopped as soon as
   // resources.stop returns true, and numeric if the loss is not finite.
   virtual void validate(Network& model, const PassResources& resources, ValidationReport& report) const = 0;
-  virtual Json generation_config() const = 0;  // null if the model generates no text
-  // Return the names ("NAME" or "FOLDER/NAME") and contents of further files of a checkpoint.
+  virtual Json generation_config() const = 0;  // null if the model does not generate text
+  // Return the names ("NAME" or "FOLDER/NAME") and contents of additional files of a checkpoint.
   virtual std::vector<std::pair<std::string, std::string>> files(const Network& model) const {
     (void)model;
     return {};
   }
-  // Return the names of parameters that the loss does not depend on. They keep their values.
+  // Return the names of parameters on which the loss does not depend. Training does not change their values.
   virtual std::vector<std::string> untrained(Network& model) const {
     (void)model;
     return {};
   }
-  // Return the first example of a micro-batch as lines of text, for a dry run.
+  // Return a description of the first example of a micro-batch in lines of text, for a dry run.
   virtual std::string example_text(const Batch& batch) const = 0;
   // Return example `sequence` of a micro-batch for data.preview: the model's input, with tokens and labels
   // aligned (train/batch_preview.h). Default: example_text() for the first example, "" for others.
@@ -111,28 +113,29 @@ struct TaskEntry {
 };
 std::span<const TaskEntry> task_registry();
 
-// Return the traits of config.task; throws usage for an unknown task.
+// Return the traits of the task with this name; throws usage for an unknown name.
 const TaskTraits& task_traits(const std::string& name);
 std::unique_ptr<Task> make_task(const RunConfig& config);
 
-// Return [model] as the configuration of a regard Transformer of this kind, with the vocabulary and special
+// Return [model] as the configuration of a regard Transformer of type `kind`, with the vocabulary and special
 // ids of the target tokenizer.
 TransformerConfig transformer_config(const RunConfig& config, const text::Tokenizer& target,
                                      const std::string& kind);
 
-// Return the error for a corpus without any data left to train or validate on.
+// Return the error for a corpus in which no data remains for `purpose` (training or validation).
 Error nothing_left(const RunConfig& config, const char* purpose);
 
 // Set report.loss. Throws numeric if the loss is not finite.
 void set_loss(double mean, ValidationReport& report);
 
-// Return the error for a model.from that is of another kind than the task needs.
+// Return the error for a model.from whose kind of model is not the one that the task requires.
 Error unfit_model(const RunConfig& config);
 
-// Return the special ids as keys of generation_config.json.
+// Return the special ids as an object with the keys of generation_config.json.
 Json special_json(const SpecialIds& special);
 
-// Return input and labels of the first sequence of a batch of next_token_loss(), for a dry run.
+// Return a description of the input and labels of the first sequence of a batch of next_token_loss(), for a
+// dry run.
 std::string next_token_text(const text::Tokenizer& tokenizer, const Batch& batch);
 
 // Return the first tokens of an example, separated by spaces, for a dry run.

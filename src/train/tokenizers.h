@@ -1,4 +1,4 @@
-// The tokenizers of a run: load, train, save.
+// The tokenizers of a run: functions that load, train and save them.
 #pragma once
 
 #include <cstdint>
@@ -17,47 +17,50 @@ namespace regard::train {
 
 class Task;
 
-// Source and target are the same object if there is one vocabulary. Both are null for a task without texts.
+// Source and target are the same object if there is one vocabulary. Both are null for a task without text.
 struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
   bool joint() const { return source == target; }
 
-  // Load from a run, checkpoint or model folder, as text::load_tokenizer_pair() does. Throws io and
-  // bad_file.
+  // Load the tokenizers of a run, checkpoint or model folder, as text::load_tokenizer_pair() does. Throws io
+  // and bad_file.
   static Tokenizers load(const std::filesystem::path& folder);
   // Return the names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
-  // source_tokenizer.json. Empty without tokenizers.
+  // source_tokenizer.json. Empty if there are no tokenizers.
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// Ids of special tokens, found by their usual spellings. -1 if the vocabulary has no such token.
+// Ids of special tokens, found by their usual spellings; −1 if the vocabulary has no such token.
 struct SpecialIds {
   std::int32_t pad = -1, begin = -1, end = -1;
-  std::int32_t decoder_start = -1;  // begin if present, else pad, else end
+  std::int32_t decoder_start = -1;  // `begin` if present, otherwise `pad`, otherwise `end`
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
 
-// Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them. Both are
-// null for a task without texts.
+// Load tokenizer.file or the tokenizers of model.from; if neither is set, the task trains the tokenizers.
+// Both are null for a task without text.
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool);
 
-// Marks that a trained tokenizer adds to a text.
+// Tokens that a trained tokenizer adds to a text.
 enum class Marks {
   none,
-  sentence,  // put a space before the first word, and the end token after the last
-  bert,      // [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types; also [MASK]
+  sentence,  // a space before the first word, and the end token after the last word
+  // [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types; the vocabulary also has [MASK]
+  bert,
 };
 
-// Train a tokenizer with the settings of [tokenizer].
+// Train a tokenizer with the values of [tokenizer].
 std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, const text::LineSource& lines,
                                                        Marks marks, ThreadPool& pool);
 
-// Train a tokenizer on texts [first, last) of each training record. Skips records held out for validation.
+// Train a tokenizer on texts [first, last) of each training record. Records held out for validation are
+// skipped.
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
                                                         std::size_t last, Marks marks, ThreadPool& pool);
 
-// Return the content of the run's infer::kTrainingWordsFile: the words of the source texts, if a translator
-// is trained from scratch. Empty for other runs, because their models were also trained on other data.
+// Return the content of the run's infer::kTrainingWordsFile, which is the words of the source texts, if a
+// translation model is trained from scratch. Return "" for other runs, because their models were also trained
+// on other data.
 std::string source_words(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

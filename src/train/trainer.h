@@ -1,4 +1,5 @@
-// Trainer: training steps of a model on batches of a BatchSource. Independent of files, text and output.
+// Trainer: training steps of a model on batches of a BatchSource. It does not depend on files, texts or
+// output.
 #pragma once
 
 #include <cstdint>
@@ -29,34 +30,36 @@ struct TrainerOptions {
   double clip_norm = 1.0;  // 0 disables clipping
   NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
-  double r_drop = 0.0;  // weight of the divergence between two passes (r_drop.h); 0 means a single pass
+  // weight of the divergence between two passes (r_drop.h); 0 means one pass without R-Drop
+  double r_drop = 0.0;
   kernels::Precision precision = kernels::Precision::f32;  // precision of matrix products
   bool gradient_checkpointing = false;  // recompute layers in the backward pass (ops/checkpoint.h)
   std::uint64_t seed = 1;
-  // weights to train, such as those of an adapter; empty means all of the model
+  // weights to train, such as those of an adapter; empty means all weights of the model
   std::vector<Parameter*> only;
   std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
   double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1 disables it
   double ema_decay = 0.0;  // decay of the moving average of the weights (weight_ema.h); 0 disables it
   bool ema_warmup = false;
-  std::int64_t max_skipped_steps = 0;  // maximum number of consecutive skipped steps
-  // The processes of data-parallel training. `accumulate` counts the micro-batches of all ranks together.
+  std::int64_t max_skipped_steps = 0;  // maximum number of skipped steps in a row
+  // The processes of data-parallel training. `accumulate` is the number of micro-batches of all ranks
+  // together.
   distributed::Ranks* ranks = nullptr;  // null if there is only this process
-  bool shard_optimizer = false;         // each rank holds the optimiser's state of a part of the weights
+  bool shard_optimizer = false;         // divide the optimiser's state among the ranks
 };
 
-// Numbers of steps with a loss or gradient norm that was not finite. They did not change weights and
-// optimiser.
+// Numbers of steps whose loss or gradient norm was not finite. Such a step does not change the weights or the
+// state of the optimiser.
 struct SkippedSteps {
   std::int64_t total = 0, in_row = 0;
 };
 
 struct StepResult {
   std::int64_t step = 0;  // number of this step, from 1
-  double loss = 0;        // weighted mean over the step's counted labels, with label smoothing
+  double loss = 0;        // weighted mean over the counted labels of the step, with label smoothing
   double learning_rate = 0;
   double gradient_norm = 0;        // norm before clipping
-  std::int64_t target_tokens = 0;  // counted labels
+  std::int64_t target_tokens = 0;  // number of counted labels
   double weight = 0;               // sum of the labels' weights; if it is 0, loss and gradient are 0
   std::int64_t source_tokens = 0, tokens = 0, sequences = 0;  // Batch::tokens()
   bool skipped = false;  // true if loss or gradient norm is not finite; the weights did not change
@@ -64,23 +67,23 @@ struct StepResult {
 
 // With several ranks, every rank has the model, draws the same micro-batches and computes its share of them.
 // The gradients are summed over all ranks, and every rank applies the same update. The weights are
-// bit-identical on any number of ranks. The constructor and the functions marked collective must be called
-// by all ranks.
+// bit-identical for any number of ranks. All ranks must call the constructor and the functions marked
+// collective.
 class Trainer {
  public:
-  // Model, pool, batches and objective must outlive the trainer. Makes all weights of the model trainable
+  // Model, pool, batches and objective must outlive the trainer. All weights of the model become trainable,
   // except the frozen ones. Throws usage as make_optimizer(), freeze() and micro_batches_of_rank() do.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
           const TrainerOptions& options);
 
-  // Collective. Run one training step and update the weights. Bit-identical for any number of threads.
-  // Allocates nothing once buffers have grown, except for the plan of a new epoch. If loss or gradient norm
-  // is not finite, the step is skipped: it counts as a step, but weights and optimiser do not change. Throws
-  // numeric instead if that is more than max_skipped_steps in a row; the batches are consumed, so do not
-  // continue.
+  // Collective. Run one training step and update the weights. The result is bit-identical for any number of
+  // threads. Once buffers have grown, only the plan of a new epoch allocates memory. If loss or gradient norm
+  // is not finite, the step is skipped: it counts as a step, but weights and optimiser do not change. If more
+  // than max_skipped_steps would be skipped in a row, throws numeric instead. The batches are then consumed,
+  // so training must not continue.
   StepResult step();
-  // Collective. The first half of step(): loss and gradients of the next batches. Weights and steps() do not
-  // change. Throws numeric if loss or gradient norm is not finite.
+  // Collective. Compute loss and gradients of the next batches, which is the first half of step(). Weights
+  // and steps() do not change. Throws numeric if loss or gradient norm is not finite.
   StepResult compute_gradients();
   // Return the micro-batches of the last step that this rank computed.
   std::span<const Batch> batches() const { return batches_; }
@@ -89,20 +92,21 @@ class Trainer {
   const SkippedSteps& skipped() const { return skipped_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
-  // Return the state that resuming needs in addition to the model's weights: that of the optimiser and, with
-  // a moving average, the weights that are not in the model. Call it only during AveragedWeights, when the
-  // model has the averages. Views.
+  // Return views of the state that resuming requires in addition to the model's weights: the state of the
+  // optimiser and, with a moving average, the weights that are not in the model. Call it only during the
+  // lifetime of an AveragedWeights, when the model contains the averages.
   std::vector<formats::NamedTensor> state() const;
   // Collective. Return the same state. With a sharded optimiser, rank 0 gets the state of all ranks in the
-  // form that one rank would have, and the others get nothing.
+  // form that a single rank would have, and the other ranks get nothing.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
-  // Load that state after the model's weights. Throws bad_file if it does not fit.
+  // Restore that state, after the model's weights have been loaded. Throws bad_file if it does not match the
+  // model.
   void restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped);
 
   Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
-  // Buffers for passes between steps. A step overwrites them.
+  // Buffers for passes between steps. The next step overwrites them.
   Arena& arena() { return arena_; }
   std::size_t activation_bytes() const { return arena_.touched() + tape_.segment_bytes(); }
 
@@ -111,7 +115,7 @@ class Trainer {
   StepResult gradients();
   void draw(StepResult& result);
   double norm_of_gradient();
-  double backward(const Batch& batch, float factor);  // returns the micro-batch's loss times factor
+  double backward(const Batch& batch, float factor);  // returns the loss of the micro-batch times `factor`
   void check_finite(const StepResult& result) const;
 
   Network& model_;
@@ -122,21 +126,22 @@ class Trainer {
   distributed::Ranks& ranks_;
   std::int64_t per_rank_;  // number of micro-batches of this rank per step
   std::vector<Parameter*> parameters_;
-  std::vector<std::size_t> shards_;  // see rank_share.h; empty if not sharded
+  std::vector<std::size_t> shards_;  // see rank_share.h; empty if the optimiser is not sharded
   std::unique_ptr<Optimizer> optimizer_;
   WeightEma average_;
-  bool averaged_ = false;  // true while the model has the averages
+  bool averaged_ = false;  // true while the model contains the averages
   std::int64_t steps_ = 0;
   SkippedSteps skipped_;
   GradientSum gradients_;
   Arena arena_;
   Tape tape_;
   std::vector<Batch> batches_;  // micro-batches of this rank in the step
-  Batch others_;                // a micro-batch of another rank
+  Batch others_;                // buffer for a micro-batch of another rank
   std::vector<double> losses_;  // losses of all micro-batches of the step
 };
 
-// While this object exists, the model has the moving average of its weights, if there is one. May be nested.
+// During the lifetime of this object, the model contains the moving average of its weights, if there is one.
+// Objects may be nested.
 class AveragedWeights {
  public:
   explicit AveragedWeights(Trainer& trainer);

@@ -8,7 +8,7 @@
 
 namespace regard::train {
 
-// Return why the key has no effect on this run, or "" if it has an effect.
+// Return the reason why the key has no effect on this run, or "" if it has an effect.
 std::string why_unused(const RunConfig& config, const Field& field);
 
 // Return the fields that have an effect. Their targets point into `config`.

@@ -8,13 +8,13 @@
 
 namespace regard::train {
 
-// Collective. Validate the current weights; ranks share the computation of losses and translations, and each
-// computes everything else. The caller sets `best` and `averaged` of the result. Throws Stopped as soon as
-// `stop` returns true (on all ranks if it does on one), and numeric if the loss is not finite.
+// Collective. Validate the current weights. The ranks share the computation of losses and translations, and
+// each rank computes everything else. The caller sets `best` and `averaged` of the result. Throws Stopped on
+// all ranks as soon as `stop` returns true on any of them, and numeric if the loss is not finite.
 ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
-// deciding_value() returns the value of config.best_metric() in a report; better() returns true if `value`
-// of that metric is better than `than`.
+// deciding_value() returns the value of config.best_metric() in a report. better() returns true if `value` is
+// better than `than` for that metric.
 double deciding_value(const RunConfig& config, const ValidationReport& report);
 bool better(const RunConfig& config, double value, double than);
 

@@ -1,4 +1,4 @@
-// Checkpoint averaging (Vaswani et al. 2017, section 6.1: the last 5 or 20 checkpoints).
+// Checkpoint averaging (Vaswani et al. 2017, section 6.1: the average of the last 5 or 20 checkpoints).
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace regard::train {
 
-// Set every weight to its mean over the checkpoints, summed in double in their order. Throws bad_file if a
-// checkpoint does not match the model.
+// Set every weight to its mean over the checkpoints, which is summed in double in their order. Throws
+// bad_file if a checkpoint does not match the model.
 void average_weights(Network& model, std::span<const std::filesystem::path> checkpoints);
 
 }  // namespace regard::train

@@ -14,23 +14,24 @@ namespace regard::train {
 
 class WeightEma {
  public:
-  // With decay 0 there is no average, and the other functions do nothing. Otherwise the parameters must
+  // If `decay` is 0, there is no average, and the other functions do nothing. Otherwise the parameters must
   // outlive this object. Weights that are not trainable are not averaged. With `warmup`, the decay of update
-  // t (from 0) is min(decay, (1 + t) / (10 + t)).
+  // t (counted from 0) is min(decay, (1 + t) / (10 + t)).
   WeightEma(std::span<Parameter* const> parameters, double decay, bool warmup);
 
   bool active() const { return !averages_.empty(); }
-  // Update the averages. Call it after each update of the weights. `updates` is the number of updates so
-  // far, this one included. The first call sets the average to the weights. Allocates nothing.
+  // Update the averages. Call it after each update of the weights. `updates` is the number of updates so far,
+  // including this one. The first call sets the averages to the weights. Does not allocate memory.
   void update(ThreadPool& pool, std::int64_t updates);
-  // Exchange weights and averages. Calling it again restores the weights.
+  // Exchange the weights and the averages. A second call restores the weights.
   void exchange();
 
-  // Return views of the tensors "weight.NAME" that are not in the model at the moment, for a checkpoint of a
-  // model that has the averages. They are valid while the values are exchanged.
+  // Return views of the tensors "weight.NAME", for a checkpoint of a model that contains the averages. They
+  // hold the weights that exchange() has moved out of the model, and are valid while the values are
+  // exchanged.
   std::vector<formats::NamedTensor> state() const;
-  // Restore from such a checkpoint: the model has the averages, and `file` has the weights as "weight.NAME".
-  // Sets both. Throws bad_file if a tensor is missing or does not fit.
+  // Restore from such a checkpoint: the model contains the averages, and `file` contains the weights as
+  // "weight.NAME". Sets both. Throws bad_file if a tensor is missing or does not match.
   void restore(const formats::SafetensorsFile& file);
 
  private:

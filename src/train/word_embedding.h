@@ -9,15 +9,15 @@
 
 namespace regard::train {
 
-// Load config.model.vectors and set rows of the source embedding (of the only table, if source and target
-// share it or the model is decoder-only) to the vectors of their tokens, looked up unmodified, then in lower
-// case. Special tokens and tokens without a vector keep their rows. Return a line with the number of vectors
-// found. Throws usage if the vectors' size is not the width of the embedding or no token has a vector, and
-// as WordVectors::load() does.
+// Load config.model.vectors and set rows of the source embedding to the vectors of their tokens. This is the
+// only embedding if source and target share it or the model is decoder-only. A token is looked up unmodified,
+// then in lower case. Special tokens and tokens without a vector keep their rows. Return a line with the
+// number of vectors found. Throws usage if the size of the vectors is not the width of the embedding or no
+// token has a vector, and as WordVectors::load() does.
 std::string set_word_embedding(Network& model, const RunConfig& config, const text::Tokenizer& tokenizer,
                                ThreadPool& pool);
 
-// Return the parameter name of that table. Throws internal if the model has no embedding.
+// Return the name of the parameter that holds that embedding. Throws internal if the model has no embedding.
 std::string embedding_of_source(Network& model);
 
 }  // namespace regard::train
