@@ -15,15 +15,17 @@ data::Faulty faulty(const std::string& text) {
   return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
 }
 
-// Maximum number of characters of a text; longer ones cannot be sentences of data.max_length tokens. Needed
-// because a long unknown word is one token, and a long run of one letter may become few tokens.
+// Maximum number of characters of a text; a longer text cannot be a sentence of at most data.max_length
+// tokens. The limit is necessary because a long unknown word is one token, and a long sequence of one letter
+// can become few tokens.
 std::size_t max_characters(const RunConfig& config) {
   constexpr std::size_t kCharactersOfAToken = 32;
   return kCharactersOfAToken *
          static_cast<std::size_t>(std::min(config.data.max_length, std::int64_t{1} << 40));
 }
 
-// Return true if this is a file of data.valid alone, which may have a different format.
+// Return true if the file is named in data.valid but not in data.train. Such a file may have a different
+// format.
 bool is_validation(const RunConfig& config, const std::string& file) {
   const auto names = [&file](const std::vector<std::string>& files) {
     return std::find(files.begin(), files.end(), file) != files.end();
@@ -39,7 +41,7 @@ char delimiter(const std::string& text) {
   return text.empty() ? '\0' : text[0];
 }
 
-// If the validation file has columns of its own, data.valid_header determines whether it has a header.
+// If data.valid_columns is set, data.valid_header determines whether the validation file has a header.
 bool has_header(const RunConfig& config, bool validation) {
   const DataConfig& data = config.data;
   if (validation && !data.valid_columns.empty()) return data.valid_header;
@@ -174,11 +176,11 @@ PlainText::PlainText(const RunConfig& config) : config_(config), split_(config.d
 void PlainText::read(Part part, const std::function<void(std::string_view)>& take) {
   const bool own_files = part == Part::valid && !split_;
   data::TextReader reader(own_files ? config_.data.valid : config_.data.train, faulty(config_.data.bad_utf8));
-  std::size_t read = 0;  // characters
+  std::size_t read = 0;  // number of characters read
   for (std::string piece; reader.next(piece);) {
     const std::size_t before = read;
     read += split_ ? utf8::count(piece) : 0;
-    std::size_t cut = piece.size();  // number of bytes used for training
+    std::size_t cut = piece.size();  // number of bytes of the piece that are for training
     if (split_ && read > kept_) {
       cut = 0;
       for (std::size_t i = before; i < kept_; ++i)

@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// files of at least this many bytes are cached by default
+// by default, files with at least this number of bytes in total are cached
 constexpr std::uintmax_t kCached = std::uintmax_t{64} << 20;
 
 bool wants_cache(const RunConfig& config) {
@@ -22,14 +22,14 @@ bool wants_cache(const RunConfig& config) {
       if (file == "-") return false;
       std::error_code failure;
       const std::uintmax_t size = std::filesystem::file_size(file, failure);
-      if (failure) return false;  // the file is not a regular file, so it can be read only once
+      if (failure) return false;  // not a regular file, so it can be read only once
       bytes += size;
     }
   return config.data.cache == "always" || config.data.cache == kReadCache || bytes >= kCached;
 }
 
-// Return a hash of everything that determines the ids: the files' content, the tokenizers and the reading
-// rules.
+// Return a hash of everything on which the ids depend: the content of the files, the tokenizers and the
+// reading rules.
 std::uint64_t content_of(const RunConfig& config, const Tokenizers& tokenizers) {
   const DataConfig& data = config.data;
   Json all{{"task", config.task},
@@ -109,7 +109,7 @@ void EncodedCorpora::finish(const Json& about) {
   try {
     writer_->commit(about);
   } catch (const Error& error) {
-    // Ignore this error: another run has made the same cache meanwhile.
+    // Ignore this error: another run has created the same cache in the meantime.
     if (error.kind() != ErrorKind::usage) throw;
   }
   writer_.reset();

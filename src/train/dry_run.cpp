@@ -15,7 +15,7 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
-  // Accumulation needs two more copies of the gradients.
+  // Accumulation requires two additional copies of the gradients.
   const double copies = config.training.accumulate > 1 ? 3.0 : 1.0;
   std::vector<Parameter*> parameters = context.model->parameters();
   for (Parameter* parameter : low_rank_parameters(*context.model)) parameters.push_back(parameter);
@@ -34,8 +34,8 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
 }
 
 // Return a description of the first batches of training: those of the first step, which the trainer has
-// already taken, then the next ones. `preview`: number of examples shown per batch; 0 shows a short form of
-// the first.
+// already drawn, then the next ones. `preview` is the number of examples shown per batch; if it is 0, a short
+// form of the first example is shown.
 std::string batches_text(TrainingContext& context, std::int64_t preview) {
   std::string text;
   Batch next;

@@ -20,7 +20,7 @@ void end_with(std::vector<std::int32_t>& ids, std::int32_t end) {
 namespace {
 
 constexpr text::EncodeOptions kPlainText{.add_special = false, .match_special = false};
-constexpr std::size_t kPart = 1 << 16;  // number of bytes that are encoded together
+constexpr std::size_t kPart = 1 << 16;  // number of bytes that are encoded in one part
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void StreamEncoder::add(std::string_view piece) {
   buffer_ += piece;
   if (buffer_.size() < most_) return;
   const auto parts = tokenizer_.parts_of(buffer_, kPart, kPlainText.match_special);
-  // The position of the last cut may depend on text that has not been added yet, so keep two parts.
+  // More text can change where the last parts end, so keep the last two parts.
   constexpr std::size_t kKept = 2;
   if (parts.size() <= kKept) {
     most_ = 2 * buffer_.size();

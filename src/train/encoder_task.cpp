@@ -13,8 +13,8 @@
 namespace regard::train {
 namespace {
 
-// Return the prefix of a family's class names in transformers, such as "Bert"; "" for families that these
-// tasks do not train.
+// Return the prefix of a family's class names in transformers, such as "Bert"; "" for a family that these
+// tasks do not support.
 std::string class_prefix(const std::string& family) {
   constexpr std::pair<const char*, const char*> kPrefixes[] = {{"audio-spectrogram-transformer", "AST"},
                                                                {"bert", "Bert"},
@@ -56,7 +56,7 @@ TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& mor
   traits.keys.insert(traits.keys.end(), {"data.max_length", "model.layers", "training.batch_size"});
   traits.families = {"bert", "electra", "roberta"};
   traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
-  // Settings of the task come last and override these.
+  // The settings of the task come after these and override them.
   traits.example.insert(
       traits.example.begin(),
       {"data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true", "model.family=bert",
@@ -80,7 +80,8 @@ std::vector<std::string> label_names(const Json& config) {
 
 void EncoderTask::check() const {
   const TrainingConfig& training = config_.training;
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // offsets are 32-bit integers
+  // maximum number of texts, because offsets are 32-bit integers
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (training.batch_size > kMost / config_.data.max_length)
     throw usage_error("'training.batch_size' texts of 'data.max_length' tokens are too large a batch")
         .found(fmt::format("{} × {} tokens", training.batch_size, config_.data.max_length))
@@ -127,7 +128,8 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   }
   const std::unique_ptr<Network> base = regard::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
-  // The head of a classifier with other labels is always made anew, even if its shape fits.
+  // If the labels differ, the head of a classifier is always initialised again, even if its shape is the
+  // same.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
   notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(), fmt::join(made, ", ")));
   return model;

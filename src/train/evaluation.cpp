@@ -9,14 +9,15 @@
 namespace regard::train {
 namespace {
 
-constexpr std::int64_t kBatchTokens = 4096;  // tokens per pass; does not affect any sentence's loss
+// number of tokens per pass; does not affect the loss of any sentence
+constexpr std::int64_t kBatchTokens = 4096;
 
 distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
   return ranks == nullptr ? distributed::Ranks::one() : *ranks;
 }
 
-// Sums the loss of batches: fill batch(), call flush(), and call finish() at the end. The batches are
-// distributed over the ranks in turn; the losses are then exchanged and summed in order.
+// Sums the loss of batches. The caller fills batch() and calls flush() repeatedly, then calls finish(). The
+// batches are distributed over the ranks in turn; the losses are then exchanged and summed in order.
 class LossPass {
  public:
   LossPass(Network& model, const PassResources& resources)
@@ -59,12 +60,12 @@ class LossPass {
   distributed::Ranks& ranks_;
   Tape tape_;
   Batch batch_;
-  std::vector<double> losses_;  // loss of each batch; 0 for batches of other ranks
+  std::vector<double> losses_;  // loss of each batch; 0 for a batch of another rank
   std::int64_t tokens_ = 0;
   bool stopped_ = false;
 };
 
-// Return the ids of texts as bytes: the length of each text, then its ids.
+// Convert texts, given as ids, to bytes: for each text its length and then its ids, as 32-bit integers.
 std::string packed(const std::vector<std::vector<std::int32_t>>& texts) {
   std::vector<std::int32_t> numbers;
   for (const auto& ids : texts) {

@@ -14,7 +14,8 @@
 namespace regard::train {
 namespace {
 
-// Messages of event.proto and summary.proto, by field number and wire type.
+// The wire types of Protocol Buffers. Below, numbers in parentheses are fields of event.proto and
+// summary.proto.
 enum Wire : std::uint32_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
 void put_varint(std::string& out, std::uint64_t value) {
@@ -39,7 +40,7 @@ void put_bytes(std::string& out, std::uint32_t field, std::string_view content) 
   out += content;
 }
 
-// Return an Event with wall_time (1, in seconds) and step (2).
+// Return an Event with wall_time (field 1, in seconds) and step (field 2).
 std::string event_at(std::int64_t step) {
   std::string event;
   put_tag(event, 1, fixed64);
@@ -49,7 +50,7 @@ std::string event_at(std::int64_t step) {
   return event;
 }
 
-// Return a Summary.Value: tag (1) and simple_value (2).
+// Return a Summary.Value with tag (field 1) and simple_value (field 2).
 std::string scalar(const std::string& tag, double number) {
   std::string value;
   put_bytes(value, 1, tag);
@@ -65,14 +66,15 @@ std::string summary_of(const Json& values, const std::string& prefix) {
   return summary;
 }
 
-// The record format masks checksums, because a checksum over data that contains its own checksum is weak.
+// Mask a checksum as the record format requires, because a checksum of data that contains its own checksum is
+// weak.
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// The seconds in the name of an event file; 0 for other names.
+// Return the seconds in the name of an event file; 0 for other names.
 std::int64_t seconds_in(const std::string& name) {
   std::int64_t seconds = 0;
   if (name.starts_with(kPrefix))
@@ -80,8 +82,8 @@ std::int64_t seconds_in(const std::string& name) {
   return seconds;
 }
 
-// The first free name for a file created now, after those of all files there: TensorBoard reads the files of
-// a folder in order of names, and the clock may have been set back since.
+// Return the first free name for a new file. It comes after the names of all existing files, because
+// TensorBoard reads the files of a folder in the order of names, and the clock may have been set back.
 std::filesystem::path new_path(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   auto seconds = static_cast<std::int64_t>(utc_seconds());
@@ -115,7 +117,7 @@ EventFile::EventFile(const std::filesystem::path& folder, std::int64_t first_ste
   put_bytes(version, 3, "brain.Event:2");
   write_record(version);
   std::string start = event_at(first_step);
-  std::string session;  // SessionLog with field status (1) = START (1)
+  std::string session;  // SessionLog with the field status (1) = START (1)
   put_tag(session, 1, varint);
   put_varint(session, 1);
   put_bytes(start, 7, session);

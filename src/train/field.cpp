@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// The origin of a value. It determines the kind and the place of errors.
+// The origin of a value. It determines the kind and the place of an error.
 struct Source {
   ErrorKind kind;
   Place place;
@@ -59,7 +59,7 @@ void check_choice(const Field& field, const std::string& value, const Source& so
   throw error;
 }
 
-// Sets the target of a field from a TOML value.
+// Sets the target of a field to a TOML value.
 struct Setter {
   const Field& field;
   const toml::node& node;
@@ -197,7 +197,7 @@ std::string quoted(const std::string& text) {
   return '"' + escaped + '"';
 }
 
-// Return the shortest text that TOML parses as a float with the same value.
+// Return the shortest text from which TOML reads a float with the same value.
 std::string number_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// Elements per message. While a bucket is summed, the messages of the next ones are transferred.
+// Number of elements per message. While one bucket is summed, the messages of the next ones are transferred.
 constexpr std::int64_t kBucket = std::int64_t{1} << 19;
 static_assert(kBucket * sizeof(float) <= distributed::Exchange::kLargest, "a bucket is one message");
 
@@ -39,7 +39,7 @@ GradientSum::GradientSum(std::span<Parameter* const> parameters, std::int64_t le
   plan_messages();
 }
 
-// Set the parts of the ranks: equal parts, or the shards.
+// Set the part of each rank: equal parts, or the shards.
 void GradientSum::cut(std::span<Parameter* const> parameters, std::span<const std::size_t> shards) {
   const int ranks = ranks_.size();
   if (!sharded_) {
@@ -106,8 +106,8 @@ void GradientSum::finish(ThreadPool& pool) {
   next_leaf_ = first_leaf_;
 }
 
-// Write sums to the gradients of the parameters. `sums` starts with element `first` of the gradient;
-// parameters outside of it are skipped.
+// Write sums to the gradients of the parameters. `sums` starts with element `first` of the whole gradient;
+// parameters that are not in `sums` are skipped.
 void GradientSum::write_gradients(const float* sums, std::int64_t first) {
   const std::int64_t end = first + (ranks_.alone() ? elements_ : total_.elements());
   std::int64_t at = 0;
@@ -142,7 +142,7 @@ void GradientSum::post(distributed::Exchange& exchange) {
 }
 
 // Return the sum over all ranks of elements `begin` to `end` of this rank's part, by computing the rest of
-// the tree. Overwrites the operands.
+// the tree. The operands are overwritten.
 float* GradientSum::sum_of_bucket(ThreadPool& pool, std::int64_t begin, std::int64_t end) {
   std::vector<std::pair<TreeNode, float*>> stack;
   const auto sum_last = [&] {

@@ -18,7 +18,7 @@ class RowReader {
   RowReader(const RunConfig& config, Problem problem, const std::vector<std::string>& files)
       : config_(config), problem_(problem), table_(table_options(config, files)) {}
 
-  // `choose` returns the part of the split for a row with this first text.
+  // `choose` must return the part of the split for a row with this first text.
   template <class Choose>
   data::RowReport read(Choose&& choose) {
     while (table_.next(row_)) {
@@ -40,7 +40,7 @@ class RowReader {
   }
 
  private:
-  // "LABEL TEXT".
+  // Split a line "LABEL TEXT".
   void split_line() {
     const std::string& line = row_.text(0);
     const std::size_t end = line.find_first_of(" \t");

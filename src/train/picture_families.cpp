@@ -21,7 +21,7 @@ Json vit_like(const NewModel& model, const char* family, std::int64_t layers) {
           {"layer_norm_eps", 1e-12}};
 }
 
-// Return the configuration of one of CLIP's two encoders.
+// Return the configuration of one of the two encoders of CLIP.
 Json clip_part(const NewModel& model, const char* type) {
   const TransformerConfig& sizes = model.sizes;
   return {{"model_type", type},

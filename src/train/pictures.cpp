@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kProcessorFile = "preprocessor_config.json";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
-// Return the picture resized and cropped by the processor to the model's input size.
+// Return the picture as the processor resizes and crops it to the model's input size.
 data::Image shaped_as(const data::Image& image, const PictureInput& input) {
   data::Image shaped = input.processor().shape(image);
   if (shaped.height == input.height() && shaped.width == input.width()) return shaped;
@@ -50,8 +50,8 @@ PictureSplit read_pictures(const RunConfig& config) {
     if (own_files) duplicates.check_training(keys, row.place);
     (is_held_out(config, row.key) ? split.valid : split.train).rows.push_back(std::move(row));
   }
-  // Only tables of pixels are compared: elsewhere the key is a path, and equal paths in different folders
-  // are different pictures.
+  // Compare only tables of pixels. In other data the key is a path, and equal paths in different folders are
+  // different pictures.
   if (config.images.highest > 0) split.duplicates = duplicates.text();
   split.train.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
   split.valid.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");

@@ -16,7 +16,7 @@ std::int64_t trained_elements(const Parameter& parameter) {
   return parameter.trainable() ? parameter.value().elements() : 0;
 }
 
-// Return the names and shapes of tensors, so that rank 0 can prepare to receive them.
+// Return the names and shapes of tensors, so that rank 0 can allocate them before receiving.
 std::string description(const std::vector<formats::NamedTensor>& tensors) {
   Json all = Json::array();
   for (const formats::NamedTensor& named : tensors) {
@@ -55,7 +55,7 @@ std::vector<std::size_t> shard_bounds(std::span<Parameter* const> parameters, in
   std::vector<std::size_t> bounds{0};
   std::size_t next = 0;
   for (int rank = 1; rank < ranks; ++rank) {
-    // Choose the boundary that is nearest to an equal division.
+    // Select the boundary that is closest to an equal division.
     const double share = static_cast<double>(all) * rank / ranks;
     while (next < parameters.size()) {
       const auto size = static_cast<double>(trained_elements(*parameters[next]));

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kMoments = "optimizer.safetensors";
 
-// Return the name of the instruction set. The bits of the results depend on it.
+// Return the name of the instruction set, on which the bits of the results depend.
 std::string instruction_set(const RunConfig& config) {
   std::string name(kernels::name_of(kernels::active()));
   if (config.training.precision == "bf16")
@@ -69,7 +69,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
 
 void Run::check_ranks() const {
   if (context_.ranks.alone()) return;
-  RunConfig shared = config_;  // the configuration without keys that may differ between machines
+  RunConfig shared = config_;  // the configuration without the keys that may differ between machines
   shared.data.train.clear();
   shared.data.valid.clear();
   shared.data.cache.clear();
@@ -85,7 +85,8 @@ void Run::check_ranks() const {
   check_agreement(context_.ranks, properties);
 }
 
-// Report the settings changed by resuming and save them in run.toml; write_header() logs them.
+// Report the settings that differ from those before resuming, and save them in run.toml. write_header() logs
+// them.
 void Run::take(const Resumption& resumption) {
   resumed_ = true;
   changes_ = resumption.changes;
@@ -117,8 +118,8 @@ void Run::log(const Json& line) {
   if (log_) log_->write(line);
 }
 
-// Decide whether the run stops or has reached a limit. The decision is the same on all ranks: a signal may
-// reach any rank, and the time is that of rank 0.
+// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop signal at any
+// rank counts, and the time is that of rank 0.
 Run::Decision Run::decide() {
   const bool stop = listener_.stop();
   const Decision here{stop, !stop && limit().has_value()};
@@ -148,7 +149,8 @@ double Run::fraction() const {
   return std::min(most, 1.0);
 }
 
-// Start the log, and validate if a stop interrupted the validation of this step. Returns false if stopped.
+// Start the log. If a stop interrupted the validation of this step, validate now. Returns false if stopped
+// again.
 bool Run::begin() {
   begun_ = true;
   if (folder_) {
@@ -189,7 +191,7 @@ RunResult Run::result() const {
           .folder = folder_ ? folder_->path() : std::filesystem::path(config_.output.folder)};
 }
 
-// Return `error`, with a remedy added if training diverged.
+// Return `error`; if training diverged, with a remedy added.
 Error Run::with_remedy(const Error& error) const {
   if (error.kind() != ErrorKind::numeric || !folder_) return error;
   const auto good = folder_->latest();
@@ -207,7 +209,7 @@ StepResult Run::step() {
   }
 }
 
-// Validate the current weights. Returns false if the listener stopped it.
+// Validate the current weights. Returns false if the listener stopped the validation.
 bool Run::measure(ValidationReport& report) {
   listener_.validating(context_.trainer->steps());
   try {
@@ -248,7 +250,7 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ = 0;
 }
 
-// Report a step with a loss or gradient that is not finite. It gets its own line in log.jsonl.
+// Report a step whose loss or gradient is not finite. It gets a separate line in log.jsonl.
 void Run::note_skipped(const StepResult& result) {
   const SkippedSteps& skipped = context_.trainer->skipped();
   listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
@@ -257,7 +259,7 @@ void Run::note_skipped(const StepResult& result) {
   log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 
-// Returns false if the validation was stopped; its results are then discarded.
+// Returns false if the validation was stopped. Its results are then discarded.
 bool Run::run_validation() {
   const AveragedWeights averaged(*context_.trainer);
   ValidationReport report;
@@ -273,8 +275,8 @@ bool Run::run_validation() {
   return true;
 }
 
-// Decide whether the validation is the best so far. `checkpoint` is the step number of the checkpoint with
-// its weights.
+// Determine whether the validation is the best so far. `checkpoint` is the step number of the checkpoint that
+// contains the weights.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);
@@ -309,7 +311,7 @@ void Run::remember_validation() {
   while (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
 }
 
-// Return the number of latest checkpoints to keep: output.keep, or more if the average needs them.
+// Return the number of latest checkpoints to keep: output.keep, or more if the final average requires them.
 int Run::kept_checkpoints() const {
   std::int64_t keep = config_.output.keep;
   if (config_.training.average_last > 1 && !state_.validated.empty()) {
@@ -321,7 +323,7 @@ int Run::kept_checkpoints() const {
 }
 
 void Run::write_checkpoint(bool best) {
-  // detects a rank that has computed different weights because of faulty memory or a faulty processor
+  // Detect a rank that has computed different weights because of faulty memory or a faulty processor.
   check_ranks();
   const AveragedWeights averaged(*context_.trainer);
   state_.step = context_.trainer->steps();
@@ -355,8 +357,8 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.commit({.best = best, .keep_last = kept_checkpoints()});
 }
 
-// End the run: validate the last step if needed, and average the weights if configured. Returns false if
-// stopped.
+// End the run: validate the last step if it has not been validated, and average the weights if configured.
+// Returns false if stopped.
 bool Run::finish() {
   const std::int64_t last = context_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, limit().value_or("max_minutes")));
@@ -364,8 +366,8 @@ bool Run::finish() {
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 
-// Average the last checkpoints and validate the result. It is saved as an additional checkpoint, without
-// optimiser state, so a run cannot be resumed from it. Returns false if stopped.
+// Average the last checkpoints and validate the result. The average is saved as an additional checkpoint
+// without optimiser state, so a run cannot be resumed from it. Returns false if stopped.
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Expand ${NAME} and ${NAME:-default} as a shell does. An unset or empty variable without default is an
-// error.
+// Expand ${NAME} and ${NAME:-default} as a shell does. A variable that is unset or empty and has no default
+// is an error.
 std::string expand_environment(const std::string& text, const std::string& file) {
   std::string expanded;
   std::size_t at = 0;
@@ -52,7 +52,7 @@ std::string absolute(const std::string& path, const fs::path& start, const std::
   return (whole.has_filename() ? whole : whole.parent_path()).string();
 }
 
-// Standard input can be read only once.
+// Throws usage if standard input is named more than once, because it can be read only once.
 void check_standard_input(const RunConfig& config) {
   std::ptrdiff_t times = 0;
   for (const auto* files : {&config.data.train, &config.data.valid})
@@ -98,7 +98,7 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
 }
 
-// Check that all files of a list have the same form.
+// Check that all files of each list have the same format.
 void check_forms(const RunConfig& config) {
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
@@ -176,7 +176,7 @@ void check_training(const RunConfig& config) {
     throw usage_error("the length of the run has no limit")
         .remedy("Set 'max_steps', 'max_epochs' or 'max_minutes' of [training]");
   check_optimization(training, training.max_steps);
-  if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is wrong
+  if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is invalid
   if (config.lora.used() && training.average_last > 0)
     throw usage_error("'training.average_last' cannot be combined with 'lora.rank'")
         .remedy("Use 'training.ema_decay' instead");
@@ -215,8 +215,8 @@ std::string RunConfig::best_metric() const {
 
 namespace {
 
-// Check keys of the run file that have no effect. It is an error if a key has no effect without the
-// overrides either; otherwise it is a warning.
+// Check keys of the run file that have no effect. If a key would have no effect without the overrides as
+// well, this is an error; otherwise it is a warning.
 void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
   const std::vector<Field> fields = run_fields(config);
   for (const GivenKey& key : keys) {
@@ -239,7 +239,7 @@ RunConfig parse(const std::string& text, const std::string& file, const std::vec
   if (!saved_in.empty()) config.output.folder = fs::absolute(saved_in).lexically_normal().string();
   std::vector<GivenKey> set;
   for (const std::string& override_text : overrides) set.push_back(set_field(fields, override_text));
-  // A saved run.toml may contain keys without effect, because earlier versions saved all keys.
+  // Do not check a saved run.toml: earlier versions saved all keys, including those without effect.
   if (saved_in.empty()) judge_keys(config, file_alone, given);
   for (const GivenKey& key : set)
     if (const std::string reason = why_unused(config, *find_field(fields, key.name)); !reason.empty())

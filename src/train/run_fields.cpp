@@ -1,4 +1,4 @@
-// The list of keys of a run file.
+// The list of all keys of a run file.
 
 #include "models/transformer_fields.h"
 #include "text/train_tokenizer.h"

@@ -1,4 +1,4 @@
-// Keys of a run file: [images], [augmentation].
+// Keys of a run file: [images] and [augmentation].
 #include "train/run_field_parts.h"
 
 namespace regard::train {

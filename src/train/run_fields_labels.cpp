@@ -1,4 +1,4 @@
-// Keys of a run file: [labels], [masking], [questions], [embedding].
+// Keys of a run file: [labels], [masking], [questions] and [embedding].
 #include "train/run_field_parts.h"
 
 namespace regard::train {

@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// Return true if metrics on decoded text cannot be compared with earlier values.
+// Return true if the changes make metrics on decoded text incomparable with earlier values.
 bool decoding_changed(const std::vector<RunChange>& changes) {
   return std::any_of(changes.begin(), changes.end(), [](const RunChange& change) {
     return change.key == "validation.beam" || change.key == "validation.length_penalty" ||
@@ -85,8 +85,8 @@ void drop_average(const formats::RunFolder& folder, const RunState& state) {
   const auto target = [](std::int64_t step) {
     return std::filesystem::path("checkpoints") / std::to_string(step);
   };
-  // Earlier versions removed the best checkpoint of training if the average was better. In that case, keep
-  // the average.
+  // Earlier versions removed the best checkpoint of training if the average was better. If it is missing,
+  // keep the average.
   if (state.best && !std::filesystem::exists(folder.checkpoint_folder(state.best_step))) return;
   switch_link(folder.path() / "latest", target(state.step));
   if (state.best) switch_link(folder.path() / "best", target(state.best_step));

@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// Settings in every template, with values for a small corpus on a small machine.
+// Settings of every template. Their values are suitable for a small corpus on a small machine.
 const std::vector<std::string>& common_settings() {
   static const std::vector<std::string> settings{
       "tokenizer.vocab_size=4000",   "model.hidden_size=128",     "model.heads=4",

@@ -13,7 +13,7 @@ double length_of(std::int64_t steps) {
   return static_cast<double>(std::max<std::int64_t>(steps, 1));
 }
 
-// Return a value on half a cosine period from `start` to `end`. `progress` is from 0 to 1.
+// Return the value at `progress` (0 to 1) on half a cosine period from `start` to `end`.
 double half_cosine(double start, double end, double progress) {
   return end + (start - end) / 2.0 * (1.0 + std::cos(kPi * progress));
 }
@@ -77,7 +77,7 @@ double Schedule::stable_decay(std::int64_t step) const {
   return floor + (peak - floor) * std::max(0.0, shape_of(decay_shape, progress));
 }
 
-// As in PyTorch, the peak is reached at step warmup − 1, which may be −1.
+// As in PyTorch, the learning rate reaches the peak at step warmup − 1, which may be −1.
 double Schedule::one_cycle(std::int64_t step) const {
   const double start = peak / start_divisor, end = start / end_divisor;
   const double top = static_cast<double>(warmup) - 1.0, last = static_cast<double>(max_steps) - 1.0;

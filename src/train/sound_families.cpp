@@ -28,8 +28,8 @@ Json audio_spectrogram_transformer_config(const NewModel& model) {
           {"layer_norm_eps", 1e-12}};
 }
 
-// Return a configuration with the convolutions of the published models, with layer norms in the
-// convolutions, and norms before the sublayers.
+// Return a configuration with the convolutions of the published models. The convolutions have layer norms,
+// and the Transformer has its norms before the sublayers.
 Json wav2vec2_config(const NewModel& model) {
   const TransformerConfig& sizes = model.sizes;
   const std::vector<std::int64_t> strides{5, 2, 2, 2, 2, 2, 2}, kernels{10, 3, 3, 3, 3, 2, 2};
@@ -98,7 +98,7 @@ Json whisper_config(const NewModel& model) {
           {"init_std", 0.02}};
 }
 
-// weights [out, in / groups, kernel], scales [1, 1, kernel]
+// Shapes: weights [out, in / groups, kernel], scales [1, 1, kernel].
 void initialise_wav2vec2(Network& model) {
   const std::string scale = "parametrizations.weight.original0", weight = "parametrizations.weight.original1";
   std::vector<Parameter*> all = model.parameters();

@@ -27,7 +27,7 @@ SoundRow row_of(const RecordReader& records) {
   return row;
 }
 
-// Return the samples of a sound at the processor's rate, at most `most` + 1.
+// Return at most `most` + 1 samples of a sound, at the processor's rate.
 std::vector<float> samples_of(const SoundRow& row, std::int64_t rate, std::size_t most) {
   return placed(row.place, [&] {
     data::SoundStream stream(row.file, rate);
@@ -41,14 +41,14 @@ std::vector<float> samples_of(const SoundRow& row, std::int64_t rate, std::size_
   });
 }
 
-// Return the maximum length of a sound in samples.
+// Return the maximum number of samples of a sound.
 std::size_t most_samples(const data::SoundProcessor& processor, const RunConfig& config) {
   const bool samples = processor.kind == data::SoundProcessor::Kind::samples;
   const double seconds = samples ? static_cast<double>(config.sound.seconds) : processor.most_seconds();
   return static_cast<std::size_t>(seconds * static_cast<double>(processor.rate));
 }
 
-// Return a hash of everything that determines the features of the rows.
+// Return a hash of everything on which the features of the rows depend.
 std::uint64_t content_of(const std::vector<SoundRow>& rows, const data::SoundProcessor& processor,
                          std::size_t most, TooLong too_long) {
   std::uint64_t hash = xxh3(Json{
@@ -110,7 +110,7 @@ void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec)
   using Kind = data::SoundProcessor::Kind;
   const std::int64_t frames = processor_.kind == Kind::whisper ? processor_.samples / processor_.hop
                               : processor_.kind == Kind::ast   ? processor_.frames
-                                                               : 0;  // any number
+                                                               : 0;  // any number of frames
   if (frames == spec.shape[0] && processor_.bins == spec.shape[1]) return;
   throw usage_error("the feature size in preprocessor_config.json differs from the model's")
       .found(fmt::format("{} frames of {} bins", frames, processor_.bins))
@@ -126,7 +126,7 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const data::SoundProcessor& processor = input.processor();
   const std::size_t most = most_samples(processor, config);
   const std::uint64_t key = content_of(rows, processor, most, too_long);
-  // Lengths, and the rows to leave out, are determined from the sounds each time.
+  // Read every sound to determine its length and whether it is left out; the cache does not contain this.
   for (SoundRow& row : rows) {
     const std::size_t length = samples_of(row, processor.rate, most).size();
     if (length == 0 || (length > most && too_long == TooLong::skip)) {
@@ -150,21 +150,21 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const fs::path folder = cache_folder(config, key);
   if (open(folder, key, notes)) return notes.push_back("features: from " + folder.string());
   if (config.data.cache == kReadCache) return make(store_);
-  if (fs::exists(folder)) remove_folder(folder);  // damaged
+  if (fs::exists(folder)) remove_folder(folder);  // the cache is damaged
   if (fs::exists(folder.parent_path())) remove_leftovers(folder.parent_path());
   data::FeatureCacheWriter writer(folder, key, processor.bins);
   make(writer);
   try {
     writer.commit();
   } catch (const Error& error) {
-    // usage means that another run has made the same cache meanwhile
+    // An error of kind usage means that another run has created the same cache in the meantime.
     if (error.kind() != ErrorKind::usage) throw;
   }
   if (!open(folder, key, notes)) throw io_error(folder, "cannot read back the cache of features", EIO);
   notes.push_back("features: written to " + folder.string());
 }
 
-// Use the cache if it exists and is not damaged.
+// Read the cache if it exists and is not damaged.
 bool Sounds::open(const fs::path& folder, std::uint64_t key, std::vector<std::string>& notes) {
   std::string fault;
   std::optional<data::FeatureStore> found =

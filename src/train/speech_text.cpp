@@ -26,7 +26,7 @@ std::string lower(const std::string& text) {
   return utf8::encode(utf8::lower(utf8::code_points(text)));
 }
 
-// Return the added token of a tokenizer.json.
+// Return an entry of "added_tokens" of a tokenizer.json.
 Json added_token(std::int64_t id, const std::string& text, bool special) {
   return {{"id", id},        {"content", text},     {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", special}};
@@ -91,7 +91,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     ids[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> labels;
-  bool space = false;  // a space precedes the next character
+  bool space = false;  // true if a space precedes the next character
   for (const char32_t point : utf8::code_points(lower_ ? lower(text) : text)) {
     if (utf8::is_space(point) || point == U'|') {
       space = !labels.empty();
@@ -99,7 +99,8 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    if (label < 0 || label == blank_) continue;  // in some folders the blank is a character, such as "-"
+    // in some folders the blank is spelt as a character, such as "-"
+    if (label < 0 || label == blank_) continue;
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;
     labels.push_back(label);
@@ -195,7 +196,7 @@ std::vector<std::int32_t> WhisperText::target(const std::string& text, double se
     ids.insert(ids.end(), words.begin(), words.end());
     return ids;
   }
-  ids.back() = no_times_ + 1;  // 0.00
+  ids.back() = no_times_ + 1;  // the timestamp 0.00
   ids.insert(ids.end(), words.begin(), words.end());
   const std::int64_t last = std::clamp<std::int64_t>(std::llround(seconds / kTimeStep), 0, times_ - 1);
   ids.push_back(no_times_ + 1 + static_cast<std::int32_t>(last));

@@ -9,7 +9,8 @@
 namespace regard::train {
 namespace {
 
-// Return the tokenizer with the post-processor "[CLS] $A [SEP]", and "$B [SEP]" of token type 1 for a pair.
+// Return the tokenizer with a post-processor that produces "[CLS] $A [SEP]", followed for a pair by "$B
+// [SEP]" with token type 1.
 std::shared_ptr<const text::Tokenizer> with_bert_template(const text::Tokenizer& tokenizer) {
   const auto mark = [](const char* token, int type) {
     return Json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
@@ -51,7 +52,8 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
 
 namespace {
 
-// Return the texts [first, last) of each training record, in order. Skips records held out for validation.
+// Return the texts [first, last) of each training record, in order. Records held out for validation are
+// skipped.
 text::LineSource lines_of_records(RecordReader& records, std::size_t first, std::size_t last) {
   return [&records, first, last, at = last](std::string& line) mutable {
     if (at >= last) {

@@ -28,7 +28,7 @@ std::vector<std::size_t> shards_of(std::span<Parameter* const> parameters, const
   return shard_bounds(parameters, options.ranks->size());
 }
 
-// Return the optimiser of all parameters, or of this rank's shard.
+// Return the optimiser for all parameters, or for this rank's shard of them.
 std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* const> parameters,
                                         std::span<const std::size_t> shards, const TrainerOptions& options) {
   const std::vector<double> rates = layer_rates(model.parameters(), parameters, options.layer_decay);
@@ -110,8 +110,8 @@ StepResult Trainer::gradients() {
   return result;
 }
 
-// Draw the micro-batches of the step and keep those of this rank. Every rank draws all of them, because
-// their sizes and weights are needed before the first pass.
+// Draw the micro-batches of the step, and keep those of this rank. Every rank draws all of them, because it
+// needs the sizes and weights of all before its first pass.
 void Trainer::draw(StepResult& result) {
   const std::int64_t first = ranks_.rank() * per_rank_;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
@@ -128,7 +128,7 @@ void Trainer::draw(StepResult& result) {
 
 double Trainer::norm_of_gradient() {
   if (shards_.empty()) return gradient_norm(pool_, parameters_, options_.clip_norm_type);
-  // Each rank has only the gradients of its shard.
+  // Each rank contains only the gradients of its own shard.
   std::vector<double> parts(parameters_.size());
   const auto rank = static_cast<std::size_t>(ranks_.rank());
   for (std::size_t i = shards_[rank]; i < shards_[rank + 1]; ++i)

@@ -50,7 +50,7 @@ std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const
       formats::ModelFolder::open(checkpoint.empty() ? fs::path(config.model.from) : checkpoint);
   const fs::path adapter = std::exchange(folder.adapter, {});
   std::unique_ptr<Network> model = task.load_model(folder);
-  // Keep the adapter of a resumed run separate. Merge the adapter of another folder into the model.
+  // The adapter of a resumed run remains separate. The adapter of another folder is merged into the model.
   if (checkpoint.empty() && !adapter.empty()) Lora(*model, adapter).merge(pool);
   task.check_model(*model, tokenizers);
   if (tokenizers.target != nullptr && model->vocabulary() < tokenizers.target->vocabulary_size())

@@ -1,4 +1,4 @@
-// TrainingRun: opens a new run, or one to resume.
+// TrainingRun: opens a new run or an existing run to resume.
 #include <utility>
 
 #include "base/file.h"
@@ -12,7 +12,7 @@ namespace regard::train {
 TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                          distributed::Ranks& ranks)
     : ranks_(ranks), config_(std::make_unique<RunConfig>(config)) {
-  // set only with several ranks, because all threads share one()
+  // Set the timeout only if there are several ranks, because all threads share one().
   if (!ranks_.alone()) ranks_.set_timeout(config.distributed.timeout);
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
   if (ranks_.from_first(resume && formats::RunFolder::is_run_folder(config.output.folder)))
@@ -27,10 +27,10 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   const std::string& folder = config_->output.folder;
   with_place_of_key(*config_, [&] { check_run(*config_); });
   if (ranks_.first() && formats::RunFolder::is_run_folder(folder))
-    const FolderLock held(folder);  // throws if another process holds the lock, naming that process
+    const FolderLock held(folder);  // throws if another process holds the lock; the error names that process
   if (ranks_.first()) formats::RunFolder::check_free(folder);
   if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
-  // Create the folder last, after everything that may fail.
+  // Create the folder last, after everything that can fail.
   read_cache_only();
   with_place_of_key(*config_, [&] {
     context_ = std::make_unique<TrainingContext>(*config_, pool, std::filesystem::path(), ranks_);
@@ -67,12 +67,13 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   listener.begins();
   run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(written));
   if (checkpoint) run_->restore(*checkpoint);
-  checkpoint.reset();   // release the checkpoint, so that the run may remove it
-  run_->check_ranks();  // all ranks have read the checkpoint and run.toml, so rank 0 may now change them
+  checkpoint.reset();  // release the checkpoint, so that the run can remove it
+  // all ranks have read the checkpoint and run.toml, so rank 0 can change these files from here on
+  run_->check_ranks();
   run_->take(resumption);
 }
 
-// Ranks other than the first write nothing, including the cache of token ids.
+// Ranks other than the first write no files, including the cache of token ids.
 void TrainingRun::read_cache_only() {
   if (!ranks_.first() && config_->data.cache != "never") config_->data.cache = kReadCache;
 }

@@ -12,8 +12,8 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-// A reason why keys have no effect. A key such as "model." means all keys of [model] except those in
-// `except`.
+// A reason why certain keys have no effect. A key that ends in a dot, such as "model.", means all keys of
+// [model] except those in `except`.
 struct Rule {
   Keys keys;
   bool (*unused)(const RunConfig& config);
@@ -22,14 +22,14 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  return config.data.train.empty() || is_tabular(config);  // check_run() throws if no file is given
+  return config.data.train.empty() || is_tabular(config);  // check_run() throws if no file is named
 }
 
 bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {
   return std::find(types.begin(), types.end(), config.tokenizer.type) != types.end();
 }
 
-// Rules for [labels], [embedding], files of questions and rotary positions.
+// Rules for [images], [sound], [labels], [embedding], files of questions, and rotary positions.
 const std::vector<Rule>& encoder_rules() {
   static const std::vector<Rule> all{
       {{"images.size", "images.patch_size", "images.mean", "images.deviation"},
@@ -38,7 +38,7 @@ const std::vector<Rule>& encoder_rules() {
       {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      {{"sound.seconds"},  // for a wav2vec2 folder, the key limits the length of sounds
+      {{"sound.seconds"},  // for the folder of a wav2vec2 model, the key limits the length of sounds
        [](const RunConfig& c) { return !c.model.from.empty() && c.task != "speech-recognition"; },
        "the configuration of 'model.from' is used"},
       {{"sound.channels"},
@@ -161,7 +161,8 @@ const std::vector<Rule>& rules() {
   return all;
 }
 
-// Return the reason why a key of [model] has no effect because the family determines its value; else "".
+// Return the reason why a key of [model] has no effect because the family determines its value; "" if there
+// is none.
 std::string why_unused_in_family(const RunConfig& config, const std::string& name) {
   constexpr const char* kSection = "model.";
   const NewFamily* family = find_new_family(config.model.family);

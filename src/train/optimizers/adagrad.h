@@ -1,5 +1,5 @@
-// Adagrad (Duchi et al. 2011), as torch.optim.Adagrad. State: "sum", the sum of the squared gradients,
-// initially 0.
+// Adagrad (Duchi et al. 2011), with the arithmetic of torch.optim.Adagrad. State: "sum", the sum of the
+// squared gradients, initially 0.
 #pragma once
 
 #include "train/optimizers/optimizer.h"

@@ -1,6 +1,6 @@
 // Adam (Kingma and Ba 2015, https://arxiv.org/abs/1412.6980) and AdamW (Loshchilov and Hutter 2019,
-// https://arxiv.org/abs/1711.05101) with the arithmetic of torch.optim. State: "first", "second", the moving
-// averages of the gradient and of its square.
+// https://arxiv.org/abs/1711.05101), with the arithmetic of torch.optim. State: "first" and "second", the
+// moving averages of the gradient and of the squared gradient.
 #pragma once
 
 #include "kernels/rows.h"
@@ -12,7 +12,7 @@ namespace regard::train {
 kernels::AdamW adam_constants(const OptimizerOptions& options, double learning_rate, double gradient_scale,
                               std::int64_t step);
 
-// Weight decay is added to the gradient.
+// Adam. Weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
   Adam(std::span<Parameter* const> parameters, const OptimizerOptions& options,
@@ -22,7 +22,7 @@ class Adam : public Optimizer {
   void update(ThreadPool& pool, Slot& slot, const Step& step) override;
 };
 
-// Weight decay is decoupled: w −= learning_rate · weight_decay · w.
+// AdamW. Weight decay is decoupled: w −= learning_rate · weight_decay · w.
 class AdamW : public Optimizer {
  public:
   AdamW(std::span<Parameter* const> parameters, const OptimizerOptions& options,

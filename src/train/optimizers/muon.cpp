@@ -25,7 +25,7 @@ bool has_layer_number(const std::string& name) {
   return false;
 }
 
-// A factor of a matrix product, possibly transposed.
+// An operand of a matrix product; it may be transposed.
 struct Side {
   const float* data;
   std::int64_t stride;
@@ -35,7 +35,7 @@ struct Size {
   std::int64_t rows, columns, inner;
 };
 
-// Compute c = a b, or c += a b.
+// Compute c = a b, or c += a b if `accumulate` is set.
 void multiply(ThreadPool& pool, const Size& size, const Side& a, const Side& b, float* c,
               bool accumulate = false) {
   kernels::Gemm product;
@@ -74,7 +74,7 @@ Muon::Muon(std::span<Parameter* const> parameters, const OptimizerOptions& optio
   square_ = Tensor::zeros({side * side});
 }
 
-// Update the momentum and write the direction to x_.
+// Update the momentum and write the direction of the update to x_.
 void Muon::direction(ThreadPool& pool, Slot& slot, const Step& step) {
   const float* gradient = slot.gradient();
   float* buffer = slot.of(0);
@@ -92,8 +92,8 @@ void Muon::direction(ThreadPool& pool, Slot& slot, const Step& step) {
   });
 }
 
-// Newton–Schulz iteration on x_ [rows, columns]; it moves the singular values towards 1. The Gram matrix is
-// computed for the shorter side.
+// Apply the Newton–Schulz iteration to x_ [rows, columns], which moves the singular values towards 1. The
+// Gram matrix is that of the shorter side.
 void Muon::orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns) {
   constexpr float kA = 3.4445f, kB = -4.775f, kC = 2.0315f;
   constexpr double kSmallestNorm = 1e-7;

@@ -13,8 +13,8 @@
 
 namespace regard::train {
 
-// Return true if Muon updates the weight: a matrix of a numbered layer ("encoder.layers.0.…"), used as a
-// linear layer. Embeddings, positions, heads, biases and norms are updated by AdamW.
+// Return true if Muon updates the weight. This is the case for a matrix of a linear layer in a numbered layer
+// ("encoder.layers.0.…"). AdamW updates embeddings, positions, heads, biases and norms.
 bool is_hidden_matrix(const Parameter& parameter);
 
 class Muon : public Optimizer {
@@ -29,7 +29,7 @@ class Muon : public Optimizer {
   void direction(ThreadPool& pool, Slot& slot, const Step& step);
   void orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns);
 
-  Tensor x_, next_, gram_, square_;  // buffers, as large as the largest matrix needs
+  Tensor x_, next_, gram_, square_;  // buffers for the largest matrix
 };
 
 }  // namespace regard::train

@@ -1,5 +1,5 @@
-// Optimiser: updates trained weights with their gradients. One file per method; make_optimizer() selects it.
-// Updates are bit-identical for any number of threads.
+// Optimiser: updates trained weights with their gradients. Each method has its own file; make_optimizer()
+// selects the method. Updates are bit-identical for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ namespace regard::train {
 // Options of Adafactor (adafactor.h).
 struct AdafactorOptions {
   bool scale_parameter = false;  // multiply the learning rate by the root mean square of the weight
-  bool relative_step = false;    // use min(0.01, 1 / √step) in place of the learning rate
-  bool warmup_init = false;      // with relative_step: use min(1e-6 · step, 1 / √step)
-  double first_moment = 0.0;     // decay of the moving average of updates; 0 disables it
+  bool relative_step = false;    // use min(0.01, 1 / √step) instead of the learning rate
+  bool warmup_init = false;      // if relative_step is set: use min(1e-6 · step, 1 / √step) instead
+  double first_moment = 0.0;     // decay of the moving average of updates; 0 means no moving average
   double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
   double clip_threshold = 1.0;   // maximum root mean square of an update
   double epsilon = 1e-30;        // added to squared gradients
-  double smallest_scale = 1e-3;  // lower bound of the scale under scale_parameter
+  double smallest_scale = 1e-3;  // if scale_parameter is set: lower bound of the root mean square
 };
 
 // Options of Muon (muon.h).
 struct MuonOptions {
-  double rate_ratio = 1.0;  // ratio of the hidden matrices' learning rate to that of the other weights
+  double rate_ratio = 1.0;  // learning rate of the hidden matrices / learning rate of the other weights
   double momentum = 0.95;
   bool nesterov = true;
-  bool match_adamw = false;  // scale updates by 0.2 √max(rows, columns) instead of √max(1, rows / columns)
+  bool match_adamw = false;  // multiply updates by 0.2 √max(rows, columns) instead of √max(1, rows / columns)
   int iterations = 5;
 };
 
@@ -40,13 +40,14 @@ struct OptimizerOptions {
   std::string method = "adamw";
   double beta1 = 0.9, beta2 = 0.999;  // used by adam, adamw and muon
   double epsilon = 1e-8;              // used by all methods except adafactor
-  // Weight decay, decoupled (adamw, muon, adafactor) or added to the gradient (adam, sgd, rmsprop, adagrad).
+  // Weight decay. It is decoupled (adamw, muon, adafactor) or added to the gradient (adam, sgd, rmsprop,
+  // adagrad).
   double weight_decay = 0.0;
-  bool decay_all = false;   // if false, only weights with at least two dimensions decay
-  double momentum = 0.0;    // sgd, rmsprop
-  bool nesterov = false;    // sgd
-  double smoothing = 0.99;  // rmsprop: decay of the squared gradient
-  double rate_decay = 0.0;  // adagrad: learning rate / (1 + rate_decay · (step − 1))
+  bool decay_all = false;   // if false, weight decay applies only to weights with at least two dimensions
+  double momentum = 0.0;    // used by sgd and rmsprop
+  bool nesterov = false;    // used by sgd
+  double smoothing = 0.99;  // rmsprop: decay of the moving average of the squared gradient
+  double rate_decay = 0.0;  // adagrad: the learning rate is divided by 1 + rate_decay · (step − 1)
   AdafactorOptions adafactor;
   MuonOptions muon;
 };
@@ -60,13 +61,14 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Update the weights with their gradients times gradient_scale. Allocates nothing after the first step.
+  // Update the weights with their gradients multiplied by gradient_scale. Does not allocate memory after the
+  // first step.
   void step(ThreadPool& pool, double learning_rate, double gradient_scale);
   std::int64_t steps() const { return steps_; }  // number of updates so far
   // Return the learning rate of the next step: `scheduled`, unless the method sets its own rate.
   virtual double rate(double scheduled) const { return scheduled; }
 
-  // Return the state as tensors "KIND.NAME" (such as "first.NAME"): views, valid for the lifetime of this
+  // Return views of the state as tensors "KIND.NAME" (such as "first.NAME"), valid for the lifetime of this
   // object.
   std::vector<formats::NamedTensor> state() const;
   // Load the state and set the number of steps. Throws bad_file if a tensor is missing or does not have the
@@ -81,8 +83,8 @@ class Optimizer {
   // A trained weight with its state.
   struct Slot {
     Parameter* parameter;
-    double weight_decay;  // 0 if this weight does not decay
-    double rate_factor;   // multiplies the learning rate
+    double weight_decay;  // 0 if weight decay does not apply to this weight
+    double rate_factor;   // factor of the learning rate
     std::vector<State> state;
 
     float* weight() const { return parameter->value().f32(); }
@@ -90,7 +92,7 @@ class Optimizer {
     float* of(std::size_t which) const { return state[which].tensor.f32(); }
     std::int64_t elements() const { return parameter->value().elements(); }
     const Shape& shape() const { return parameter->value().shape(); }
-    // Add a state tensor of zeros.
+    // Add a state tensor that is filled with zeros.
     void add_state(const char* kind, const Shape& shape) { state.push_back({kind, Tensor::zeros(shape)}); }
   };
   struct Step {
@@ -105,7 +107,7 @@ class Optimizer {
   std::vector<Slot>& slots() { return slots_; }
   const OptimizerOptions& options() const { return options_; }
 
-  // Update one weight; step.learning_rate includes the slot's factor.
+  // Update one weight. step.learning_rate includes rate_factor.
   virtual void update(ThreadPool& pool, Slot& slot, const Step& step) = 0;
 
  private:
@@ -114,7 +116,8 @@ class Optimizer {
   std::int64_t steps_ = 0;
 };
 
-// Throws usage if options.method is unknown. See Optimizer's constructor.
+// Return an optimiser of the method options.method; throws usage if it is unknown. The arguments are those of
+// Optimizer's constructor.
 std::unique_ptr<Optimizer> make_optimizer(std::span<Parameter* const> parameters,
                                           const OptimizerOptions& options,
                                           std::span<const double> rate_factors = {});

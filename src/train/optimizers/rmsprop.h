@@ -1,5 +1,5 @@
-// RMSprop (Tieleman and Hinton 2012), not centred, as torch.optim.RMSprop. State: "square", the moving
-// average of the squared gradient, and with momentum "momentum".
+// RMSprop (Tieleman and Hinton 2012), not centred, with the arithmetic of torch.optim.RMSprop. State:
+// "square", the moving average of the squared gradient, and "momentum" if momentum is used.
 #pragma once
 
 #include "train/optimizers/optimizer.h"

@@ -1,5 +1,5 @@
-// Stochastic gradient descent with momentum and Nesterov's momentum (Sutskever et al. 2013), as
-// torch.optim.SGD. State: "momentum", if momentum is used.
+// Stochastic gradient descent with momentum and Nesterov's momentum (Sutskever et al. 2013), with the
+// arithmetic of torch.optim.SGD. State: "momentum" if momentum is used.
 #pragma once
 
 #include "train/optimizers/optimizer.h"

@@ -60,7 +60,7 @@ class AudioClassification : public InputClassification {
 
   SoundSplit rows_;  // empty after load()
   SoundInput input_;
-  mutable InputSpec spec_;  // input of the model
+  mutable InputSpec spec_;  // input format of the model
   Sounds train_, valid_;
 };
 

@@ -1,4 +1,4 @@
-// Task "audio-classification": predict the label of a sound, with an Audio Spectrogram Transformer.
+// The task "audio-classification": predict the label of a sound with an Audio Spectrogram Transformer.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ namespace {
 
 constexpr MetricKind kExactCaption{"exact_match", "exact match", 4, true};
 constexpr MetricKind kCaptionBleu{"bleu", "BLEU", 2, true};
-// number of pictures decoded together; does not affect any caption
+// number of pictures decoded together; does not change any caption
 constexpr std::size_t kDecodedTogether = 64;
 
 class Captioning : public Task {
@@ -82,7 +82,7 @@ class Captioning : public Task {
  private:
   struct Part {
     Pictures pictures;
-    data::TokenStore captions;  // ids with the end token
+    data::TokenStore captions;  // token ids with the end token
   };
 
   static text::LineSource lines_of(const std::vector<data::PictureRow>& rows) {
@@ -103,7 +103,7 @@ class Captioning : public Task {
 
   PictureSplit rows_;  // empty after load()
   PictureInput input_;
-  SpecialIds folder_special_;  // ids of model.from; -1 if not given
+  SpecialIds folder_special_;  // special ids of model.from; −1 if missing
   SpecialIds special_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;

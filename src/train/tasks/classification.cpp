@@ -69,16 +69,16 @@ class Classification : public EncoderTask {
   }
 
  private:
-  // Encoded rows with their targets: ids of labels, or `columns` numbers for each row.
+  // Encoded rows with their targets. These are ids of labels, or `columns` numbers for each row.
   struct Part {
     Examples examples;
     std::vector<std::int32_t> labels;
     std::vector<float> values;
   };
   struct Predictions {
-    std::vector<std::int32_t> labels;  // single_label
+    std::vector<std::int32_t> labels;  // for single_label
     std::vector<float> values;         // for problems other than single_label: probabilities, or numbers
-    std::vector<float> probabilities;  // single_label: probability of the correct label
+    std::vector<float> probabilities;  // for single_label: probability of the correct label
     double loss = 0, weight = 0;
   };
 
@@ -99,7 +99,7 @@ class Classification : public EncoderTask {
   Problem problem_;
   RowSplit rows_;
   LabelSet labels_;
-  std::vector<float> weights_;  // weights of the labels; empty if all are 1
+  std::vector<float> weights_;  // one weight per label; empty if all are 1
   Part train_, valid_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
@@ -126,7 +126,7 @@ void Classification::check() const {
   check_labels(labels);
 }
 
-// If a folder's classifier has these labels in another order, its order is used.
+// If the folder's classifier has the same labels in another order, the folder's order is used.
 std::unique_ptr<Network> Classification::load_model(const formats::ModelFolder& folder) {
   if (problem_ != Problem::regression)
     labels_ = ordered_as(labels_, config_.labels, label_names(folder.config));
@@ -203,7 +203,7 @@ Var Classification::loss_of(Tape& tape, Var logits, const Batch& batch, const Lo
                                           : ops::squared_error(tape, logits, targets, options.factor);
 }
 
-// Append the predictions of a group, logits [sequences, columns].
+// Append the predictions of a group of examples. `logits` is [sequences, columns].
 void Classification::take(const Tensor& logits, Predictions& predictions) const {
   const auto width = static_cast<std::size_t>(logits.columns());
   for (std::int64_t i = 0; i < logits.rows(); ++i) {
@@ -249,7 +249,8 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     add(kMatthews, metrics::matthews(predictions.labels, valid_.labels, classes));
     return;
   }
-  // Several labels: accuracy of whole rows, and the mean of the labels' F1 = 2 · both / (predicted + true).
+  // With several labels per row, the metrics are the accuracy of whole rows, and the mean over the labels of
+  // F1 = 2 · both / (predicted + true).
   const std::size_t rows = valid_.examples.size(), width = labels_.size();
   std::vector<double> both(width), either(width);
   std::int64_t right = 0;
@@ -280,7 +281,7 @@ void Classification::measure(const Predictions& predictions, ValidationReport& r
     report.metrics.push_back({kSpearman, metrics::spearman(predicted, truth)});
 }
 
-// Return the names of the labels with an indicator above 0.5, separated by commas.
+// Return the names of the labels whose indicator is above 0.5, separated by commas.
 std::string Classification::names_of(const float* indicators) const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < labels_.size(); ++i)
@@ -311,7 +312,7 @@ void Classification::validate(Network& model, const PassResources& resources,
     report.samples.push_back({rows_.valid.text(row), truth_text(row), prediction_text(predictions, row)});
 }
 
-// Return the label of an example of a batch.
+// Return the label of example `sequence` of a batch as text.
 std::string Classification::label_text(const Batch& batch, std::size_t sequence) const {
   if (problem_ == Problem::single_label) return labels_[batch.labels[sequence]];
   const float* values = batch.values.data() + sequence * columns();

@@ -1,5 +1,5 @@
 // The task "classification": predict a label, several labels or a number for a text or a pair of texts, with
-// encoders.
+// an encoder.
 #pragma once
 
 #include <memory>

@@ -71,7 +71,7 @@ class Contrastive : public Task {
 
   void load_part(const char* what, data::PictureRows rows, ThreadPool& pool, Part& part);
   void add_text(const Part& part, Batch& batch, std::size_t i, std::uint64_t index) const;
-  // Return vectors [sequences, size] of length 1.
+  // Return the vectors [sequences, size] of the texts or images of a batch, with length 1.
   static Var texts_of(DualEncoder& model, Tape& tape, const Batch& batch) {
     Var hidden = model.encode(tape, batch.target_batch());
     return ops::unit_rows(tape, model.text_vectors(tape, hidden, batch.target_batch()));
@@ -85,7 +85,8 @@ class Contrastive : public Task {
 
   PictureSplit rows_;  // empty after load()
   PictureInput input_;
-  std::vector<std::int32_t> padding_;  // ids that extend a text to the length that the model was trained with
+  // ids that are appended to a text, up to the length with which the model was trained
+  std::vector<std::int32_t> padding_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;
 };
@@ -100,8 +101,8 @@ Tokenizers Contrastive::train_tokenizers(ThreadPool& pool) const {
   return {trained, trained};
 }
 
-// CLIP takes a text's vector at its first end token. With the end token id 2 it uses another rule, so that
-// id is refused.
+// CLIP's vector of a text is the state of its first end token. For an end token with the id 2, CLIP uses
+// another rule, so this id is not allowed.
 Json Contrastive::model_config(const Tokenizers& tokenizers) const {
   const SpecialIds special = special_ids(*tokenizers.target);
   if (special.end < 0 || special.end == 2)
@@ -157,7 +158,7 @@ void Contrastive::add_text(const Part& part, Batch& batch, std::size_t i, std::u
   batch.add_text(padded, {}, index);
 }
 
-// Return the mean over the validation pairs, in micro-batches of consecutive pairs.
+// Return the mean loss over the validation pairs, computed in micro-batches of consecutive pairs.
 double Contrastive::mean_loss(DualEncoder& model, const PassResources& resources, const Tensor& texts,
                               const Tensor& images) const {
   double sum = 0;
@@ -196,7 +197,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
         store(images_of(both, tape, batch)->value, begin, images);
       });
   set_loss(mean_loss(both, resources, texts, images), report);
-  std::vector<std::string> names;  // each picture is a separate candidate
+  std::vector<std::string> names;  // one distinct name per picture, so that each is a separate candidate
   for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
   const Retrieval found = retrieve(resources.pool, texts, images, names);
   for (const auto& [metric, k] : {std::pair(kRecall1, 1), {kRecall5, 5}, {kRecall10, 10}})

@@ -28,9 +28,9 @@ namespace regard::train {
 namespace {
 
 enum class LossKind {
-  ranking,  // rank each row's correct text above the texts of the other rows of the micro-batch
-  triplet,  // move the second text of a row nearer to the first than the third
-  cosine,   // make the cosine of two texts equal to a given number
+  ranking,  // score the correct text of each row higher than the texts of the other rows in the micro-batch
+  triplet,  // make the distance of the first text to the second smaller than to the third
+  cosine,   // make the cosine of the two texts equal to a given number
 };
 
 LossKind loss_kind(const std::string& name) {
@@ -38,7 +38,7 @@ LossKind loss_kind(const std::string& name) {
   return name == "cosine" ? LossKind::cosine : LossKind::ranking;
 }
 
-// Pool hidden [tokens, features] to [sequences, features].
+// Pool `hidden` [tokens, features] to [sequences, features].
 Var pooled(Tape& tape, Var hidden, const Ragged& shape, const std::string& pooling) {
   if (pooling == "mean") return ops::mean_over_time(tape, hidden, shape);
   if (pooling == "max") return ops::max_over_time(tape, hidden, shape);
@@ -91,7 +91,7 @@ class EmbeddingTask : public EncoderTask {
     std::vector<std::vector<std::string>> texts;  // [column][row]
     std::vector<float> scores;                    // score of each row; only for LossKind::cosine
     data::RowReport report;
-    std::vector<Examples> columns;  // one set of encoded texts for each column
+    std::vector<Examples> columns;  // encoded texts of each column
 
     std::size_t rows() const { return texts.empty() ? 0 : texts[0].size(); }
     void add(const std::vector<std::string>& row) {
@@ -100,7 +100,7 @@ class EmbeddingTask : public EncoderTask {
     }
   };
 
-  // Return the number of texts in a row: 2, or 3 with a text that must be far from the first.
+  // Return the number of texts per row: 2, or 3 if the third text must be far from the first.
   std::size_t width() const { return train_.columns.size(); }
   // Return true if the loss compares vectors by their cosine.
   bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }
@@ -119,7 +119,7 @@ class EmbeddingTask : public EncoderTask {
 
   LossKind kind_;
   Part train_, valid_;
-  std::string duplicates_;  // a note on duplicates
+  std::string duplicates_;  // a note on rows that are in both parts; "" if there are none
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -194,7 +194,7 @@ std::unique_ptr<Network> EmbeddingTask::load_model(const formats::ModelFolder& f
   return EncoderTask::load_model(folder);
 }
 
-// The pooler of a base model is not used, because vectors are pooled from the last hidden states.
+// The pooler of a base model is not trained, because vectors are pooled from the last hidden states.
 std::vector<std::string> EmbeddingTask::untrained(Network& model) const {
   std::vector<std::string> names;
   for (const Parameter* parameter : model.parameters())
@@ -238,8 +238,8 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
         .expected(std::to_string(train_.texts.size()));
 }
 
-// The texts of a row follow each other in the batch. The label of row i in a micro-batch is i, the index of
-// its correct candidate.
+// The texts of a row are consecutive in the batch. The label of row i in a micro-batch is i, because the
+// correct candidate of row i has the index i.
 void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std::uint64_t index) const {
   for (std::size_t c = 0; c < part.columns.size(); ++c)
     part.columns[c].append(batch, row, index * part.columns.size() + c);
@@ -249,15 +249,15 @@ void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std:
     batch.labels.push_back(static_cast<std::int32_t>(batch.labels.size()));
 }
 
-// Return the vectors of the texts of a batch [sequences, hidden size].
+// Return the vectors [texts, hidden size] of the texts in a batch.
 Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const {
   Var hidden = model.encode(tape, batch.target_batch());
   Var vectors = pooled(tape, hidden, batch.target.view(), config_.embedding.pooling);
   return config_.embedding.normalize || uses_cosine() ? ops::normalize_rows(tape, vectors) : vectors;
 }
 
-// Return columns [first, last) of `vectors` [rows × width, features]: the vectors of the first column, then
-// those of the next.
+// Select columns [first, last) of `vectors` [rows × width, features]. The result contains the vectors of
+// column `first` of all rows, then those of the next column.
 Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const {
   const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width();
   const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));
@@ -266,9 +266,10 @@ Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_
   return ops::select_rows(tape, vectors, indices);
 }
 
-// Return the loss of a micro-batch, by kind. Ranking (Henderson et al. 2017, MultipleNegativesRankingLoss):
-// cross-entropy of row i's scores s_ij = scale · cos(a_i, b_j) over the second and third texts b_j of all
-// rows; the correct one is b_i. Triplet: max(0, d(a, b) − d(a, c) + margin). Cosine: (cos(a, b) − score)².
+// Return the loss of a micro-batch for the selected kind. Ranking (MultipleNegativesRankingLoss, Henderson et
+// al. 2017): cross-entropy of the scores s_ij = scale · cos(a_i, b_j) of row i, where b_j are the second and
+// third texts of all rows and b_i is correct. Triplet: max(0, d(a, b) − d(a, c) + margin). Cosine: (cos(a, b)
+// − score)².
 Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const {
   const EmbeddingConfig& how = config_.embedding;
   Var first = column(tape, vectors, 0, 1);
@@ -291,7 +292,7 @@ Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const Lo
   return ops::margin_loss(tape, near, far, static_cast<float>(how.margin), options.factor);
 }
 
-// Return the vectors of all texts [texts, hidden size].
+// Return the vectors [texts, hidden size] of all texts.
 Tensor EmbeddingTask::embed(Network& model, PredictionPass& pass, const Examples& texts) const {
   Tensor all = Tensor::empty({static_cast<std::int64_t>(texts.size()), model.hidden_size()});
   pass.run(
@@ -303,7 +304,7 @@ Tensor EmbeddingTask::embed(Network& model, PredictionPass& pass, const Examples
   return all;
 }
 
-// Return the mean over the validation rows, in micro-batches of consecutive rows.
+// Return the mean loss over the validation rows, computed in micro-batches of consecutive rows.
 double EmbeddingTask::mean_loss(const PassResources& resources, const std::vector<Tensor>& columns) const {
   const auto size = static_cast<std::size_t>(config_.training.batch_size);
   const std::int64_t features = columns[0].columns();

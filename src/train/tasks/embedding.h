@@ -1,5 +1,5 @@
-// The task "embedding": vectors of texts, with similar vectors for texts of equal meaning, by encoders
-// (Reimers and Gurevych 2019).
+// The task "embedding": train an encoder to compute vectors of texts, so that texts of similar meaning have
+// similar vectors (Reimers and Gurevych 2019).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Task "image-classification": predict the label of a picture.
+// The task "image-classification": predict the label of a picture.
 #pragma once
 
 #include <memory>

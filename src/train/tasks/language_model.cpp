@@ -17,7 +17,7 @@
 namespace regard::train {
 namespace {
 
-// Return the lines of a text, including line ends, because line ends are tokens too.
+// Return the lines of a text. They include their line ends, because line ends are tokens too.
 text::LineSource lines_of_text(const std::string& whole) {
   return [&whole, begin = std::size_t{0}](std::string& line) mutable {
     if (begin == whole.size()) return false;
@@ -28,11 +28,11 @@ text::LineSource lines_of_text(const std::string& whole) {
   };
 }
 
-// Indices of the stores of the encoded corpora.
+// Indices of the token stores in the encoded corpora.
 enum StreamStores : std::size_t { kTrain, kValid, kStreamStores };
 
-// Read records and end each with the end token. If data.valid is empty, a hash assigns each record to
-// training or validation.
+// Read records and append the end token to each. If data.valid is empty, a hash of the record determines
+// whether it is for training or validation.
 data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer& tokenizer,
                                   EncodedCorpora& corpora, data::SplitDuplicates& duplicates) {
   constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
@@ -61,7 +61,7 @@ data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer
   return report;
 }
 
-// Read running text in pieces, so that it may be larger than the memory.
+// Read running text in pieces, so that it can be larger than the memory.
 data::CorpusReport encode_text(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
                                EncodedCorpora& corpora) {
   PlainText text(config);
@@ -83,7 +83,7 @@ class LanguageModel : public Task {
   void check() const override {
     const TrainingConfig& training = config_.training;
     check_text_column(config_);
-    // Offsets in a batch are 32-bit integers.
+    // The limit exists because offsets in a batch are 32-bit integers.
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     if (training.batch_size > kMost / training.context)
       throw usage_error("'training.batch_size' × 'training.context' is too large")
@@ -154,7 +154,7 @@ class LanguageModel : public Task {
   }
 
  private:
-  // Generate continuations of parts of the validation text as samples.
+  // Generate continuations of parts of the validation text, as samples.
   void continue_text(Network& model, const PassResources& resources, ValidationReport& report) const {
     constexpr std::int64_t kNewTokens = 100;
     constexpr double kTemperature = 0.8;

@@ -16,7 +16,7 @@
 namespace regard::train {
 namespace {
 
-// constant epoch number, so that every validation masks the same tokens
+// epoch number of every validation, so that each one masks the same tokens
 constexpr std::uint64_t kValidationEpoch = std::uint64_t{1} << 40;
 
 MaskUnit unit_of(const std::string& name) {
@@ -24,7 +24,8 @@ MaskUnit unit_of(const std::string& name) {
   return name == "span" ? MaskUnit::span : MaskUnit::word;
 }
 
-// Return groups of tokens that are masked together, as [begin, end), in the order of masking.
+// Return groups of tokens as ranges [begin, end), in the order in which they are masked. All tokens of a
+// group are masked together.
 std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std::int32_t> starts,
                                                             MaskUnit unit, RandomStream& random) {
   std::vector<std::pair<std::size_t, std::size_t>> words;
@@ -37,7 +38,7 @@ std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std:
     shuffle(words, random);
     return words;
   }
-  constexpr double kStop = 0.2;         // probability that a span ends after a word
+  constexpr double kStop = 0.2;         // probability that a span ends after each word
   constexpr std::size_t kLongest = 10;  // maximum number of words in a span
   std::vector<std::size_t> order(words.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -52,10 +53,10 @@ std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std:
   return spans;
 }
 
-// A corpus as blocks of tokens: [CLS] tokens [SEP]. Blocks may begin and end within a line.
+// A corpus as blocks of tokens: [CLS] tokens [SEP]. A block may begin and end inside a line.
 struct Blocks {
   Examples examples;
-  data::TokenStore starts;  // for each token: 1 if a word begins there, -1 for special tokens
+  data::TokenStore starts;  // for each token: 1 if a word begins at it, −1 for special tokens, otherwise 0
 };
 
 class MaskedLanguageModel : public EncoderTask {
@@ -111,7 +112,7 @@ class MaskedLanguageModel : public EncoderTask {
   void append(const Blocks& blocks, Batch& batch, std::size_t example, std::uint64_t epoch,
               std::uint64_t index) const;
   void add_sample(const Tensor& logits, const Batch& batch, ValidationReport& report) const;
-  // The hidden states of the masked tokens, with their labels, in the tape's arena.
+  // Rows of the masked tokens in the hidden states, and their labels. The memory is in the tape's arena.
   struct Masked {
     std::span<std::int32_t> rows, labels;
   };
@@ -201,7 +202,7 @@ MaskedLanguageModel::Masked MaskedLanguageModel::masked_of(Tape& tape, const Bat
   return masked;
 }
 
-// Only the logits of masked tokens are computed.
+// Logits are computed only for masked tokens.
 Var MaskedLanguageModel::loss(Network& model, Tape& tape, const Batch& batch,
                               const LossOptions& options) const {
   Var hidden = model.encode(tape, batch.target_batch());
@@ -210,7 +211,8 @@ Var MaskedLanguageModel::loss(Network& model, Tape& tape, const Batch& batch,
                     options.factor);
 }
 
-// Add the first sentence as a sample, with its masks and with the predictions in their place.
+// Add the first sentence as a sample: once with its masks, and once with the predictions instead of the
+// masks.
 void MaskedLanguageModel::add_sample(const Tensor& logits, const Batch& batch,
                                      ValidationReport& report) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
@@ -262,7 +264,7 @@ std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<con
   constexpr double kMasked = 0.8, kRandom = 0.1;
   RandomStream random(
       {rules.seed, (epoch << 20) ^ (example * 0x9E3779B97F4A7C15ull), place_of("data.masks")});
-  // Special tokens, marked by -1 in `starts`, are at both ends.
+  // Special tokens are at both ends and have the value −1 in `starts`.
   const auto is_text = [](std::int32_t start) { return start >= 0; };
   const auto first =
       static_cast<std::size_t>(std::find_if(starts.begin(), starts.end(), is_text) - starts.begin());

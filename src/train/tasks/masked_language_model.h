@@ -1,4 +1,4 @@
-// The task "masked-language-model": predict masked tokens of a text, for encoders (Devlin et al. 2019).
+// The task "masked-language-model": predict masked tokens of a text with an encoder (Devlin et al. 2019).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ std::unique_ptr<Task> make_masked_language_model(const RunConfig& config);
 
 enum class MaskUnit {
   token,
-  word,  // mask all tokens of a word (BERT's whole-word masks)
-  // mask sequences of words with lengths drawn from a geometric distribution (SpanBERT, Joshi et al. 2020)
+  word,  // mask all tokens of a word together (BERT's whole-word masking)
+  // mask sequences of words whose lengths are drawn from a geometric distribution (SpanBERT, Joshi et al.
+  // 2020)
   span,
 };
 
@@ -24,15 +25,15 @@ struct MaskRules {
   MaskUnit unit = MaskUnit::word;
   double share = 0.15;  // share of the tokens to mask
   std::int32_t mask = -1;
-  // A masked token becomes `mask` with probability 0.8 and a random id below `vocabulary` with probability
+  // A masked token becomes `mask` with probability 0.8, and a random id below `vocabulary` with probability
   // 0.1; otherwise it is unchanged.
   std::int64_t vocabulary = 0;
   std::uint64_t seed = 1;
 };
 
-// Mask ids and return the labels: the old id of each masked token, kIgnoredLabel elsewhere. starts [tokens]
-// is 1 where a word begins. The draws depend only on the seed, `epoch` and `example`. At least one token is
-// masked.
+// Mask some of the ids and return the labels: the original id of each masked token, and kIgnoredLabel for
+// other tokens. starts [tokens] is 1 where a word begins. The random draws depend only on the seed, `epoch`
+// and `example`. At least one token is masked.
 std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<const std::int32_t> starts,
                                       const MaskRules& rules, std::uint64_t epoch, std::uint64_t example);
 

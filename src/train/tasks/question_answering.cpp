@@ -49,7 +49,7 @@ class QuestionAnswering : public EncoderTask {
   text::LineSource training_texts() const override;
 
  private:
-  // Data that validation needs to convert the scores of a window's tokens to text.
+  // Data with which validation converts the scores of a window's tokens to text.
   struct Place {
     std::size_t question = 0;          // index into Part::questions
     std::size_t first = 0;             // index of the first token of the context
@@ -58,12 +58,12 @@ class QuestionAnswering : public EncoderTask {
   struct Part {
     std::vector<data::MarkedQuestion> questions;
     data::RowReport report;
-    Examples examples;                 // windows
+    Examples examples;                 // one example per window
     std::vector<std::int32_t> labels;  // two labels for each window: first and last token of the answer
-    std::int64_t without_answer = 0;   // windows
-    std::vector<Place> places;         // one for each window; only for validation
+    std::int64_t without_answer = 0;   // number of windows without an answer
+    std::vector<Place> places;         // one per window; only for validation
   };
-  // The best span of a question's windows so far, and the smallest score of "no answer".
+  // The best span in the windows of a question so far, and the lowest score of "no answer".
   struct Answer {
     std::string text;
     float score = -std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::infinity();
@@ -82,7 +82,7 @@ class QuestionAnswering : public EncoderTask {
 
   std::vector<data::MarkedContext> contexts_;
   Part train_, valid_;
-  bool has_unanswerable_ = false;  // the training data has questions without an answer
+  bool has_unanswerable_ = false;  // true if the training data has questions without an answer
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -115,7 +115,7 @@ void QuestionAnswering::read() {
 
 text::LineSource QuestionAnswering::training_texts() const {
   return [this, at = std::size_t{0}, last = std::string::npos](std::string& line) mutable {
-    // Return each question and, before the first question of a context, the context.
+    // Return each question; before the first question of a context, return the context.
     if (at == train_.questions.size()) return false;
     const data::MarkedQuestion& question = train_.questions[at];
     if (question.context != last) {
@@ -184,9 +184,9 @@ Var QuestionAnswering::loss_of(Tape& tape, Var logits, const Batch& batch, const
                                  kIgnoredLabel);
 }
 
-// Improve the question's answer with the best span of a window; its logits begin at row `begin`. The score
-// of a span is the sum of the two logits. The score of "no answer" is the sum of both logits of the first
-// token (Devlin et al. 2019).
+// Update the answer of a question with the best span of a window, whose logits begin at row `begin`. The
+// score of a span is the sum of the two logits. The score of "no answer" is the sum of both logits of the
+// first token (Devlin et al. 2019).
 void QuestionAnswering::search(const Tensor& logits, std::int64_t begin, const Place& place,
                                Answer& answer) const {
   const std::string& context = context_of(valid_.questions[place.question]);
@@ -226,7 +226,7 @@ void QuestionAnswering::validate(Network& model, const PassResources& resources,
   report_answers(answers, report);
 }
 
-// Set the metrics and the samples.
+// Compute the metrics and select the samples.
 void QuestionAnswering::report_answers(const std::vector<Answer>& answers, ValidationReport& report) const {
   std::vector<metrics::AnsweredQuestion> scored(answers.size());
   for (std::size_t q = 0; q < answers.size(); ++q) {
@@ -285,8 +285,8 @@ std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
   for (AnswerWindow& one : windows) {
     const std::vector<text::Offsets>& characters = one.window.characters;
     if (characters.front().begin > from || characters.back().end < to) continue;
-    // Find the last token that begins at or before the start of the answer, and the first that ends at or
-    // after its end.
+    // Find the last token that begins at or before the start of the answer, and the first token that ends at
+    // or after the end of the answer.
     std::size_t start = 0, end = characters.size() - 1;
     while (start + 1 < characters.size() && characters[start + 1].begin <= from) ++start;
     while (end > 0 && characters[end - 1].end >= to) --end;

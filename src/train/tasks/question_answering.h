@@ -1,5 +1,5 @@
-// The task "question-answering": find the span of a text that answers a question, or report that there is
-// none, with encoders (Rajpurkar et al. 2018).
+// The task "question-answering": find the span of a text that answers a question, or determine that there is
+// none, with an encoder (Rajpurkar et al. 2018).
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace regard::train {
 const TaskTraits& question_answering_traits();
 std::unique_ptr<Task> make_question_answering(const RunConfig& config);
 
-// A window with the first and the last token of the answer, as indices into `window.ids`. Both are 0 (the
-// first token) if the window does not contain the whole answer.
+// A window with the first and last token of the answer, as indices into `window.ids`. Both are 0 (the first
+// token) if the window does not contain the whole answer.
 struct AnswerWindow {
   data::QuestionWindow window;
   std::int32_t start = 0, end = 0;
 };
 
-// Return the windows of a question, labelled with its first marked answer as in transformers' example
-// run_qa.py. Throws usage if the question leaves no room for the context in a window.
+// Return the windows of a question. Their labels are from the first marked answer, as in transformers'
+// example run_qa.py. Throws usage if the question is so long that a window has no room for the context.
 std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
                                          const data::MarkedQuestion& question, const std::string& context,
                                          const data::WindowSize& size);

@@ -20,10 +20,11 @@ namespace {
 
 constexpr MetricKind kWordErrors{"wer", "WER", 4, false};
 constexpr MetricKind kCharacterErrors{"cer", "CER", 4, false};
-constexpr std::int64_t kPositionsAtOnce = 4096;  // positions of a validation pass; does not affect any result
+// positions of the model per validation pass; does not affect any result
+constexpr std::int64_t kPositionsAtOnce = 4096;
 
-// For a CTC head, a batch has the frames of each sound in `target`, the labels in `labels`, and the number
-// of each sound's labels in `source`. For Whisper it is a batch for translation, with features as source.
+// For a CTC head, `target` of a batch has the frames of each sound, `labels` has the labels, and `source` has
+// the number of labels of each sound. For Whisper, a batch is as in translation, with features as source.
 class SpeechRecognition : public Task {
  public:
   explicit SpeechRecognition(const RunConfig& config) : Task(config), input_(config) {}
@@ -70,7 +71,7 @@ class SpeechRecognition : public Task {
  private:
   struct Part {
     Sounds sounds;
-    std::vector<std::size_t> examples;  // indices of the sounds that are used
+    std::vector<std::size_t> examples;  // index of the sound of each example
     std::vector<std::string> texts;     // text of each example
     std::int64_t skipped = 0;           // number of sounds with too many labels
   };
@@ -95,9 +96,9 @@ class SpeechRecognition : public Task {
   SoundSplit rows_;  // empty after load()
   SoundInput input_;
   std::unique_ptr<SpeechText> text_;
-  const WhisperText* whisper_ = nullptr;  // text_ if it is Whisper's, else null
-  const CtcCharacters* ctc_ = nullptr;    // text_ if it belongs to a CTC head, else null
-  mutable InputSpec spec_;                // input of the model
+  const WhisperText* whisper_ = nullptr;  // text_ if it is a WhisperText, otherwise null
+  const CtcCharacters* ctc_ = nullptr;    // text_ if it is a CtcCharacters, otherwise null
+  mutable InputSpec spec_;                // input format of the model
   Part train_, valid_;
 };
 
@@ -126,7 +127,8 @@ void SpeechRecognition::read() {
   }
 }
 
-// A wav2vec 2.0 folder without vocab.json gets a new head with the characters of the training texts.
+// If a wav2vec 2.0 folder has no vocab.json, the model gets a new head for the characters of the training
+// texts.
 std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolder& folder) {
   if (ctc_ != nullptr && (config_.sound.mask_frames > 0.0 || config_.sound.mask_bins > 0.0))
     throw usage_error(
@@ -163,7 +165,7 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   spec_ = model.input_spec();
 }
 
-// A label needs a separate frame, and a repeated label needs a blank before it.
+// Each label requires a frame, and a repeated label also requires a frame for the blank before it.
 bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64_t positions) const {
   if (ctc_ == nullptr) return std::ssize(labels) <= config_.data.max_length;
   std::int64_t needed = std::ssize(labels);
@@ -171,7 +173,7 @@ bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64
   return !labels.empty() && needed <= positions && std::ssize(labels) <= config_.data.max_length;
 }
 
-// Return the labels of a training example. Half of Whisper's examples, drawn again in each epoch, have
+// Return the labels of a training example. For Whisper, half of the examples, drawn again in each epoch, have
 // timestamps.
 std::vector<std::int32_t> SpeechRecognition::labels_of(const Part& part, std::size_t i,
                                                        std::uint64_t epoch) const {
@@ -229,8 +231,8 @@ void SpeechRecognition::append(Batch& batch, const Tensor& features, const std::
   batch.source.add(std::ssize(labels), index);
 }
 
-// Return the mean loss per label of the validation data. `outputs` receives the texts that a CTC head
-// predicts.
+// Return the mean loss per label of the validation data. For a CTC head, the predicted texts are appended to
+// `outputs`.
 double SpeechRecognition::loss_of_validation(Network& model, const PassResources& resources,
                                              std::vector<std::string>& outputs) const {
   PredictionPass pass(model, resources);
@@ -263,7 +265,7 @@ double SpeechRecognition::loss_of_validation(Network& model, const PassResources
   return weight == 0.0 ? 0.0 : total / weight;
 }
 
-// Return Whisper's texts for the validation data, without timestamps.
+// Return the texts that Whisper generates for the validation data, without timestamps.
 std::vector<std::string> SpeechRecognition::transcripts(Network& model,
                                                         const PassResources& resources) const {
   infer::SearchOptions search;

@@ -1,5 +1,5 @@
-// Task "speech-recognition": transcribe sounds, with Whisper (an encoder–decoder) or with wav2vec 2.0 and a
-// CTC head.
+// The task "speech-recognition": transcribe sounds with Whisper (an encoder–decoder) or with wav2vec 2.0 and
+// a CTC head.
 #pragma once
 
 #include <memory>

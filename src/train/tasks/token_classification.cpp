@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// Read the sentences of files, tables or column files, and call add(sentence) for each.
+// Read the sentences of files, which are tables or column files, and call add(sentence) for each.
 template <class Add>
 data::RowReport read_sentences(const RunConfig& config, const std::vector<std::string>& files, Add&& add) {
   data::TableOptions options = table_options(config, files);
@@ -98,9 +98,9 @@ class TokenClassification : public EncoderTask {
     data::RowReport report;
     Examples examples;
     data::TokenStore labels;          // label of each token; kIgnoredLabel if no word begins in it
-    std::int64_t words = 0, cut = 0;  // number of words with a label; number of words beyond the token limit
+    std::int64_t words = 0, cut = 0;  // number of words with a label; number of words after the token limit
   };
-  // Labels of the validation words that have a token, by sentence.
+  // Predicted and true labels of the validation words that have a token, one list per sentence.
   struct Predictions {
     std::vector<std::vector<std::string>> predicted, truth;
     std::vector<std::int32_t> predicted_ids, truth_ids;
@@ -120,7 +120,7 @@ class TokenClassification : public EncoderTask {
   LabelSet labels_;
   std::vector<float> weights_;
   Part train_, valid_;
-  std::string duplicates_;  // a note on duplicates
+  std::string duplicates_;  // a note on sentences that are in both parts; "" if there are none
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -227,7 +227,7 @@ void TokenClassification::append(const Part& part, Batch& batch, std::size_t exa
     batch.label_weights.push_back(label == kIgnoredLabel ? 0.0f : weights_[static_cast<std::size_t>(label)]);
 }
 
-// Append the predictions for a group; logits [tokens, labels].
+// Append the predictions of a group of examples. `logits` is [tokens, labels].
 void TokenClassification::take(const Tensor& logits, const Batch& batch, Predictions& predictions) const {
   const Ragged shape = batch.target.view();
   for (std::size_t s = 0; s < static_cast<std::size_t>(shape.sequences()); ++s) {
@@ -283,7 +283,7 @@ void TokenClassification::validate(Network& model, const PassResources& resource
 std::string TokenClassification::example_text(const Batch& batch) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
   std::string labels;
-  constexpr std::size_t kShown = 24;  // the number that tokens_text() shows
+  constexpr std::size_t kShown = 24;  // the number of tokens that tokens_text() shows
   for (std::size_t t = 0; t < std::min(length, kShown); ++t)
     labels += (t == 0 ? "" : " ") + (batch.labels[t] == kIgnoredLabel ? "-" : labels_[batch.labels[t]]);
   return fmt::format("  input:  {}\n  labels: {}{}\n",
@@ -296,7 +296,8 @@ std::string TokenClassification::example_text(const Batch& batch) const {
 std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
                                        const std::vector<std::string>& words) {
   std::vector<std::int32_t> first(encoding.size(), -1);
-  std::size_t word = 0, begin = 0;  // index of the next word without a token, and its first byte
+  // index of the first word that has no token yet, and its first byte in the text
+  std::size_t word = 0, begin = 0;
   for (std::size_t t = 0; t < encoding.size(); ++t) {
     const text::Offsets& bytes = encoding.byte_offsets[t];
     if (encoding.special_mask[t] != 0 || bytes.begin == bytes.end) continue;

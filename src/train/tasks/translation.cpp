@@ -21,14 +21,15 @@ constexpr text::EncodeOptions kWithEnd{.add_special = true, .match_special = fal
 constexpr MetricKind kBleu{"bleu", "BLEU", 2, true};
 constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
 
-// Indices of the stores of the encoded corpora.
+// Indices of the token stores in the encoded corpora.
 enum PairStores : std::size_t { kTrainSource, kTrainTarget, kValidSource, kValidTarget, kPairStores };
 
-// Tokenizes pairs of texts into two stores. Pairs longer than max_length tokens are counted and dropped.
+// Tokenizes pairs of texts into two token stores. Pairs longer than max_length tokens are counted and
+// dropped.
 class PairTokenizer {
  public:
-  // Destination of the pairs: the stores `source_store` and the next one. With `keep_text`, they are also
-  // kept as texts.
+  // Destination of the pairs: the sources go to the store `source_store`, the targets to the next store. With
+  // `keep_text`, the texts are stored as well.
   struct Target {
     EncodedCorpora& corpora;
     std::size_t source_store = kTrainSource;
@@ -65,7 +66,7 @@ class PairTokenizer {
     sources_.clear();
     targets_.clear();
   }
-  // After flush():
+  // The following functions are valid after flush().
   std::size_t pairs() const { return pairs_; }
   std::int64_t too_long() const { return too_long_; }
 
@@ -109,7 +110,7 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     read_valid = records.report();
   }
   RecordReader records(config, config.data.train);
-  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus
+  std::vector<std::size_t> ends;  // for each corpus, the number of pairs up to its end
   while (records.next()) {
     while (ends.size() < records.corpus()) {
       train.flush();
@@ -252,7 +253,7 @@ class Translation : public Task {
     }
   }
 
-  // Translate validation pairs for scores and samples.
+  // Translate validation pairs for metrics and samples.
   void translate(Network& model, const PassResources& resources, ValidationReport& report) const {
     const ValidationConfig& wanted = config_.validation;
     const bool scored = config_.wants("bleu") || config_.wants("chrf");
@@ -271,7 +272,7 @@ class Translation : public Task {
                            .ranks = resources.ranks});
     for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
       report.samples.push_back({data_.valid_sources[i], data_.valid_targets[i], outputs[i]});
-    outputs.resize(scores);  // drop translations that are only shown as samples
+    outputs.resize(scores);  // drop translations that are only samples
     if (scored) score(outputs, report);
   }
 

@@ -1,4 +1,4 @@
-// The task "translation": translate a source text to a target text, with encoder–decoders.
+// The task "translation": translate a source text to a target text with an encoder–decoder.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@ namespace regard::train {
 const TaskTraits& translation_traits();
 std::unique_ptr<Task> make_translation(const RunConfig& config);
 
-// The corpora of a run as pairs of token ids, and the validation pairs also as text. Both sides end with the
+// The corpora of a run as pairs of token ids; validation pairs also as text. Source and target end with the
 // end token.
 struct PairData {
   data::PairStore train, valid;
-  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus of data.train
+  std::vector<std::size_t> ends;  // for each corpus of data.train, the number of pairs up to its end
   std::vector<std::string> valid_sources, valid_targets;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
 };
-// Throws as Task::load() does.
+// Read and encode the corpora of a run. Throws as Task::load() does.
 PairData load_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool);
 
 }  // namespace regard::train
