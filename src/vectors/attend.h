@@ -1,6 +1,6 @@
-// Attention without parameters over word vectors: softmax(X Xᵀ · scale) X (Vaswani et al. 2017 with
-// Q = K = V = X). Each word becomes a weighted mean of the words in its sentence, so the vector of an
-// ambiguous word moves towards the meaning used there.
+// Attention without parameters over word vectors: softmax(X Xᵀ · scale) X (Vaswani et al. 2017 with Q = K = V
+// = X). The result for a word is a weighted mean of the vectors of the sentence, so the vector of an
+// ambiguous word moves towards its meaning in the sentence.
 #pragma once
 
 #include <string>
@@ -12,20 +12,21 @@
 namespace regard::vectors {
 
 struct AttendOptions {
-  bool unit = true;    // normalise vectors to length 1 first, so that scores are cosines
-  float scale = 1.0f;  // multiplies the scores before the softmax
+  bool unit = true;    // first normalise vectors to length 1, so that scores are cosines
+  float scale = 1.0f;  // factor of the scores before the softmax
   std::size_t neighbours = 5;
-  std::size_t restrict = 0;  // search neighbours among the first `restrict` words of the file; 0 means all
+  // search for neighbours among the first `restrict` words of the file; 0 means all words
+  std::size_t restrict = 0;
 };
 
 struct AttendedWord {
-  std::string word, found;  // the word as given; as spelt in the file
-  double stayed = 0;        // cosine of the word's vectors before and after attention
-  // Cosines of the word's vector, before and after attention, with the original vector of each word of the
-  // text.
+  std::string word, found;  // the word as given, and as spelt in the file
+  double stayed = 0;        // cosine of the word's vector before attention with its vector after attention
+  // Cosines of the word's vector, before and after attention, with the vector of each word of the text before
+  // attention.
   std::vector<double> before{}, after{};
-  std::vector<Neighbour> neighbours_before{},
-      neighbours_after{};  // words of the file, without the word itself
+  // nearest words of the file, without the word itself
+  std::vector<Neighbour> neighbours_before{}, neighbours_after{};
 };
 
 struct Attended {
@@ -34,9 +35,9 @@ struct Attended {
   std::vector<AttendedWord> words;
 };
 
-// Attend over the words of `text`, split at white space. A word that is not in the file is looked up in lower
-// case, then composed from n-grams if the file has them. Throws invalid_input if there are no words, usage
-// for a word without a vector.
+// Attend over the words of `text`, which is split at white space. A word that is not in the file is looked up
+// in lower case, then composed from n-grams if the file has n-grams. Throws invalid_input if there are no
+// words, usage for a word without a vector.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

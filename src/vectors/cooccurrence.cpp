@@ -20,7 +20,7 @@ std::uint64_t pair_of(std::int32_t word, std::int32_t context) {
   return static_cast<std::uint64_t>(word) << 32 | static_cast<std::uint32_t>(context);
 }
 
-// Sum the entries of each pair, in their original order.
+// Replace the entries of each pair by their sum, which is computed in their original order.
 void combine(std::vector<Entry>& entries) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.pair < b.pair; });
@@ -45,12 +45,12 @@ class Counter {
     buffer_.push_back({pair_of(word, context), count});
     if (buffer_.size() < limit_) return;
     combine(buffer_);
-    // Combining repeated pairs frees space. Write the buffer to the file when this no longer frees half of
-    // it.
+    // Combining the entries of equal pairs frees space. If it has not freed half of the buffer, write the
+    // buffer to the file.
     if (buffer_.size() > limit_ / 2) write_run();
   }
 
-  // Call take(pair, count) once for each pair, in order.
+  // Call take(pair, count) once for each pair, in the order of pairs.
   template <class Take>
   void merge(Take&& take) {
     combine(buffer_);
@@ -97,7 +97,7 @@ class Counter {
 
 void count_windows(const Corpus& corpus, const CooccurrenceOptions& options, Counter& counter) {
   const auto ids = corpus.ids->records();
-  std::size_t begin = 0;  // start of the sentence
+  std::size_t begin = 0;  // index of the start of the sentence
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i % kWordsBetweenLooks == 0) {
       if (options.stopped && options.stopped()) return;

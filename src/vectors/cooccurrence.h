@@ -1,4 +1,4 @@
-// Word co-occurrence counts, the training data of GloVe (Pennington, Socher and Manning 2014).
+// Counts of word co-occurrences, which are the training data of GloVe (Pennington, Socher and Manning 2014).
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ struct Cooccurrence {
 };
 
 struct CooccurrenceOptions {
-  int window = 10;                             // words on each side; a word at distance d adds 1 / d
-  bool symmetric = true;                       // if false, count only the words before
-  std::size_t records = std::size_t{1} << 24;  // maximum number held in memory, 16 bytes each
+  int window = 10;        // number of words on each side; a word at distance d adds 1 / d
+  bool symmetric = true;  // if false, count only the words before each word
+  std::size_t records = std::size_t{1} << 24;  // maximum number of entries in memory, 16 bytes each
   std::filesystem::path temporary = ".";
   std::uint64_t seed = 1;
   std::function<void(double part)>
-      progress;                   // called with the share of the corpus that is counted; may be empty
-  std::function<bool()> stopped;  // returns true to stop counting early and keep the counts so far
+      progress;                   // called with the share of the corpus that has been counted; may be empty
+  std::function<bool()> stopped;  // if it returns true, counting stops early and the counts so far are kept
 };
 
-// Return every pair that occurs, once, in random order. Sorted runs are written to disk whenever `records`
-// entries are held, merged, distributed at random over files that fit into memory, and each of those is
-// shuffled. Windows do not cross sentence ends.
+// Return every pair that occurs, once, in random order. Whenever memory holds `records` entries, they are
+// sorted and written to disk as a run. The runs are merged, and the pairs are distributed at random over
+// files that fit into memory, each of which is shuffled. Windows do not cross sentence ends.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options);
 

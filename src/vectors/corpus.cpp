@@ -22,12 +22,12 @@ bool is_apostrophe(char32_t c) {
   return c == '\'' || c == 0x2019;
 }
 
-// Return true if the apostrophe at `at` is directly followed by a letter, mark or number.
+// Return true if a letter, mark or number is at position `at`, which follows an apostrophe.
 bool goes_on(const std::string& line, std::size_t at) {
   return at < line.size() && belongs(utf8::decode(line, at).value);
 }
 
-// Reads the whole corpus, before rare words are removed.
+// Reads the whole corpus, before infrequent words are removed.
 class Reader {
  public:
   explicit Reader(const CorpusOptions& options) : options_(options) {

@@ -1,5 +1,6 @@
-// A corpus as word numbers, the input of every trainer of word vectors. The text is read once; the numbers
-// are kept in a temporary file, so a corpus may be larger than memory (its vocabulary must fit).
+// A corpus as word numbers, which is the input of every trainer of word vectors. The text is read once and
+// the numbers are kept in a temporary file, so a corpus may be larger than the memory; its vocabulary must
+// fit into memory.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ enum class Split {
 struct CorpusOptions {
   Split split = Split::blanks;
   bool lower_case = false;
-  std::int64_t min_count = 5;        // rarer words are removed before windows are formed
-  std::size_t max_words = 0;         // keep only the most frequent words; 0 means all
-  std::size_t max_sentence = 10000;  // words; longer lines are split
+  std::int64_t min_count = 5;  // less frequent words are removed before windows are formed
+  std::size_t max_words = 0;   // maximum number of words; the most frequent ones are kept; 0 means no limit
+  std::size_t max_sentence = 10000;  // maximum number of words per sentence; longer lines are divided
   int phrase_passes = 0;             // number of passes that join frequent word pairs (phrases.h)
   double phrase_threshold = 100.0;
   std::filesystem::path temporary = ".";  // folder for temporary files
@@ -32,14 +33,15 @@ struct CorpusOptions {
 constexpr std::int32_t kSentenceEnd = -1;
 
 struct Corpus {
-  std::vector<std::string> words;            // most frequent first; equal ones in byte order
-  std::vector<std::int64_t> counts;          // [words]
-  std::int64_t tokens = 0;                   // number of known words: the sum of counts
-  std::int64_t tokens_read = 0;              // includes unknown words; a phrase is counted as one
-  std::shared_ptr<Spill<std::int32_t>> ids;  // words by number, kSentenceEnd after each sentence
+  std::vector<std::string> words;    // most frequent first; words with equal counts in byte order
+  std::vector<std::int64_t> counts;  // [words]
+  std::int64_t tokens = 0;           // number of known words in the corpus: the sum of `counts`
+  // number of words read, including unknown words; a phrase is counted as one word
+  std::int64_t tokens_read = 0;
+  std::shared_ptr<Spill<std::int32_t>> ids;  // word numbers, with kSentenceEnd after each sentence
 };
 
-// Throws usage if no word reaches min_count.
+// Throws usage if no word occurs min_count times.
 Corpus read_corpus(const text::LineSource& lines, const CorpusOptions& options);
 
 // Return the words of a line, in order.

@@ -16,7 +16,7 @@ namespace regard::vectors {
 namespace {
 
 std::vector<std::string> fields_of(const std::string& line) {
-  // If the line has a tab, fields are separated by tabs and may contain spaces.
+  // If the line contains a tab, tabs separate the fields, and fields may contain spaces.
   const char* separators = line.find('\t') != std::string::npos ? "\t" : " ";
   std::vector<std::string> fields;
   std::size_t at = 0;
@@ -37,7 +37,7 @@ bool parse(const std::string& text, double& value) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
-// Finds words under the evaluation's rules for case and restriction.
+// Looks up words under the options of the evaluation (case_sensitive, restrict).
 class Lookup {
  public:
   Lookup(const WordVectors& vectors, const EvaluationOptions& options)
@@ -59,11 +59,11 @@ class Lookup {
     const auto index = vectors_.find(word);
     return index && *index < limit_ ? index : std::nullopt;
   }
-  // Return the first word of the file that equals `index` apart from case.
+  // Return the first word of the file that differs from word `index` at most in case.
   std::size_t representative(std::size_t index) const {
     return options_.case_sensitive ? index : folds_[index];
   }
-  // Append every word that equals `index` apart from case, including itself.
+  // Append every word that differs from word `index` at most in case, including this word.
   void add_all_spellings(std::size_t index, std::vector<std::size_t>& list) const {
     list.push_back(index);
     const auto others = siblings_.find(index);
@@ -87,8 +87,8 @@ struct Asked {
   std::size_t section = 0, answer = 0;
 };
 
-// Return the error for a file without an entry that can be evaluated: it is empty, or none of its words has
-// a vector.
+// Return the error for a file in which no entry can be evaluated, because it is empty or no entry has vectors
+// for all its words.
 Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
   if (unknown == 0)
     return file_error(file.string(), "no data to evaluate on")
@@ -120,7 +120,7 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     const auto fields = fields_of(line);
     double value = 0.0;
     if (fields.size() < 3 || !parse(fields[2], value)) {
-      if (reader.line_number() == 1 && fields.size() >= 3) continue;  // a header line
+      if (reader.line_number() == 1 && fields.size() >= 3) continue;  // skip a header line
       throw Error(ErrorKind::bad_file, "expected two words and a number",
                   {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")

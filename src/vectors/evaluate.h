@@ -11,30 +11,30 @@
 namespace regard::vectors {
 
 struct EvaluationOptions {
-  std::size_t restrict = 300000;  // use only the first `restrict` words of the file; 0 means all
-  bool case_sensitive =
-      false;  // if false, words that differ only in case share the vector of the first one in the file
+  std::size_t restrict = 300000;  // use only the first `restrict` words of the file; 0 means all words
+  // if false, words that differ only in case share the vector of the first one in the file
+  bool case_sensitive = false;
   AnalogyMethod method = AnalogyMethod::add;
 };
 
 struct PairsResult {
   double spearman = 0, pearson = 0;
-  std::int64_t pairs = 0;    // number of pairs compared
-  std::int64_t unknown = 0;  // pairs skipped because a word has no vector
+  std::int64_t pairs = 0;    // number of pairs that were compared
+  std::int64_t unknown = 0;  // number of pairs that were skipped, because a word has no vector
 };
 
 // Evaluate a file with two words and a number on each line, separated by tabs or spaces. Lines that begin
-// with "#" and a header line are skipped. Throws bad_file with the line.
+// with "#" and a header line are skipped. Throws bad_file with the line of an error.
 PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::path& file,
                            const EvaluationOptions& options);
 
 struct AnalogySection {
   std::string name;
   std::int64_t correct = 0, asked = 0;
-  std::int64_t unknown = 0;  // questions skipped because a word has no vector
+  std::int64_t unknown = 0;  // number of questions that were skipped, because a word has no vector
 };
-// Evaluate a file in the format of questions-words.txt: ": NAME" starts a section; "a b c d" is the question
-// a : b = c : d. Throws bad_file with the line.
+// Evaluate a file in the format of questions-words.txt: ": NAME" starts a section, and "a b c d" is the
+// question a : b = c : d. Throws bad_file with the line of an error.
 std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const std::filesystem::path& file,
                                                const EvaluationOptions& options, ThreadPool& pool);
 

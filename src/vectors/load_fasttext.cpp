@@ -1,6 +1,6 @@
-// fastText's binary model (version 12; facebookresearch/fastText, src/fasttext.cc and dictionary.cc): its
-// arguments, its dictionary, and the input matrix of words and n-gram buckets. Of the output matrix only the
-// size is checked.
+// Reads fastText's binary model format (version 12; facebookresearch/fastText, src/fasttext.cc and
+// dictionary.cc): training arguments, dictionary, and the input matrix of words and n-gram buckets. Only the
+// size of the output matrix is checked.
 #include <cstring>
 
 #include "regard/error.h"
@@ -10,7 +10,7 @@ namespace regard::vectors {
 namespace {
 
 constexpr std::int32_t kVersion = 12;
-// bytes of the terminator of an empty word, the count and the type
+// size in bytes of an entry with an empty word: terminator, count and type
 constexpr std::size_t kSmallestEntry = 10;
 
 class FasttextReader {
@@ -64,7 +64,7 @@ class FasttextReader {
     const char* part = "its dictionary";
     const auto entries = next<std::int32_t>(part), known = next<std::int32_t>(part),
                labels = next<std::int32_t>(part);
-    next<std::int64_t>(part);  // tokens
+    next<std::int64_t>(part);  // number of tokens
     const auto pruned = next<std::int64_t>(part);
     refuse_if(known < 0 || labels < 0 || std::int64_t{known} + labels != entries,
               "the number of words and labels differs from the number of entries", entries);
@@ -101,11 +101,12 @@ class FasttextReader {
     at_ += static_cast<std::size_t>(rows) * row_bytes;
   }
 
-  // Check that the output matrix is complete; a missing part means a truncated file. Its values are not used.
+  // Check that the output matrix is complete, because a missing part means a truncated file. Its values are
+  // not read.
   void pass_output_matrix() {
-    if (at_ == bytes_.size()) return;  // vectors only
+    if (at_ == bytes_.size()) return;  // the file contains only vectors
     const char* part = "the header of its output matrix";
-    next<std::uint8_t>(part);  // quantisation flag; relevant only for quantised models
+    next<std::uint8_t>(part);  // quantisation flag; it has a meaning only in quantised models
     const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
     refuse_if(outputs < 0 || columns != dim,
               "the column count of the output matrix differs from the vector size", columns);

@@ -30,8 +30,8 @@ std::size_t count_fields(std::string_view line) {
   return fields;
 }
 
-// Remove the last field and the separator before it from the line and return the field; `alone` is set if
-// there was no separator. The separator is one blank, so a word may be empty or end with blanks.
+// Remove the last field and the separator before it from the line, and return the field. `alone` is set to
+// true if there was no separator. The separator is a single blank, so a word may be empty or end in blanks.
 std::string_view take_field(std::string_view& line, bool& alone) {
   std::size_t begin = line.size();
   while (begin > 0 && !is_blank(line[begin - 1])) --begin;
@@ -41,13 +41,13 @@ std::string_view take_field(std::string_view& line, bool& alone) {
   return field;
 }
 
-// Parse a finite number; false otherwise.
+// Parse a finite number into `value`. Returns false if the field is not a finite number.
 bool parse_number(std::string_view field, float& value) {
   if (field.size() > 1 && field.front() == '+' && field[1] != '-') field.remove_prefix(1);
   const char* last = field.data() + field.size();
   const auto [end, error] = std::from_chars(field.data(), last, value);
   if (end != last || field.empty()) return false;
-  if (error == std::errc::result_out_of_range) {  // too large (refused), or too small (zero)
+  if (error == std::errc::result_out_of_range) {  // the number is too large (an error) or too small (zero)
     double wide = 0.0;
     const auto again = std::from_chars(field.data(), last, wide);
     const bool tiny = again.ec == std::errc()
@@ -63,7 +63,7 @@ struct RowError {
   std::string what, found, expected;
 };
 
-// Read `size` numbers from the end of the line into `row`; the rest of the line is the word.
+// Read `size` numbers from the end of the line into `row`. The rest of the line becomes `word`.
 std::optional<RowError> parse_row(std::string_view line, std::size_t size, float* row,
                                   std::string_view& word) {
   word = line;
@@ -83,7 +83,8 @@ std::optional<RowError> parse_row(std::string_view line, std::size_t size, float
   return std::nullopt;
 }
 
-// Detects two lines that lost the line end between them: the "word" then contains another vector.
+// Return true if `word` contains another vector. This is the case if the line end between two lines is
+// missing.
 bool holds_vector(std::string_view word, std::size_t size) {
   std::size_t numbers = 0;
   bool alone = false;
@@ -103,8 +104,7 @@ std::vector<std::string_view> lines_of(std::string_view bytes) {
   return lines;
 }
 
-// Return the most frequent vector size among `lines`. Lines whose word contains blanks have more fields, but
-// are rare.
+// Return the most frequent vector size among `lines`. Words that contain blanks add fields, but are rare.
 std::size_t commonest_size(std::span<const std::string_view> lines) {
   std::map<std::size_t, std::size_t> seen;
   for (const std::string_view line : lines.first(std::min<std::size_t>(lines.size(), 1000)))
@@ -136,7 +136,7 @@ void Loader::read_text() {
                  "the number of words differs from the first line", std::to_string(lines.size()) + " lines",
                  std::to_string(header_.count));
   check_count(lines.size());
-  // A number takes at least two bytes, so the file's length bounds the memory to allocate.
+  // A number needs at least two bytes, so the length of the file limits the memory that is allocated.
   if (lines.size() > bytes_.size() / (2 * size))
     damaged_line(first_line, "the lines are too short for vectors of this size", "", std::to_string(size));
   vectors_.size_ = static_cast<std::int64_t>(size);

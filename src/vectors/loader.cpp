@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
-constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // bytes
+constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // in bytes
 
 // Return true if the line has control characters that do not occur in text.
 bool looks_binary(std::string_view line) {
@@ -29,7 +29,7 @@ bool looks_binary(std::string_view line) {
   });
 }
 
-// A file format that is often passed in place of word vectors, and the remedy.
+// A file format that users often pass instead of word vectors, with the remedy for the error.
 struct OtherForm {
   std::string_view magic;
   const char *name, *remedy;
@@ -94,8 +94,8 @@ Format Loader::guess() const {
   return first_row_is_text() ? Format::word2vec_text : Format::word2vec_binary;
 }
 
-// A binary number may contain the byte of a line end, so a short first line can still belong to a binary
-// file. It does if words and vectors alternate from here, and the first vector has bytes that are not digits.
+// In a binary file, a number may contain the byte of a line end, so that the first line is short. Such a file
+// is recognised if words and vectors alternate from here, and the first vector has bytes that are not digits.
 bool Loader::first_row_is_text() const {
   const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
   const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);
@@ -111,7 +111,7 @@ bool Loader::first_row_is_text() const {
 }
 
 bool Loader::walks_as_binary(std::size_t row_bytes) const {
-  constexpr std::uint64_t kEnough = 1000;  // words
+  constexpr std::uint64_t kEnough = 1000;  // number of words that is sufficient for the test
   std::size_t at = header_.end;
   for (std::uint64_t i = 0; i < std::min(header_.count, kEnough); ++i) {
     while (at < bytes_.size() && bytes_[at] == '\n') ++at;
@@ -123,7 +123,8 @@ bool Loader::walks_as_binary(std::size_t row_bytes) const {
   return true;
 }
 
-// A file without a header is GloVe's text format or unsupported: name the unsupported ones.
+// A file without a header has GloVe's text format or is not supported. Throws bad_file that names the format
+// if it is a known unsupported one.
 void Loader::refuse_other_forms() const {
   for (const OtherForm& other : kOthers)
     if (bytes_.starts_with(other.magic))
@@ -142,8 +143,8 @@ WordVectors Loader::load(Format format) {
   try {
     return read(format);
   } catch (const Error& error) {
-    header_ = header_of(bytes_);    // GloVe's format has none
-    const Format likely = guess();  // throws if the file is of another kind
+    header_ = header_of(bytes_);    // GloVe's format has no header
+    const Format likely = guess();  // throws if the file has an unsupported format
     if (likely == format) throw;
     throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": remove --format");
   }
@@ -225,7 +226,7 @@ void Loader::check_finite_rows() {
     damaged_byte(first, "the vector at this position has a number that is not finite");
 }
 
-// Words and vectors alternate. fastText and word2vec write a line end after each vector, gensim does not.
+// Words and vectors alternate. fastText and word2vec write a line end after each vector, but gensim does not.
 void Loader::read_binary() {
   check_count(header_.count);
   const std::size_t row_bytes = static_cast<std::size_t>(header_.size) * sizeof(float);

@@ -1,4 +1,5 @@
-// State and helpers shared by the readers of all formats. Private to src/vectors.
+// State and helper functions that the readers of all formats share. Only files in src/vectors include this
+// header.
 #pragma once
 
 #include "vectors/word_vectors.h"
@@ -8,7 +9,7 @@ namespace regard::vectors {
 // The first line of a word2vec file.
 struct Header {
   std::uint64_t count = 0, size = 0;
-  std::size_t end = 0;  // byte offset after the line; 0 if there is no header
+  std::size_t end = 0;  // byte offset of the end of the line; 0 if there is no header
 };
 
 class Loader {
@@ -30,22 +31,22 @@ class Loader {
   void read_text();
   void read_binary();
   void read_fasttext();
-  // False if the word exists already.
+  // Returns false if the word was added before.
   bool add_word(std::string_view word);
   void check_count(std::uint64_t count) const;
   void check_finite_rows();
 
   std::shared_ptr<const MappedFile> file_;
-  std::string_view bytes_;  // bytes of the whole file
+  std::string_view bytes_;  // content of the whole file
   ThreadPool& pool_;
   Header header_;
   WordVectors vectors_;
 };
 
-// Parse the header of `bytes`; end is 0 if there is none.
+// Parse the header of `bytes`. `end` of the result is 0 if there is no header.
 Header header_of(std::string_view bytes);
 
-// Return true if `line` (without line end) is a word and `size` numbers.
+// Return true if `line` (without its line end) consists of a word and `size` numbers.
 bool holds_row(std::string_view line, std::size_t size);
 
 }  // namespace regard::vectors

@@ -9,7 +9,7 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::int64_t kMeasureEvery = 32;  // windows
+constexpr std::int64_t kMeasureEvery = 32;  // interval in windows
 
 }  // namespace
 
@@ -79,8 +79,8 @@ void PairWindow::sentence(RandomStream& random) {
   }
 }
 
-// Select the output rows: the target (label 1) and its negative samples (label 0), or the nodes on its path
-// in the Huffman tree.
+// Select the output rows. These are the target (label 1) and its negative samples (label 0), or the nodes on
+// the target's path in the Huffman tree.
 void PairWindow::draw_outputs(std::int32_t target, RandomStream& random) {
   outputs_.clear();
   labels_.clear();
@@ -123,7 +123,7 @@ void PairWindow::step(float* const* inputs, std::int64_t count) {
   }
 }
 
-// The context words are the inputs, the centre word is the target of each, as in word2vec's code.
+// The context words are the inputs, and the centre word is the target of each, as in word2vec's code.
 void PairWindow::skip_gram(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   draw_outputs(kept_[centre], random);
   inputs_.clear();
@@ -148,8 +148,9 @@ void PairWindow::spread() {
     for (std::int64_t at = 0; at < model_.size; ++at) model_.input_row(row)[at] += before_[at];
 }
 
-// The centre word with its n-grams is the input, each context word a target, as in fastText. Each of its rows
-// gets the whole update, so their mean moves by the same amount and is not computed again between targets.
+// The centre word with its n-grams is the input, and each context word is a target, as in fastText. Each row
+// of the input gets the whole update. The mean of the rows therefore changes by the same amount and is not
+// computed again between targets.
 void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::size_t end,
                                    RandomStream& random) {
   const auto rows = tables_.rows_of(kept_[centre]);
@@ -163,8 +164,8 @@ void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::s
   spread();
 }
 
-// The mean of the context words is the input, the centre word the target; each context word gets the whole
-// update.
+// The mean of the context words is the input, and the centre word is the target. Each context word gets the
+// whole update.
 void PairWindow::cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   rows_.clear();
   for (std::size_t at = begin; at < end; ++at) {

@@ -1,4 +1,5 @@
-// One thread's part of training: turns a range of the corpus into kernel steps. Private to src/vectors.
+// The training work of one thread: converts a range of the corpus to kernel calls. Only files in src/vectors
+// include this header.
 #pragma once
 
 #include <span>
@@ -17,7 +18,8 @@ struct PairTables {
   std::vector<float> keep;  // [words]
   AliasTable negatives;
   HuffmanTree tree;
-  // Return the rows of the input matrix that form a word's vector: its own and those of its n-grams.
+  // Return the rows of the input matrix whose mean is a word's vector: the row of the word and those of its
+  // n-grams.
   std::span<const std::int64_t> rows_of(std::int32_t word) const {
     const auto at = static_cast<std::size_t>(word);
     return {rows.data() + row_begin[at], row_begin[at + 1] - row_begin[at]};
@@ -30,9 +32,9 @@ class PairWindow {
  public:
   PairWindow(const PairModel& model, const PairTables& tables, const PairOptions& options);
 
-  // Train on all sentences in `ids`, once.
+  // Train on each sentence in `ids` once.
   void train(std::span<const std::int32_t> ids, float rate, RandomStream& random);
-  // Mean loss per pair since the last call, over a sample of the windows.
+  // Return the mean loss per pair since the last call, over a sample of the windows.
   double take_loss();
 
  private:
@@ -42,9 +44,9 @@ class PairWindow {
   void cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random);
   void draw_outputs(std::int32_t target, RandomStream& random);
   void step(float* const* inputs, std::int64_t count);
-  // Set mean_ to the mean of the input rows `rows_`.
+  // Set mean_ to the mean of the rows `rows_` of the input matrix.
   void compose();
-  // Add the change of mean_ since compose() to each of these rows.
+  // Add the change of mean_ since compose() to each of the rows `rows_`.
   void spread();
 
   const PairModel& model_;

@@ -1,5 +1,5 @@
-// Join words that co-occur more often than by chance: "new york" becomes "new_york" (Mikolov et al. 2013,
-// section 4; the rule is word2phrase's).
+// Joins words that co-occur more often than by chance: "new york" becomes "new_york" (Mikolov et al. 2013,
+// section 4, with the rule of word2phrase).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace regard::vectors {
 struct RawCorpus {
   std::vector<std::string> words;
   std::vector<std::int64_t> counts;          // [words]
-  std::shared_ptr<Spill<std::int32_t>> ids;  // words by number, −1 after each sentence
+  std::shared_ptr<Spill<std::int32_t>> ids;  // word numbers, with −1 after each sentence
 };
 
 struct PhraseOptions {
-  std::int64_t min_count = 5;  // δ; rarer words are never part of a phrase
+  std::int64_t min_count = 5;  // δ in the rule below; a less frequent word is never part of a phrase
   double threshold = 100.0;
 };
 

@@ -9,7 +9,7 @@ namespace regard::vectors {
 
 AliasTable::AliasTable(std::span<const double> weights) : entries_(weights.size()) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<double> share;  // share relative to the mean: 1 is exactly the mean
+  std::vector<double> share;  // share of each index / mean share
   for (const double weight : weights) share.push_back(weight / sum * static_cast<double>(weights.size()));
   std::vector<std::size_t> small, large;
   for (std::size_t i = 0; i < share.size(); ++i) (share[i] < 1.0 ? small : large).push_back(i);
@@ -58,7 +58,7 @@ HuffmanTree::HuffmanTree(std::span<const std::int64_t> counts) {
   const std::size_t words = counts.size();
   struct Node {
     std::int64_t count;
-    std::size_t place;  // index of the node; words come first, then inner nodes
+    std::size_t place;  // index of the node; the words come first, then the inner nodes
     bool operator>(const Node& other) const {
       return count != other.count ? count > other.count : place > other.place;
     }

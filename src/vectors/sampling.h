@@ -1,4 +1,4 @@
-// Alias tables and Huffman trees built from word counts.
+// Alias tables and Huffman trees, which are constructed from word counts.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace regard::vectors {
 // Draws index i with probability proportional to weights[i] in constant time (Walker 1977, Vose 1991).
 class AliasTable {
  public:
-  // at least one weight; none negative; the sum positive
+  // `weights` must not be empty or contain a negative value, and its sum must be positive.
   explicit AliasTable(std::span<const double> weights);
   std::int32_t draw(RandomStream& random) const {
     const std::uint32_t bits = random.next();
     const auto place = static_cast<std::size_t>((std::uint64_t{random.next()} * entries_.size()) >> 32);
     return bits < entries_[place].keep ? static_cast<std::int32_t>(place) : entries_[place].other;
   }
-  double probability(std::size_t index) const;  // the probability that the table realises
+  double probability(std::size_t index) const;  // the exact probability with which draw() returns `index`
 
  private:
   struct Entry {
@@ -29,18 +29,22 @@ class AliasTable {
   std::vector<Entry> entries_;
 };
 
-// Return the distribution of negative samples, proportional to count^0.75 (Mikolov et al. 2013).
+// Return the distribution of negative samples: probabilities proportional to count^0.75 (Mikolov et al.
+// 2013).
 AliasTable negative_table(std::span<const std::int64_t> counts);
 
-// Return the probability that subsampling keeps a word with count c of N, as in word2vec's code (the paper's
-// formula differs): min(1, (√(c / (t N)) + 1) · t N / c); t = 0 keeps all words.
+// Return the probability that subsampling keeps each word. For a word with c of N occurrences and t =
+// `sample`, it is min(1, (√(c / (t N)) + 1) · t N / c), as in word2vec's code (the formula of the paper
+// differs). t = 0 keeps all words.
 std::vector<float> keep_probabilities(std::span<const std::int64_t> counts, double sample);
 
-// Huffman tree over the words. The words − 1 inner nodes are numbered from 0; the root is the last.
+// Huffman tree over the words. The inner nodes, one fewer than there are words, are numbered from 0; the root
+// is the last node.
 struct HuffmanTree {
-  std::vector<std::uint64_t> begin;  // [words + 1] into the two below
-  std::vector<std::int32_t> node;    // the inner nodes from the root to the word
-  std::vector<float> label;          // 1 where the path takes the first branch (word2vec's 1 − code)
+  // [words + 1]: word i has elements begin[i] to begin[i + 1] of `node` and `label`
+  std::vector<std::uint64_t> begin;
+  std::vector<std::int32_t> node;  // the inner nodes on the path from the root to the word
+  std::vector<float> label;  // for each node, 1 if the path takes the first branch (word2vec's 1 − code)
 
   explicit HuffmanTree(std::span<const std::int64_t> counts);
 };

@@ -1,4 +1,4 @@
-// Write word vectors. The file appears under its name only when it is complete.
+// Writes word vectors. The file gets its name only when it is complete.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace regard::vectors {
 
-// `values` [words, size]. Text formats use the shortest digits that parse to the same f32. Throws usage for a
-// word that the format cannot represent (a blank in word2vec's, a line end in any text format) and for
-// fastText's binary format; io.
+// `values` is [words, size]. Text formats contain the fewest digits that convert back to the same f32. Throws
+// usage for fastText's binary format and for a word that the format cannot represent (with a blank in
+// word2vec's formats, with a line end in text formats); io.
 void save_vectors(const std::filesystem::path& path, Format format, std::span<const std::string> words,
                   std::int64_t size, std::span<const float> values);
 

@@ -1,5 +1,5 @@
-// The word vectors built into the program: 32 numbers for each of about 5,000 English words, each vector of
-// length 1. recipes/explain-vectors made them and describes their texts and licences.
+// The word vectors in the program itself: 32 numbers for each of about 5,000 English words, each vector of
+// length 1. recipes/explain-vectors describes how they were trained, with the texts and their licences.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace regard::vectors {
 
-extern const std::string_view kShippedVectors;  // recipes/explain-vectors/vectors.txt
+extern const std::string_view kShippedVectors;  // content of recipes/explain-vectors/vectors.txt
 
-// Decoded at the first call; safe to call from several threads. Words are in lower case, by decreasing
-// frequency.
+// Return the vectors, which are decoded at the first call. Safe to call from several threads. Words are in
+// lower case and in the order of decreasing frequency.
 const WordVectors& shipped_vectors();
 
 }  // namespace regard::vectors

@@ -10,7 +10,7 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::size_t kBlockRows = 512;  // vectors scored by one task
+constexpr std::size_t kBlockRows = 512;  // number of vectors that one task scores
 constexpr std::size_t kQuestionsAtOnce = 256;
 
 float inverse_norm(double sum_of_squares) {
@@ -25,7 +25,7 @@ std::vector<float> unit(std::span<const float> vector) {
   return scaled;
 }
 
-// Query vectors of all questions: one per question for 3CosAdd, one per word for 3CosMul.
+// Query vectors of all questions. 3CosAdd has one per question, 3CosMul one per word of a question.
 class Queries {
  public:
   Queries(std::span<const Question> questions, std::size_t size, AnalogyMethod method) : method_(method) {
@@ -45,7 +45,7 @@ class Queries {
   std::size_t rows() const { return rows_; }
   const float* data() const { return values_.data(); }
 
-  // `cosines` [rows()]: cosines of one word with every query vector.
+  // Return the score of a word; `cosines` [rows()] are the cosines of its vector with every query vector.
   float score(std::size_t question, const float* cosines) const {
     const std::size_t begin = starts_[question];
     if (method_ == AnalogyMethod::add) return cosines[begin];
@@ -85,7 +85,7 @@ bool better(const Neighbour& a, const Neighbour& b) {
   return a.score != b.score ? a.score > b.score : a.index < b.index;
 }
 
-// Keep the best `count` candidates in a heap with the worst on top.
+// Add a candidate to the best `count`, which are a heap with the worst candidate at the top.
 void offer(std::vector<Neighbour>& best, std::size_t count, const Neighbour& candidate) {
   if (best.size() == count) {
     if (!better(candidate, best.front())) return;
@@ -192,8 +192,8 @@ std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span
                         const std::size_t begin = static_cast<std::size_t>(task) * kBlockRows;
                         Lists mine(part.size());
                         scorer.score(pool, begin, std::min(begin + kBlockRows, words), count, mine);
-                        const std::lock_guard lock(
-                            guard);  // any order of blocks gives the same result: better() is a total order
+                        // The order of blocks does not change the result, because better() is a total order.
+                        const std::lock_guard lock(guard);
                         for (std::size_t q = 0; q < part.size(); ++q)
                           for (const Neighbour& one : mine[q]) offer(best[q], count, one);
                       });

@@ -18,7 +18,8 @@ constexpr std::size_t kBuffer = std::size_t{1} << 18;
 }  // namespace
 
 SpillFile::SpillFile(const std::filesystem::path& folder) : folder_(folder.empty() ? "." : folder) {
-  // An unnamed file is removed even if the process is killed. Not every file system supports O_TMPFILE.
+  // With O_TMPFILE the file never has a name, so it is removed even if the process is killed. Some file
+  // systems do not support O_TMPFILE.
   descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor_ >= 0) return;
   std::string name = (folder_ / (std::string(kLeftoverMark) + "XXXXXX")).string();

@@ -1,5 +1,6 @@
-// Records of one plain type in an unnamed temporary file: appended sequentially, then mapped. The file is
-// removed when the process ends, even if it is killed.
+// A sequence of records of one trivially copyable type in an unnamed temporary file. Records are appended,
+// then read through a memory mapping. The file is removed when the process ends, even if the process is
+// killed.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ class SpillFile {
   SpillFile& operator=(const SpillFile&) = delete;
 
   void append(std::span<const std::byte> bytes);
-  std::uint64_t size() const noexcept { return size_; }  // bytes
-  // Everything written so far; valid until the next append().
+  std::uint64_t size() const noexcept { return size_; }  // in bytes
+  // Return everything written so far; valid until the next append().
   std::span<const std::byte> bytes();
 
  private:
@@ -42,7 +43,7 @@ class Spill {
   explicit Spill(const std::filesystem::path& folder) : file_(folder) {}
   void append(std::span<const T> records) { file_.append(std::as_bytes(records)); }
   void append(const T& record) { append(std::span(&record, 1)); }
-  std::uint64_t size() const noexcept { return file_.size() / sizeof(T); }  // records
+  std::uint64_t size() const noexcept { return file_.size() / sizeof(T); }  // number of records
   std::span<const T> records() {
     const auto bytes = file_.bytes();
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kTaskRecords = std::size_t{1} << 14;
 
-// Word and context vectors and the sums of their squared gradients; the bias is each row's last element.
+// Word vectors, context vectors, and the sums of their squared gradients. The last element of each row is the
+// bias.
 struct Model {
   std::size_t stride = 0;
   std::vector<float> word, context, word_squares, context_squares;

@@ -1,5 +1,5 @@
-// GloVe (Pennington, Socher and Manning 2014): minimise Σ f(x) (w · c + b_w + b_c − log x)² over
-// co-occurrence counts x with AdaGrad. A word's vector is w + c.
+// GloVe (Pennington, Socher and Manning 2014): minimises Σ f(x) (w · c + b_w + b_c − log x)² over
+// co-occurrence counts x with AdaGrad. The vector of a word is w + c.
 #pragma once
 
 #include "vectors/cooccurrence.h"
@@ -20,13 +20,13 @@ struct GloveOptions {
 
 struct GloveResult {
   std::vector<float> values;    // [words, size]
-  std::vector<double> loss;     // mean over the pairs, per epoch
+  std::vector<double> loss;     // mean loss over the pairs, one value per epoch
   std::uint64_t pairs = 0;      // number of distinct pairs
-  double words_per_second = 0;  // speed over the corpus, without the time of counting
+  double words_per_second = 0;  // processed words per second, without the time for counting
 };
 
-// Reproducible to the bit on one thread, as train_pairs(). Returns nothing if stopped while counting. Throws
-// usage, io, numeric.
+// On one thread, results are bit-identical in every run, as for train_pairs(). Returns an empty result if
+// stopped while counting. Throws usage, io, numeric.
 GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, ThreadPool& pool);
 
 }  // namespace regard::vectors

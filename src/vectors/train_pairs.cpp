@@ -38,7 +38,7 @@ PairModel initial_model(const Corpus& corpus, const PairOptions& options) {
   const std::int64_t rows = model.words + options.subwords.buckets;
   model.input = zero_rows(rows, model.stride);
   model.output = zero_rows(model.outputs, model.stride);
-  // Initial vectors are uniform in ±1 / size, as in gensim and fastText. word2vec's code uses half of that.
+  // Initial vectors are uniform in ±1 / size, as in gensim and fastText. word2vec's code uses ±0.5 / size.
   RandomStream random({options.seed, 0, place_of("vectors.initial")});
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t at = 0; at < model.size; ++at)
@@ -59,7 +59,7 @@ void check(const Corpus& corpus, const PairOptions& options) {
   if (corpus.words.size() < 2) throw usage_error("the corpus has fewer than two different words");
 }
 
-// Start of each chunk. Chunks start at sentence starts, so that no window is cut.
+// Return the start of each chunk. Chunks start at sentence starts, so that no window is divided.
 std::vector<std::size_t> chunks_of(std::span<const std::int32_t> ids) {
   std::vector<std::size_t> begins{0};
   for (std::size_t i = 0; i < ids.size(); ++i)
@@ -89,7 +89,8 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   std::mutex telling;
   const Stopwatch watch;
   for (std::int64_t epoch = 0; epoch < options.epochs && !stop; ++epoch) {
-    // Corpora are often sorted by kind of text; in file order, every epoch would end on the last kind.
+    // Shuffle the chunks, because corpora are often sorted by kind of text. In file order, every epoch would
+    // end with the last kind.
     RandomStream dealing({options.seed, static_cast<std::uint64_t>(epoch), place_of("vectors.order")});
     shuffle(order, dealing);
     const auto one = [&](std::int64_t place, int worker) {
@@ -97,7 +98,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
       const std::int64_t chunk = order[static_cast<std::size_t>(place)];
       const std::size_t begin = chunks[static_cast<std::size_t>(chunk)],
                         end = chunks[static_cast<std::size_t>(chunk) + 1];
-      // The learning rate depends on the position in the epoch, not on the progress of other threads.
+      // The learning rate depends on the position in the epoch and not on the progress of other threads.
       const double fraction =
           (static_cast<double>(epoch) + static_cast<double>(place) / static_cast<double>(count)) /
           static_cast<double>(options.epochs);
