@@ -1,6 +1,6 @@
 // The library's exception type, with the location of the error. The library never aborts, exits or prints:
-// errors in input, in files or of the machine are thrown as regard::Error. Invariants of the library's own
-// code are asserts.
+// errors in input, in files and of the system are thrown as regard::Error. Asserts check the invariants of
+// the library's own code.
 //
 // The same mistake has the same kind wherever it is detected. The kind names the cause:
 //

@@ -29,7 +29,7 @@ REGARD_API Tensor layer_norm(const Tensor& a, float epsilon = 1e-5f);
 // Σ a_i b_i, computed as one chain of fused multiply-adds
 REGARD_API float dot(const Tensor& a, const Tensor& b);
 REGARD_API float norm(const Tensor& a);  // √(a · a)
-// Return a · b / (‖a‖ ‖b‖), or 0 if either is zero.
+// Return a · b / (‖a‖ ‖b‖), or 0 if either vector is zero.
 REGARD_API float cosine_similarity(const Tensor& a, const Tensor& b);
 
 // Return normal random numbers with mean 0 and the given standard deviation (0 or more). The same shape,

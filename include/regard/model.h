@@ -59,9 +59,9 @@ struct DecodingOptions {
   std::int64_t no_repeat_ngram = 0;    // n-grams of this many tokens must not repeat
   std::vector<std::string> stop = {};  // the text ends before the first occurrence of one of these strings
   std::vector<std::string> bad_words = {};  // words that are never generated
-  // truncate texts longer than the model's positions instead of throwing; not for Sessions
+  // truncate texts longer than the model's positions instead of throwing; ignored by Sessions::join()
   bool truncate = false;
-  // interventions in every pass, see docs/looking.md; not for Sessions
+  // interventions in every pass, see docs/looking.md; Sessions throw usage for them
   std::vector<std::string> interventions = {};
 };
 
@@ -138,7 +138,7 @@ class REGARD_API Model {
   // model's positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
   // Translate several texts in one batch. `progress` is called before each step with the share of completed
-  // texts; if it cancels, incomplete texts are returned empty.
+  // texts; if it returns false, incomplete texts are returned empty.
   std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
                                      const Progress& progress = {}) const;
 

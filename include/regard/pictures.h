@@ -29,7 +29,7 @@ namespace regard {
 
 class REGARD_API Captioner {
  public:
-  // Throws usage unless the model has an image encoder and a text decoder, or if options are invalid.
+  // Throws usage if the model lacks an image encoder or a text decoder, or if options are invalid.
   explicit Captioner(const Model& model, const DecodingOptions& options = {});
 
   // Return one caption per image of the file.

@@ -22,19 +22,20 @@
 
 namespace regard {
 
-// Options of a study. Fields that a view does not use have no effect.
+// Options of a study. Fields that a view does not use have no effect. If only some views use a field, its
+// comment begins with the names of these views.
 struct StudyOptions {
   // The data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a
   // single text in `text`.
   std::filesystem::path data = {};
   // a text and its target; if the target is empty, the model generates it
   std::string text = {}, target = {};
-  // patch, path: the text whose run takes values from the run on `text`
+  // patch, path: a second text; its forward pass is computed with values from the pass over `text`
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
   std::filesystem::path state = {};  // heads: file of heads already measured; a later call with it continues
-  // position at which the answer is predicted; default (-1): the last of a decoder, else 0
+  // position at which the answer is predicted; default (-1): the last position of a decoder, otherwise 0
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines of `data`; 0 means all
   std::int64_t most = 3;       // sets, flip: maximum number of heads

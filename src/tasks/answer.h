@@ -26,7 +26,7 @@ struct AnswerOptions {
   bool may_be_none = false;   // include "no answer", with an empty text, as a candidate
   float threshold = 0.0f;     // answers with a lower score are dropped, except "no answer"
   bool whole_words = true;    // extend answers to word boundaries
-  Probe* probe = nullptr;     // called in every pass, may ablate heads; not owned, may be null
+  Probe* probe = nullptr;     // called in every pass; it can ablate heads. Not owned; may be null
 };
 
 struct Answer {

@@ -48,8 +48,8 @@ class Embedder {
   bool compares_by_product() const { return folder_.modules.dot; }
 
   Input read(std::string_view text) const;
-  // Return vectors [inputs, size]. A text without tokens gives zeros. Throws numeric if a vector is not
-  // finite.
+  // Return vectors [inputs, size]. The vector of a text without tokens is zero. Throws numeric if a vector is
+  // not finite.
   Tensor embed(std::span<const Input> inputs);
   Tensor embed(std::span<const std::string> texts);
 

@@ -13,7 +13,7 @@
 
 namespace regard::tasks {
 
-// Maximum tokens of one pass; a longer input is computed in a separate pass. A larger value needs more
+// Maximum tokens of one pass; a longer input is computed in a separate pass. A larger value requires more
 // memory and is not faster.
 constexpr std::int64_t kPassTokens = 1024;
 

@@ -27,7 +27,7 @@ struct Input : ModelInput {
 struct Options {
   std::int64_t most_tokens = 0;
   bool cut = false;
-  Probe* probe = nullptr;  // called in every pass, may ablate heads; not owned, may be null
+  Probe* probe = nullptr;  // called in every pass; it can ablate heads. Not owned; may be null
 };
 
 class Reader {

@@ -41,7 +41,7 @@ struct SentenceModules {
   // norm.
   std::vector<std::unique_ptr<DenseModule>> steps;
   // Maximum tokens of a text: max_seq_length or, if that is missing, the tokenizer's model_max_length. 0 if
-  // neither is given.
+  // both are missing.
   std::int64_t most_tokens = 0;
   std::string prompt;  // prepended to every text
   // if false, the prompt and the special tokens before it are excluded from pooling

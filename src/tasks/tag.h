@@ -24,7 +24,7 @@ struct TagOptions {
   std::vector<std::string> ignored{"O"};                          // labels and entities to omit
   std::optional<std::vector<std::string>> labels = std::nullopt;  // default: labels_of() applied to the
                                                                   // folder's config
-  Probe* probe = nullptr;  // called in every pass, may ablate heads; not owned, may be null
+  Probe* probe = nullptr;  // called in every pass; it can ablate heads. Not owned; may be null
 };
 
 class Tagger {

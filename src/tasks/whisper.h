@@ -91,7 +91,7 @@ class Whisper {
   ThreadPool& pool_;
   WhisperOptions options_;
   WhisperTokens tokens_;
-  AlignmentHeads heads_;  // read only if word_times is set
+  AlignmentHeads heads_;  // used only if word_times is set
   std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
   // initial_: tokens of the prompt option. history_: tokens of all text so far, truncated to the maximum.

@@ -26,8 +26,8 @@ struct WhisperTokens {
   // Throws usage if the model is not Whisper, and bad_file for invalid keys.
   static WhisperTokens of(const formats::ModelFolder& folder, const infer::LoadedModel& loaded);
 
-  // Return the tokens that begin a window. `language` is a code; empty if there is none. Throws usage if the
-  // model has no such language or no translation.
+  // Return the tokens that begin a window. `language` is a code; empty means no language token. Throws usage
+  // if the model has no such language or no translation.
   std::vector<std::int32_t> beginning(const std::string& language, bool translates, bool timestamps) const;
   std::string code_of(std::int32_t language) const;  // "" if `language` is not a language token
 };

@@ -32,7 +32,7 @@ class IdsEncoder {
   // Per-thread state, kept between calls so that the caches stay filled.
   struct Workspace {
     WordCache chunks;                           // keyed by the original text
-    WordCache words{WordCache::kMostSets / 8};  // keyed by the model's words; used when `chunks` misses
+    WordCache words{WordCache::kMostSets / 8};  // keyed by the model's words; used if `chunks` lacks the text
     IdBuffer ids;
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;

@@ -1,4 +1,5 @@
-// Merge the symbols of one word. The pair of lowest rank is merged first; among equals, the leftmost.
+// Merge the symbols of one word. The pair of lowest rank is merged first; among pairs of equal rank, the
+// leftmost.
 #pragma once
 
 #include <algorithm>

@@ -34,7 +34,7 @@ std::unique_ptr<Pattern> read_pattern(const Json& json, const std::string& file)
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 SplitBehavior read_behavior(const std::string& name, const std::string& file);
 
-// Call add(begin, end) for the resulting pieces, in order; `matches` covers the text.
+// Call add(begin, end) for each piece that results from the split, in order. `matches` must cover the text.
 template <class Add>
 void cut_at(const std::vector<Match>& matches, SplitBehavior behavior, Add add);
 

@@ -47,7 +47,7 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
 
 class SentencePieceModel final : public Model, private RunningModel {
  public:
-  // Throws bad_file with `file` if a piece is invalid or repeated, or a required one is missing.
+  // Throws bad_file with `file` if a piece is invalid or repeated, or a required piece is missing.
   SentencePieceModel(std::vector<SentencePiece> pieces, SentencePieceOptions options,
                      const std::string& file);
 

@@ -115,7 +115,7 @@ inline bool is_bert_punctuation(char32_t c) noexcept {
 }  // includes all ASCII punctuation and symbols
 inline bool is_bert_control(char32_t c) noexcept {
   return has(c, kIsBertControl);
-}  // removed by BERT's cleaning: Cc, Cf, Co except tab and line ends
+}  // removed by BERT's cleaning: categories Cc, Cf and Co, except tab and line ends
 inline bool is_bert_accent(char32_t c) noexcept {
   return has(c, kIsBertAccent);
 }  // nonspacing marks (Mn)

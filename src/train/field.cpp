@@ -125,7 +125,7 @@ const Field* find(const std::vector<Field>& fields, std::string_view section, st
   return nullptr;
 }
 
-// Return the current value of the field "task"; "" if the schema has none.
+// Return the current value of the field "task"; "" if the schema has no such field.
 std::string task_of(const std::vector<Field>& fields) {
   const Field* task = find(fields, "", "task");
   const auto* value = task == nullptr ? nullptr : std::get_if<std::string*>(&task->target);

@@ -64,7 +64,7 @@ class WhisperText : public SpeechText {
   WhisperText(std::span<const std::string> texts, std::int64_t vocabulary, std::int64_t seconds,
               ThreadPool& pool);
   // Use the tokens of a model folder. The language is "en" if generation_config.json lists it, otherwise the
-  // first language listed there; the task is "transcribe". A folder without languages or tasks is allowed.
+  // first language listed there; the task is "transcribe". Folders without languages or tasks are valid.
   // Throws bad_file.
   explicit WhisperText(const formats::ModelFolder& folder);
 

@@ -13,6 +13,7 @@
 namespace regard::text::jinja {
 
 struct Expression {
+  // The comments show the use of the members, in the notation of templates.
   enum class Kind {
     literal,      // value
     name,         // text
@@ -26,7 +27,7 @@ struct Expression {
     test,         // parts[0] is text(parts[1…])
     negated,      // not parts[0]
     minus,        // -parts[0]
-    sign,         // parts[0] text parts[1]: arithmetic, ~, and, or
+    sign,         // parts[0] text parts[1], where text is an arithmetic sign, ~, and, or
     comparison,   // parts[0] texts[0] parts[1] texts[1] parts[2] …
     conditional,  // parts[0] if parts[1] else parts[2]; parts[2] may be null
   };
@@ -43,6 +44,7 @@ struct Statement;
 using Body = std::vector<std::unique_ptr<Statement>>;
 
 struct Statement {
+  // The comments show the use of the members, in the notation of templates.
   enum class Kind {
     text,         // text
     output,       // value
