@@ -27,9 +27,10 @@ enum class CausalAlignment { end, start };
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  std::int64_t window = 0;  // default (0): no window. Above 0, a query attends only to keys less than
-                            // `window` positions away; must not be negative
-  float scale = 0.0f;       // default (0): 1 / √head_dim; must be finite
+  // default (0): no window. Above 0, a query attends only to keys less than `window` positions away; must not
+  // be negative
+  std::int64_t window = 0;
+  float scale = 0.0f;  // default (0): 1 / √head_dim; must be finite
   // Soft cap. Default (0): none. Above 0, each score becomes cap · tanh(score / cap), before bias and mask.
   float softcap = 0.0f;
   // Optional mask and bias, with shape [batch or 1, heads or 1, queries, keys], contiguous. If both are

@@ -30,8 +30,8 @@
 namespace regard {
 
 struct SessionLimits {
-  // Maximum number of sequences decoded together; each hypothesis of a beam counts as one. Other sessions
-  // wait. At most 65536.
+  // Maximum number of sequences decoded together; each hypothesis of a beam and each sample counts as one.
+  // Other sessions wait. At most 65536.
   std::int64_t rows = 64;
   // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;

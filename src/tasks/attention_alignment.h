@@ -40,7 +40,8 @@ std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const A
 void median_filter(std::span<float> values, std::int64_t width);
 
 // Return for each row of `cost` [rows, columns] the first column of the cheapest monotonic path from the
-// first row and column to the last. Steps of equal cost are taken within the row first, then diagonally.
+// first row and column to the last. A path takes the step from the row above or the diagonal step only if it
+// is cheaper than both other steps, as in transformers.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

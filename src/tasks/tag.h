@@ -21,9 +21,9 @@ struct TagOptions {
   std::int64_t window = 0;
   // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
-  std::vector<std::string> ignored{"O"};                          // labels and entities to omit
-  std::optional<std::vector<std::string>> labels = std::nullopt;  // default: labels_of() applied to the
-                                                                  // folder's config
+  std::vector<std::string> ignored{"O"};  // labels and entities to omit
+  // default: labels_of() applied to the folder's config
+  std::optional<std::vector<std::string>> labels = std::nullopt;
   Probe* probe = nullptr;  // called in every pass; it can ablate heads. Not owned; may be null
 };
 

@@ -64,8 +64,8 @@ class Whisper {
   };
   struct Attempt {
     std::vector<std::int32_t> tokens;  // tokens without the end token
-    TranscriptSegment about;           // temperature, log-probability, compression ratio and probability of
-                                       // "no speech"
+    // temperature, log-probability, compression ratio and probability of "no speech"
+    TranscriptSegment about;
     bool skips = false;
     bool ended = false;           // true if the end token was chosen
     double offset = 0.0;          // start of the window in the sound, in seconds

@@ -51,7 +51,7 @@ struct Truncation {
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
 // Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
-// missing, invalid_input if the length cannot be reached.
+// missing, invalid_input if it cannot reach max_length.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {

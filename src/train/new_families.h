@@ -29,7 +29,7 @@ struct NewFamily {
   // Keys of [model] that the family uses, without the prefix "model."; all other keys of [model] have no
   // effect.
   std::vector<std::string> keys{};
-  Json (*config)(const NewModel& model) = nullptr;  // without "architectures" for encoders
+  Json (*config)(const NewModel& model) = nullptr;  // the result lacks "architectures" for encoders
   // Changes weights after regard::initialise(). Null if no weight has to be changed.
   void (*initialise)(Network& model) = nullptr;
 };

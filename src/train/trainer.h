@@ -96,8 +96,8 @@ class Trainer {
   // optimiser and, with a moving average, the weights that are not in the model. Call it only during the
   // lifetime of an AveragedWeights, when the model contains the averages.
   std::vector<formats::NamedTensor> state() const;
-  // Collective. Return the same state. With a sharded optimiser, rank 0 gets the state of all ranks in the
-  // form that a single rank would have, and the other ranks get nothing.
+  // Collective. Return the state as state() does. With a sharded optimiser, rank 0 gets the state of all
+  // ranks in the form that a single rank would have, and the other ranks get nothing.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
   // Restore that state, after the model's weights have been loaded. Throws bad_file if it does not match the

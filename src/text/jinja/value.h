@@ -71,7 +71,7 @@ class Value {
   bool number() const { return integral() || as<double>() != nullptr; }
 
   bool truth() const;
-  std::int64_t integer() const;  // throws bad_file unless integral() is true
+  std::int64_t integer() const;  // throws bad_file if integral() is false
   double real() const;           // throws bad_file unless number() is true
   std::string shown() const;     // text as Python's str() returns it; empty for an undefined value
   std::string type() const;      // name of the type in messages

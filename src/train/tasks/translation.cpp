@@ -110,7 +110,7 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     read_valid = records.report();
   }
   RecordReader records(config, config.data.train);
-  std::vector<std::size_t> ends;  // for each corpus, the number of pairs up to its end
+  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus
   while (records.next()) {
     while (ends.size() < records.corpus()) {
       train.flush();

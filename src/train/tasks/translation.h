@@ -17,7 +17,7 @@ std::unique_ptr<Task> make_translation(const RunConfig& config);
 // end token.
 struct PairData {
   data::PairStore train, valid;
-  std::vector<std::size_t> ends;  // for each corpus of data.train, the number of pairs up to its end
+  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus of data.train
   std::vector<std::string> valid_sources, valid_targets;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
