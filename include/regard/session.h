@@ -83,8 +83,8 @@ class REGARD_API Sessions {
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
   // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does; usage
-  // for models other than decoders and if there is no such template, bad_file with file and line if the
-  // template is invalid, invalid_input if the template rejects the conversation.
+  // if the model is not a decoder or there is no such template, bad_file with file and line if the template
+  // is invalid, invalid_input if the template rejects the conversation.
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 

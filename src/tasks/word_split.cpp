@@ -10,8 +10,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// Punctuation. A text is punctuation of a kind if it is a substring of the constant: of any kind, before a
-// word, after a word.
+// Punctuation of any kind, before a word, and after a word. A text is in a group if it is a substring of the
+// constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";

@@ -30,8 +30,7 @@ class AlignedText {
  public:
   AlignedText() = default;
   // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start of
-  // the range in the input; if offsets are not tracked, only the difference between 0 and other values
-  // matters.
+  // the range in the input; if offsets are not tracked, it only matters whether `origin` is 0.
   AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 

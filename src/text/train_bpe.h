@@ -1,4 +1,4 @@
-// Train a BPE tokenizer and store it as a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
+// Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
 // decode(encode_ids(x)) is x in NFC, including spaces, unless x contains special tokens that are matched (set
 // EncodeOptions::match_special = false, or decode with skip_special = false).
 #pragma once

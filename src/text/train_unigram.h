@@ -1,4 +1,4 @@
-// Train a unigram tokenizer and store it as a Hugging Face tokenizer.json. With byte fallback and the rule
+// Train a unigram tokenizer in the format of a Hugging Face tokenizer.json. With byte fallback and the rule
 // words or gpt2, decode(encode_ids(x)) is x in NFC, as for BPE (train_bpe.h).
 #pragma once
 

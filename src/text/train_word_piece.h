@@ -1,4 +1,4 @@
-// Train a WordPiece tokenizer and store it as a Hugging Face tokenizer.json. As in that library's trainer,
+// Train a WordPiece tokenizer in the format of a Hugging Face tokenizer.json. As in that library's trainer,
 // pieces are learnt from pair counts as in BPE. Letters inside words ("##a") get ids in the order of code
 // points; that library uses the order of a hash table.
 #pragma once

@@ -1,4 +1,4 @@
-// Train a word-level tokenizer and store it as a Hugging Face tokenizer.json. Its tokens are the most
+// Train a word-level tokenizer in the format of a Hugging Face tokenizer.json. Its tokens are the most
 // frequent words of a corpus in the order of decreasing counts; words with equal counts are in byte order, as
 // in that library's trainer.
 #pragma once

@@ -1,4 +1,4 @@
-// Two models: WordPiece, which takes the longest match from the left (Schuster and Nakajima 2012, as in
+// Two models: WordPiece, which matches the longest token from the left (Schuster and Nakajima 2012, as in
 // BERT), and WordLevel.
 #pragma once
 
