@@ -89,9 +89,10 @@ const std::vector<bool>& View::special_columns(const Map& map) const {
   return map.head.kind == Kind::decoder ? tokens.special_target : tokens.special_source;
 }
 
-std::vector<Map> maps_of(const Capture& capture, bool average) {
+std::vector<Map> maps_of(Capture& capture, bool average) {
   std::vector<Map> maps;
-  for (const LayerWeights& layer : capture.weights()) {
+  std::vector<LayerWeights> layers = capture.take_weights();
+  for (LayerWeights& layer : layers) {
     if (average)
       maps.push_back(average_map(layer));
     else
@@ -100,6 +101,7 @@ std::vector<Map> maps_of(const Capture& capture, bool average) {
         if (const LayerVectors* vectors = capture.vectors(layer.kind, layer.layer))
           maps.back().values = values_of(*vectors, layer.heads[h]);
       }
+    layer.weights = Tensor();
   }
   return maps;
 }

@@ -163,8 +163,8 @@ struct View {
 };
 
 // Convert the captured weights to one map per head, ordered by layer and head; with `average`, to one map per
-// layer.
-std::vector<Map> maps_of(const Capture& capture, bool average);
+// layer. Removes the weights from the capture, layer by layer.
+std::vector<Map> maps_of(Capture& capture, bool average);
 
 // Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;
 // the input of a missing encoder or decoder is ignored. Return the logits [target tokens, vocabulary], or an

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "regard/error.h"
 
@@ -31,17 +30,6 @@ bool is_named(std::string_view point, std::string_view name) {
 
 bool is_vector(std::string_view what) {
   return what == "query" || what == "key" || what == "value";
-}
-
-// Copy the given heads of value [heads, queries, keys].
-Tensor copy_heads(const Tensor& value, const std::vector<std::int64_t>& heads) {
-  const std::int64_t queries = value.shape()[1], keys = value.shape()[2];
-  Tensor kept = Tensor::empty({static_cast<std::int64_t>(heads.size()), queries, keys});
-  for (std::size_t h = 0; h < heads.size(); ++h)
-    for (std::int64_t q = 0; q < queries; ++q)
-      std::memcpy(kept.row(static_cast<std::int64_t>(h) * queries + q), value.row(heads[h] * queries + q),
-                  static_cast<std::size_t>(keys) * sizeof(float));
-  return kept;
 }
 
 }  // namespace
@@ -71,6 +59,13 @@ bool Capture::wants(std::string_view point) {
   return selection_.shapes || wants_vectors(point) || wants_state(point);
 }
 
+bool Capture::wants_head(std::string_view point, std::int64_t head) {
+  const auto at = attention_point(point);
+  if (!at || !chosen(selection_.heads, head)) return false;
+  shown_[{at->kind, at->layer}].insert(head);
+  return true;
+}
+
 void Capture::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
   const auto at = attention_point(point);
   if (!at || at->what != "weights") {
@@ -82,12 +77,8 @@ void Capture::see(std::string_view point, std::int64_t sequence, const Tensor& v
     if (wants_state(point)) hidden_states_[std::string(point)] = value.clone();
     return;
   }
-  LayerWeights layer{at->kind, at->layer, sequence, {}, {}};
-  for (std::int64_t head = 0; head < value.shape()[0]; ++head)
-    if (chosen(selection_.heads, head)) layer.heads.push_back(head);
-  if (layer.heads.empty()) return;
-  layer.weights = copy_heads(value, layer.heads);
-  weights_.push_back(std::move(layer));
+  const std::set<std::int64_t>& heads = shown_[{at->kind, at->layer}];
+  weights_.push_back({at->kind, at->layer, sequence, {heads.begin(), heads.end()}, value});
 }
 
 float Capture::head_scale(std::string_view point, std::int64_t head) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inspect/head.h"
@@ -55,10 +56,13 @@ class Capture : public Probe {
   explicit Capture(Selection selection, std::vector<Head> ablated = {});
 
   bool wants(std::string_view point) override;
+  bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
   float head_scale(std::string_view point, std::int64_t head) override;
 
   const std::vector<LayerWeights>& weights() const { return weights_; }  // ordered as in the pass
+  // Return weights() and remove them from the capture.
+  std::vector<LayerWeights> take_weights() { return std::exchange(weights_, {}); }
   // Hidden states and selected activations [tokens, features] of the whole batch, by point
   // ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
@@ -82,6 +86,7 @@ class Capture : public Probe {
   std::set<Head> ablated_;
   std::map<std::pair<Kind, std::int64_t>, std::int64_t>
       heads_of_layer_;  // number of heads of each layer in the pass
+  std::map<std::pair<Kind, std::int64_t>, std::set<std::int64_t>> shown_;  // selected heads of each layer
   std::vector<LayerWeights> weights_;
   std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
   std::map<std::string, Tensor> hidden_states_;

@@ -12,6 +12,10 @@ std::string attention_name(Kind kind, std::int64_t layer) {
   return fmt::format("{}.{}.self", name_of(kind), layer);
 }
 
+std::string weights_name(const Head& head) {
+  return attention_name(head.kind, head.layer) + ".weights";
+}
+
 void EditedPass::add(ValueEdit edit) {
   std::string point = edit.point;
   values_[std::move(point)].push_back(std::move(edit));
@@ -34,6 +38,10 @@ void EditedPass::clear() {
 
 bool EditedPass::wants(std::string_view point) {
   return observer_ != nullptr && observer_->wants(point);
+}
+
+bool EditedPass::wants_head(std::string_view point, std::int64_t head) {
+  return observer_->wants_head(point, head);
 }
 
 void EditedPass::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
@@ -121,6 +129,16 @@ void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights
       if (slope != nullptr) slope[key] *= edit.factor;
     }
   }
+}
+
+void PointCapture::want_weights(const Head& head) {
+  heads_[attention_name(head.kind, head.layer)] = head.head;
+  want(weights_name(head));
+}
+
+bool PointCapture::wants_head(std::string_view point, std::int64_t head) {
+  const auto found = heads_.find(point);
+  return found == heads_.end() || found->second == head;
 }
 
 void PointCapture::see(std::string_view point, std::int64_t sequence, const Tensor& value) {

@@ -56,6 +56,7 @@ class EditedPass : public ReplacingProbe {
   void set_observer(std::unique_ptr<Probe> observer) { observer_ = (owned_ = std::move(observer)).get(); }
 
   bool wants(std::string_view point) override;
+  bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
   float head_scale(std::string_view point, std::int64_t head) override;
   void begin(std::string_view stack, const Ragged& shape) override;
@@ -81,7 +82,10 @@ class EditedPass : public ReplacingProbe {
 class PointCapture : public Probe {
  public:
   void want(std::string point) { values_[std::move(point)]; }
+  // Capture the weights of one head [1, queries, keys], at the point of weights_name(head).
+  void want_weights(const Head& head);
   bool wants(std::string_view point) override { return values_.find(point) != values_.end(); }
+  bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
   // Return the value at a point (for attention weights: those of sequence 0). Throws usage if the pass did
@@ -91,9 +95,12 @@ class PointCapture : public Probe {
 
  private:
   std::map<std::string, Tensor, std::less<>> values_;
+  std::map<std::string, std::int64_t, std::less<>> heads_;  // attentions of which one head is captured
 };
 
 // Return the point of an attention layer, such as "decoder.1.cross".
 std::string attention_name(Kind kind, std::int64_t layer);
+// Return the point of the weights of the head's attention, such as "decoder.1.cross.weights".
+std::string weights_name(const Head& head);
 
 }  // namespace regard::inspect

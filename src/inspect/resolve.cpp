@@ -139,11 +139,15 @@ class Resolver {
     return input;
   }
 
+  void run(const PassInput& input, PointCapture& capture) const {
+    if (between_) between_();
+    run_pass(model_, pool_, input, &capture);
+  }
+
   PointCapture run(const PassInput& input, const std::vector<std::string>& names) const {
     PointCapture capture;
     for (const std::string& name : names) capture.want(name);
-    if (between_) between_();
-    run_pass(model_, pool_, input, &capture);
+    run(input, capture);
     return capture;
   }
 
@@ -300,12 +304,11 @@ class Resolver {
             .expected("[queries, keys]");
       return pattern;
     }
-    const std::string name = attention_name(head.kind, head.layer) + ".weights";
-    const Tensor weights = run(input_of(one.other), {name}).at(name);
-    const std::int64_t queries = weights.shape()[1], keys = weights.shape()[2];
-    Tensor pattern = Tensor::empty({queries, keys});
-    std::copy_n(weights.f32() + head.head * queries * keys, queries * keys, pattern.f32());
-    return pattern;
+    PointCapture capture;
+    capture.want_weights(head);
+    run(input_of(one.other), capture);
+    const Tensor& weights = capture.at(weights_name(head));
+    return weights.reshape({weights.shape()[1], weights.shape()[2]});
   }
 
   Network& model_;

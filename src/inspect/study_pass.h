@@ -30,6 +30,9 @@ class InjectedPass : public ReplacingProbe {
   void skip_attention(Kind kind, std::int64_t layer, const Tensor& context);
 
   bool wants(std::string_view point) override { return observer_ != nullptr && observer_->wants(point); }
+  bool wants_head(std::string_view point, std::int64_t head) override {
+    return observer_->wants_head(point, head);
+  }
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override {
     observer_->see(point, sequence, value);
   }

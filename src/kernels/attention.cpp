@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <vector>
 
 #include "kernels/attention_table.h"
+#include "kernels/call_scratch.h"
 #include "kernels/dispatch.h"
 #include "kernels/runs.h"
 
@@ -268,13 +268,8 @@ void attention_backward(ThreadPool& pool, const Attention& problem) {
 
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights) {
   const AttentionTable& table = dispatch_attention_table();
-  const std::size_t bytes = table.weights_bytes(problem);
-  std::vector<std::byte> scratch(bytes + 64);
-  void* memory = scratch.data();
-  std::size_t space = scratch.size();
-  std::align(64, bytes, memory, space);
   table.weights(problem, {sequence, head, 0, problem.sequences[static_cast<std::size_t>(sequence)].queries},
-                weights, static_cast<std::byte*>(memory));
+                weights, call_scratch(table.weights_bytes(problem)));
 }
 
 }  // namespace regard::kernels

@@ -69,7 +69,8 @@ Step step_of(Tape& tape, const Ragged& shape, const Ragged& source, std::int32_t
 void show_weights(Tape& tape, const Ragged& shape, const Ragged& source, std::span<const Step> steps,
                   std::span<const std::span<const float>> weights) {
   constexpr const char* kPoint = "decoder.0.cross.weights";
-  if (tape.probe == nullptr || !tape.probe->wants(kPoint)) return;
+  if (tape.probe == nullptr || !tape.probe->wants(kPoint) || !tape.probe->wants_head("decoder.0.cross", 0))
+    return;
   std::vector<Tensor> all;
   for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
     all.push_back(Tensor::zeros(

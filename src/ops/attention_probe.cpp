@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/plain/attention.h"
@@ -13,8 +14,13 @@ namespace {
 
 using kernels::AttentionSequence;
 
-bool shows_weights(Tape& tape, std::string_view point) {
-  return tape.probe->wants(std::string(point) + ".weights");
+// Return for each head whether the probe requests its weights.
+std::vector<bool> shown_heads(Tape& tape, std::string_view point, std::int64_t heads) {
+  std::vector<bool> shown(static_cast<std::size_t>(heads));
+  if (tape.probe->wants(std::string(point) + ".weights"))
+    for (std::int64_t h = 0; h < heads; ++h)
+      shown[static_cast<std::size_t>(h)] = tape.probe->wants_head(point, h);
+  return shown;
 }
 
 std::vector<bool> replaced_heads(Tape& tape, std::string_view point, std::int64_t heads) {
@@ -189,28 +195,32 @@ class HeadBackward {
 
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads) {
   if (tape.probe == nullptr || point.empty()) return false;
-  return any(replaced_heads(tape, point, heads)) || shows_weights(tape, point);
+  return any(replaced_heads(tape, point, heads)) || any(shown_heads(tape, point, heads));
 }
 
 std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
                                             std::string_view point) {
-  const bool shown = shows_weights(tape, point);
+  const std::vector<bool> shown = shown_heads(tape, point, problem.heads);
+  const std::int64_t shown_count = std::count(shown.begin(), shown.end(), true);
   const std::vector<bool> replaced = replaced_heads(tape, point, problem.heads);
   const std::string name = std::string(point) + ".weights";
   std::vector<ReplacedHead> all;
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
     const AttentionSequence& sequence = problem.sequences[s];
     const std::int64_t size = sequence.queries * sequence.keys;
-    const Tensor weights = Tensor::empty({shown ? problem.heads : 1, sequence.queries, sequence.keys});
+    const Tensor weights = Tensor::empty({shown_count, sequence.queries, sequence.keys});
+    Tensor spare;  // weights of a replaced head that is not shown
+    float* next = weights.f32();
     for (std::int64_t h = 0; h < problem.heads; ++h) {
-      const bool changes = replaced[static_cast<std::size_t>(h)];
-      if (!shown && !changes) continue;
-      float* of_head = weights.f32() + (shown ? h * size : 0);
+      const bool shows = shown[static_cast<std::size_t>(h)], changes = replaced[static_cast<std::size_t>(h)];
+      if (!shows && !changes) continue;
+      if (!shows && !spare.defined()) spare = Tensor::empty({sequence.queries, sequence.keys});
+      float* of_head = shows ? std::exchange(next, next + size) : spare.f32();
       kernels::attention_weights(problem, static_cast<std::int64_t>(s), h, of_head);
       if (changes)
         all.push_back(replace_head(tape, problem, static_cast<std::int64_t>(s), h, point, of_head));
     }
-    if (shown) tape.probe->see(name, static_cast<std::int64_t>(s), weights);
+    if (shown_count > 0) tape.probe->see(name, static_cast<std::int64_t>(s), weights);
   }
   if (!tape.recording() || all.empty()) return {};
   return {kept(tape, all.data(), std::ssize(all)), all.size()};

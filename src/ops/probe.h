@@ -17,9 +17,17 @@ class Probe {
   // Return true to request the value at `point`. Attention weights are computed only if they are requested.
   virtual bool wants(std::string_view point) = 0;
 
-  // Receive the value at `point`, which is valid only during the call. Attention weights [heads, queries,
-  // keys] are reported once per sequence. Other values [tokens, features] are reported once for the whole
-  // batch, with `sequence` −1.
+  // Return whether the weights of head `head` of the attention at `point` ("encoder.3.self") are requested.
+  // Called for every head in order after wants() returned true for the attention's weights. The weights of
+  // other heads are neither computed nor stored.
+  virtual bool wants_head(std::string_view point, std::int64_t head) {
+    (void)point, (void)head;
+    return true;
+  }
+
+  // Receive the value at `point`. Attention weights [requested heads, queries, keys] are reported once per
+  // sequence; their tensor owns its memory and may be kept. Other values [tokens, features] are reported once
+  // for the whole batch, with `sequence` −1, and are valid only during the call.
   virtual void see(std::string_view point, std::int64_t sequence, const Tensor& value) = 0;
 
   // Return the factor by which the output of head `head` of the attention at `point` ("encoder.3.self") is

@@ -33,10 +33,11 @@ TEST(Capture, IsAskedBeforeAnythingIsCopied) {
   EXPECT_FALSE(capture.wants("decoder.1.self.weights"));
   EXPECT_FALSE(capture.wants("decoder.1.cross.context"));
   EXPECT_FALSE(capture.wants("decoder.1.residual"));
-  const Tensor value = Tensor::of({2, 1, 2}, {0.25f, 0.75f, 1.0f, 0.0f});
-  capture.see("decoder.1.cross.weights", 0, value);
+  EXPECT_TRUE(capture.wants_head("decoder.1.cross", 0));
+  EXPECT_FALSE(capture.wants_head("decoder.1.cross", 1));
+  capture.see("decoder.1.cross.weights", 0, Tensor::of({1, 1, 2}, {0.25f, 0.75f}));
   ASSERT_EQ(capture.weights().size(), 1u);
-  EXPECT_EQ(capture.weights()[0].weights.shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(capture.weights()[0].heads, std::vector<std::int64_t>{0});
   EXPECT_EQ(capture.weights()[0].weights.at({0, 0, 1}), 0.75);
 }
 

@@ -73,6 +73,8 @@ TEST(Looking, ShowsEveryHeadAndRowsThatSumToOne) {
       EXPECT_NEAR(sum, 1.0, 1e-5) << map.title();
     }
   }
+  EXPECT_TRUE(capture.weights().empty()) << "the maps must not double the memory";
+  run_with_probe(*model, pool, kSource, kTarget, &capture);
   for (const Map& average : maps_of(capture, true)) {
     EXPECT_TRUE(average.average);
     double expected = 0;

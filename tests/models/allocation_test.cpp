@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "inspect/attention_view.h"
 #include "kernels/rows.h"
 #include "ops/ragged.h"
 #include "support/tiny_models.h"
@@ -14,6 +15,7 @@
 namespace regard {
 namespace {
 
+using testing::allocated_bytes;
 using testing::allocation_count;
 using testing::Tokens;
 
@@ -86,6 +88,34 @@ TEST_P(Allocation, ADecodingStepAllocatesNothing) {
     if (step >= 3) {
       EXPECT_EQ(made, 0) << "in step " << step;
     }
+  }
+}
+
+// The weights of other heads of the layer are never stored, not even for the time of the pass.
+TEST_P(Allocation, CapturedWeightsAreTheOnlyOnesStored) {
+  if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
+  const std::unique_ptr<Network> model = testing::tiny_model(GetParam());
+  ThreadPool pool(1);
+  const std::int64_t tokens = 180;
+  const Tokens target = testing::random_tokens({tokens}, model->vocabulary(), 4)[0];
+  const auto bytes_of = [&](const inspect::Selection& selection) {
+    const std::int64_t before = allocated_bytes;
+    inspect::Capture capture(selection);
+    inspect::run_with_probe(*model, pool, Tokens{1, 2, 3}, target, &capture);
+    capture.check();
+    return allocated_bytes - before;
+  };
+  inspect::Selection none, one, two;
+  none.weights = false;
+  one.kinds = two.kinds = {inspect::Kind::decoder}, one.layers = two.layers = {1};
+  one.heads = {2}, two.heads = {0, 3};
+  const std::int64_t weights = tokens * tokens * static_cast<std::int64_t>(sizeof(float)), rest = weights / 4;
+  bytes_of(one);  // warm-up
+  const std::int64_t without = bytes_of(none);
+  for (const auto& [selection, heads] : {std::pair(one, 1), std::pair(two, 2)}) {
+    const std::int64_t more = bytes_of(selection) - without;
+    EXPECT_GE(more, heads * weights);
+    EXPECT_LT(more, heads * weights + rest);
   }
 }
 
