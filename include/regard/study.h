@@ -34,7 +34,7 @@ struct StudyOptions {
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
-  std::filesystem::path state = {};  // heads: file of heads already measured; a later call with it continues
+  std::filesystem::path state = {};  // heads, sets: file of finished heads, from which a later call continues
   // position at which the answer is predicted; default (-1): the last position of a decoder, otherwise 0
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines of `data`; 0 means all

@@ -104,7 +104,7 @@ void add_study(CLI::App& app, Globals& globals) {
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--state", request->state,
-                   "heads: file of finished heads, from which a later study continues");
+                   "heads, sets: file of finished heads, from which a later study continues");
   verb->add_option("--steps", request->steps, "tokens: number of steps of the integral")
       ->check(positive())
       ->capture_default_str();

@@ -115,10 +115,13 @@ class Sweep {
   std::vector<KnownPass> known_;
 };
 
-// The file of finished heads.
+// The file of finished heads. `added`: the heads that sweep_head_sets() has already chosen, as text.
 class SweepState {
  public:
-  SweepState(const fs::path& path, const std::string& key) : path_(path) {
+  // Open the file, at the first call. An empty path means no file.
+  void open(const fs::path& path, const std::string& key) {
+    if (!path_.empty()) return;
+    path_ = path;
     if (path.empty()) return;
     const std::string first = Json{{"sweep", key}}.dump();
     std::error_code error;
@@ -132,14 +135,16 @@ class SweepState {
     check();
   }
 
-  const double* loss_of(const Head& head) const {
-    const auto found = finished_.find(head.text());
+  const double* loss_of(const std::string& added, const Head& head) const {
+    const auto found = finished_.find({added, head.text()});
     return found == finished_.end() ? nullptr : &found->second;
   }
 
-  void add(const Head& head, double loss) {
+  void add(const std::string& added, const Head& head, double loss) {
     if (path_.empty()) return;
-    file_ << Json{{"head", head.text()}, {"loss", loss}}.dump() << '\n' << std::flush;
+    Json line{{"head", head.text()}, {"loss", loss}};
+    if (!added.empty()) line["added"] = added;
+    file_ << line.dump() << '\n' << std::flush;
     check();
   }
 
@@ -166,9 +171,12 @@ class SweepState {
         throw usage_error("the file holds the state of another sweep")
             .at({path_.string(), reader.line_number(), -1})
             .remedy("Remove it, or name another file");
-      if (json.contains("head") && json.contains("loss") && json["head"].is_string() &&
-          json["loss"].is_number())
-        finished_[json["head"].get<std::string>()] = json["loss"].get<double>();
+      if (!json.contains("head") || !json.contains("loss") || !json["head"].is_string() ||
+          !json["loss"].is_number())
+        continue;
+      const bool has_added = json.contains("added") && json["added"].is_string();
+      finished_[{has_added ? json["added"].get<std::string>() : "", json["head"].get<std::string>()}] =
+          json["loss"].get<double>();
     }
     if (!same && fs::file_size(path_) > 0)
       throw usage_error("the file does not hold the state of a head sweep").at({path_.string(), -1, -1});
@@ -177,7 +185,7 @@ class SweepState {
 
   fs::path path_;
   std::ofstream file_;
-  std::map<std::string, double> finished_;
+  std::map<std::pair<std::string, std::string>, double> finished_;  // by added heads and head
 };
 
 // Return a key that identifies model, examples and options. The model's weights are identified by the loss of
@@ -190,26 +198,34 @@ std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOpt
   return fmt::format("{:016x}", xxh3(all));
 }
 
+std::string text_of(const std::vector<Head>& heads) {
+  std::string all;
+  for (const Head& head : heads) all += (all.empty() ? "" : ",") + head.text();
+  return all;
+}
+
 void sort_heads(std::vector<HeadLoss>& heads) {
   std::stable_sort(heads.begin(), heads.end(),
                    [](const HeadLoss& a, const HeadLoss& b) { return is_larger(a.lost, b.lost); });
 }
 
-}  // namespace
-
-HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
-                      const HeadSweepOptions& options) {
+// Sweep with options.off and the heads of `added` ablated. Finished heads are read from and added to `state`.
+HeadSweep sweep_with(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
+                     HeadSweepOptions options, const std::vector<Head>& added, SweepState& state) {
+  const std::string names = text_of(added);
+  const HeadSweepOptions given = options;
+  options.off.insert(options.off.end(), added.begin(), added.end());
   Sweep sweep(model, pool, examples, options);
   const StudyLoss whole = sweep.start();
-  SweepState state(options.state, options.state.empty() ? "" : key_of(examples, options, whole));
+  if (!options.state.empty()) state.open(options.state, key_of(examples, given, whole));
   const std::set<Head> off(options.off.begin(), options.off.end());
   std::vector<Head> heads = options.heads.empty() ? sweep.all_heads() : options.heads;
   std::erase_if(heads, [&](const Head& head) { return off.count(head) != 0; });
   HeadSweep result{whole.mean(), whole.count, {}};
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    const double* known = state.loss_of(heads[i]);
+    const double* known = state.loss_of(names, heads[i]);
     const double loss = known != nullptr ? *known : sweep.without(heads[i]).mean();
-    if (known == nullptr) state.add(heads[i], loss);
+    if (known == nullptr) state.add(names, heads[i], loss);
     result.heads.push_back({heads[i], loss, loss - result.loss});
     if (options.progress && !options.progress(static_cast<double>(i + 1) / static_cast<double>(heads.size())))
       throw cancelled_error("the sweep was stopped");
@@ -218,23 +234,32 @@ HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyE
   return result;
 }
 
+}  // namespace
+
+HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
+                      const HeadSweepOptions& options) {
+  SweepState state;
+  return sweep_with(model, pool, examples, options, {}, state);
+}
+
 HeadSet sweep_head_sets(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                         std::int64_t most_heads, HeadSweepOptions options) {
   HeadSet set;
+  SweepState state;
+  std::vector<Head> added;
   const auto progress = options.progress;
-  options.state.clear();
   for (std::int64_t step = 0; step < most_heads; ++step) {
     if (progress)
       options.progress = [&](double share) {
         return progress((static_cast<double>(step) + share) / static_cast<double>(most_heads));
       };
-    const HeadSweep sweep = sweep_heads(model, pool, examples, options);
+    const HeadSweep sweep = sweep_with(model, pool, examples, options, added, state);
     if (step == 0) set.loss = sweep.loss;
     if (sweep.heads.empty()) break;
     HeadLoss best = sweep.heads.front();
     best.lost = best.loss - set.loss;
     set.steps.push_back(best);
-    options.off.push_back(best.head);
+    added.push_back(best.head);
   }
   return set;
 }

@@ -84,6 +84,35 @@ TEST_F(StudyProgram, AnInterruptedSweepContinuesFromItsFile) {
   EXPECT_NE(other.err.find("another sweep"), std::string::npos) << other.err;
 }
 
+TEST_F(StudyProgram, AnInterruptedChoiceOfSetsContinuesFromItsFile) {
+  const std::vector<std::string> arguments{"translator", "pairs.tsv", "--view", "sets", "--most", "2"};
+  const auto with_state = [&] {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--state", "state.jsonl"});
+    return table(std::move(all));
+  };
+  const Json whole = table(arguments);
+  EXPECT_EQ(with_state(), whole);
+  const std::string state = read_file((folder_ / "state.jsonl").string());
+  // The second step was interrupted after four heads. Its first head gets another loss, which shows that it
+  // is not computed again.
+  const std::size_t added = state.find("\"added\":");
+  ASSERT_NE(added, state.npos);
+  const std::size_t second = state.rfind('\n', added) + 1;
+  std::size_t end = second;
+  for (int line = 0; line < 4; ++line) end = state.find('\n', end) + 1;
+  std::string part = state.substr(0, end);
+  const std::size_t loss = part.find("\"loss\":", second) + 7;
+  part.replace(loss, part.find_first_of(",}", loss) - loss, "123.5");
+  testing::write_file(folder_.path(), "state.jsonl", part);
+  const Json continued = with_state();
+  EXPECT_EQ(continued["rows"][0], whole["rows"][0]);
+  EXPECT_EQ(continued["rows"][1]["loss"], 123.5);
+  const Json heads = table({"translator", "pairs.tsv", "--state", "state.jsonl"});
+  EXPECT_EQ(heads["rows"], table({"translator", "pairs.tsv"})["rows"])
+      << "losses of the second step were used";
+}
+
 TEST_F(StudyProgram, WritesCsvAndSvg) {
   const auto result = study({"gpt", "lines.txt", "--csv", "t.csv", "--svg", "t.svg"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
