@@ -133,7 +133,7 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
     if (!options.baseline.defined()) return 0.0;
     return static_cast<double>(options.baseline.row(options.baseline.rows() == 1 ? 0 : row)[i]);
   };
-  const auto between = [&](double share) {
+  const auto embedding_at = [&](double share) {
     Tensor at = Tensor::empty({tokens, width});
     for (std::int64_t row = 0; row < tokens; ++row)
       for (std::int64_t i = 0; i < width; ++i)
@@ -145,17 +145,18 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
   out.gradient_input.resize(static_cast<std::size_t>(tokens));
   out.integrated.resize(static_cast<std::size_t>(tokens));
   const auto gradient_at = [&](const Tensor& embedding) {
+    if (options.between) options.between();
     return answer_gradient(model, pool, input, answer, {stack, embedding}, options.edits);
   };
   const AnswerGradient full = gradient_at(whole);
   out.difference = full.difference;
-  out.baseline = gradient_at(between(0)).difference;
+  out.baseline = gradient_at(embedding_at(0)).difference;
   for (std::int64_t row = 0; row < tokens; ++row)
     for (std::int64_t i = 0; i < width; ++i)
       out.gradient_input[static_cast<std::size_t>(row)] +=
           static_cast<double>(full.gradient.row(row)[i]) * static_cast<double>(whole.row(row)[i]);
   for (std::size_t step = 0; step < quadrature.nodes.size(); ++step) {
-    const AnswerGradient at = gradient_at(between(quadrature.nodes[step]));
+    const AnswerGradient at = gradient_at(embedding_at(quadrature.nodes[step]));
     for (std::int64_t row = 0; row < tokens; ++row)
       for (std::int64_t i = 0; i < width; ++i)
         out.integrated[static_cast<std::size_t>(row)] +=

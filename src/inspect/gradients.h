@@ -30,6 +30,7 @@ struct AttributionOptions {
   // Interventions of every pass; an edit of the embedding itself applies after the interpolation. May be
   // null.
   const EditedPass* edits = nullptr;
+  BetweenPasses between = {};
 };
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});

@@ -80,9 +80,10 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
 }  // namespace
 
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                 const std::vector<StudyExample>& examples) {
+                                 const std::vector<StudyExample>& examples, const BetweenPasses& between) {
   std::map<Head, Total> totals;
   for (const StudyExample& example : examples) {
+    if (between) between();
     const View view = view_of(loaded, pool, example);
     for (const Map& map : view.maps) totals[map.head].add(summarize(view, map));
   }
@@ -104,6 +105,7 @@ std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
   std::map<Head, InductionScore> scores;
   const double sequences = static_cast<double>(options.sequences);
   for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
+    if (options.between) options.between();
     Capture capture{Selection()};
     run_with_probe(model, pool, {}, ids, &capture);
     const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
@@ -131,6 +133,7 @@ RepetitionLoss repetition_loss(Network& model, ThreadPool& pool, const Induction
   RepetitionLoss loss;
   const double sequences = static_cast<double>(options.sequences);
   for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
+    if (options.between) options.between();
     const Tensor logits = run_with_probe(model, pool, {}, ids, nullptr);
     const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
     const std::int64_t first = second - options.length;

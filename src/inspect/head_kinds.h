@@ -16,7 +16,8 @@ struct HeadKind {
   HeadSummary mean;  // `telling` and `caption` are not set
 };
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                 const std::vector<StudyExample>& examples);
+                                 const std::vector<StudyExample>& examples,
+                                 const BetweenPasses& between = {});
 
 // Attention on a sequence of `length` random tokens that is repeated once. Mean weights over the queries of
 // the second half and `sequences` sequences.
@@ -35,6 +36,7 @@ struct InductionOptions {
   std::int32_t first_random = 0;    // random ids are at least this
   // Ids to draw from, at least 2. If empty, all ids from first_random on.
   std::vector<std::int32_t> choices = {};
+  BetweenPasses between = {};
 };
 // Return the ids of a text, sorted, without duplicates.
 std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text);

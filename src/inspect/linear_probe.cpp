@@ -26,7 +26,7 @@ class Regression {
   Regression(std::size_t labels, std::size_t features)
       : features_(features), weights_(labels, Vector(features + 1)), speed_(labels, Vector(features + 1)) {}
 
-  void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y) {
+  void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y, const BetweenPasses& between) {
     constexpr int kSteps = 300;
     const auto count = static_cast<double>(x.size());
     // The curvature of the loss is at most half the mean squared length of an example.
@@ -35,6 +35,7 @@ class Regression {
       length += std::inner_product(one.begin(), one.end(), one.begin(), 0.0) / count;
     const double rate = 1 / (0.5 * length + 1 / count);
     for (int step = 0; step < kSteps; ++step) {
+      if (between) between();
       std::vector<Vector> gradient(weights_.size(), Vector(features_ + 1));
       for (std::size_t i = 0; i < x.size(); ++i) add_gradient(x[i], y[i], count, gradient);
       const double momentum = static_cast<double>(step) / (step + 3.0);
@@ -135,7 +136,7 @@ LabeledTexts read_labeled_texts(const std::filesystem::path& path, std::int64_t 
 }
 
 LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
-                               std::uint64_t seed) {
+                               std::uint64_t seed, const BetweenPasses& between) {
   std::map<std::string, std::size_t> labels;
   for (const auto& [text, label] : texts) labels.emplace(label, labels.size());
   if (texts.size() < 10 || labels.size() < 2)
@@ -158,6 +159,7 @@ LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& poo
     if (model.kind() == ModelKind::encoder_decoder) input.target = {loaded.options.start_token};
     PointCapture capture;
     for (const std::string& point : points) capture.want(point);
+    if (between) between();
     run_pass(model, pool, input, &capture);
     const bool held = i % 5 == 4;
     for (std::size_t p = 0; p < points.size(); ++p)
@@ -177,7 +179,7 @@ LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& poo
   for (std::size_t p = 0; p < points.size(); ++p) {
     standardise(fitted[p], held_out[p]);
     Regression regression(labels.size(), fitted[p][0].size());
-    regression.fit(fitted[p], fitted_labels);
+    regression.fit(fitted[p], fitted_labels, between);
     result.layers.push_back({p == 0 ? "embedding" : std::to_string(p - 1),
                              regression.accuracy(held_out[p], held_out_labels),
                              regression.accuracy(fitted[p], fitted_labels)});

@@ -53,22 +53,18 @@ class Study {
   }
   std::vector<StudyExample> examples() const {
     if (request_.data.empty()) return {example(false)};
-    StudyDataOptions options{request_.examples, request_.answer};
-    return read_examples(loaded_, pool_, request_.data, options);
+    return read_examples(loaded_, pool_, request_.data,
+                         {request_.examples, request_.answer, between_passes()});
   }
   StudyExample example(bool whole) const {
     need(request_.text, request_.data.empty() && !whole ? "DATA or --text" : "--text");
-    StudyDataOptions options = interruptible();
-    if (!whole) options.answer = request_.answer;
-    return study_example(loaded_, pool_, request_.text, request_.target, options);
+    return study_example(loaded_, pool_, request_.text, request_.target,
+                         {0, whole ? "" : request_.answer, between_passes()});
   }
-  // Return options with which progress() can stop the study while a target is generated.
-  StudyDataOptions interruptible() const {
-    StudyDataOptions options;
-    options.between = [this] {
+  BetweenPasses between_passes() const {
+    return [this] {
       if (progress_ && !progress_(0.0)) throw cancelled_error("the study was stopped");
     };
-    return options;
   }
   std::string token(std::int32_t id) const { return shown_token(*loaded_.target, id); }
 
@@ -134,7 +130,8 @@ class Study {
 StudyTable Study::heads() {
   const std::vector<StudyExample> data = examples();
   std::map<Head, HeadSummary> kinds;
-  for (const HeadKind& kind : head_kinds(loaded_, pool_, data)) kinds[kind.head] = kind.mean;
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes()))
+    kinds[kind.head] = kind.mean;
   const HeadSweep sweep = sweep_heads(model_, pool_, data, sweep_options());
   StudyTable table;
   table.study = "heads";
@@ -202,7 +199,7 @@ StudyTable Study::kinds() {
   for (std::size_t i = 0; i < kPositionalPatterns; ++i)
     table.columns.emplace_back(name_of(static_cast<Pattern>(i)));
   table.columns.insert(table.columns.end(), {"entropy", "distance", "spread"});
-  for (const HeadKind& kind : head_kinds(loaded_, pool_, data)) {
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes())) {
     std::vector<StudyCell> row{kind.head.text(), name_of(kind.mean.pattern)};
     for (const double share : kind.mean.shares) row.emplace_back(share);
     row.insert(row.end(), {kind.mean.entropy, kind.mean.distance, kind.mean.spread});
@@ -215,6 +212,7 @@ StudyTable Study::kinds() {
 StudyTable Study::induction() {
   InductionOptions options;
   options.length = request_.length, options.sequences = request_.sequences, options.seed = seed_;
+  options.between = between_passes();
   if (!request_.text.empty()) options.choices = distinct_tokens(*loaded_.source, request_.text);
   const RepetitionLoss loss = repetition_loss(model_, pool_, options);
   StudyTable table;
@@ -274,9 +272,9 @@ StudyTable Study::patch(PatchMode mode) {
   need(request_.other, "--other");
   const StudyExample clean = example(true);
   const AnswerDifference answer = answer_of(clean);
-  const StudyExample other =
-      study_example(loaded_, pool_, request_.other,
-                    request_.other_target.empty() ? request_.target : request_.other_target, interruptible());
+  const StudyExample other = study_example(
+      loaded_, pool_, request_.other, request_.other_target.empty() ? request_.target : request_.other_target,
+      {0, "", between_passes()});
   const PatchResult result =
       patch_components(model_, pool_, clean.input, other.input, answer, mode, progress_);
   StudyTable table;
@@ -299,7 +297,7 @@ StudyTable Study::tokens() {
   const StudyExample one = example(true);
   const AnswerDifference answer = answer_of(one);
   AttributionOptions options;
-  options.steps = request_.steps;
+  options.steps = request_.steps, options.between = between_passes();
   const std::unique_ptr<EditedPass> edits =
       resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions));
   options.edits = edits.get();
@@ -354,7 +352,8 @@ StudyTable Study::flow() {
 
 StudyTable Study::probe() {
   need(request_.data, "DATA");
-  return table_of(probe_layers(loaded_, pool_, read_labeled_texts(request_.data, request_.examples), seed_));
+  const LabeledTexts texts = read_labeled_texts(request_.data, request_.examples);
+  return table_of(probe_layers(loaded_, pool_, texts, seed_, between_passes()));
 }
 
 StudyTable Study::alignment() {

@@ -1,9 +1,13 @@
-// POST /study: the studies of `regard study` that require no file.
+// POST /study: the studies of `regard study`. The body contains the content of the files.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 
 #include "inspect/study_views.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
+#include "serve/memory_file.h"
 #include "serve/request_edits.h"
 
 namespace regard::serve {
@@ -11,6 +15,9 @@ namespace {
 
 constexpr std::int64_t kMostStudied = 256;  // maximum tokens of a text
 constexpr std::int64_t kMostFlowing = 64;   // maximum tokens of a text for attention flow
+constexpr std::int64_t kMostLines = 4096;   // maximum lines of "data"
+// Maximum tokens of "data", its targets or labels included.
+constexpr std::int64_t kMostDataTokens = 65536;
 
 inspect::StudyRequest request_of(const Call& call) {
   inspect::StudyRequest request;
@@ -24,19 +31,46 @@ inspect::StudyRequest request_of(const Call& call) {
   request.off = call.value<std::string>("off", "");
   request.position = call.integer("position", request.position);
   request.most = call.integer("most", request.most);
+  request.examples = call.integer("examples", request.examples);
   request.steps = call.integer("steps", request.steps);
   request.length = call.integer("length", request.length);
   request.sequences = call.integer("sequences", request.sequences);
   return request;
 }
 
-void check(const ModelHost& host, const inspect::StudyRequest& request) {
+// Throws HttpError 400 for data of too many lines or tokens, or with a line of too many tokens.
+void check_data(const ModelHost& host, std::string_view data) {
+  std::int64_t lines = 0, tokens = 0;
+  const auto require = [](std::int64_t found, std::int64_t most, const char* what) {
+    if (found > most)
+      throw HttpError(400, fmt::format("expected at most {} {}, found {}", most, what, found),
+                      "context_length_exceeded", "data");
+  };
+  while (!data.empty()) {
+    const std::size_t end = std::min(data.find('\n'), data.size());
+    const auto of_line = std::ssize(host.tokenizer().encode_ids(data.substr(0, end)));
+    require(of_line, 2 * kMostStudied, "tokens in a line");
+    require(++lines, kMostLines, "lines");
+    require(tokens += of_line, kMostDataTokens, "tokens");
+    data.remove_prefix(std::min(end + 1, data.size()));
+  }
+}
+
+void check(const ModelHost& host, const inspect::StudyRequest& request, const Call& call) {
   const auto need = [&](const std::string& value, const char* name) {
     if (value.empty())
       throw HttpError(400, fmt::format("the view {} needs \"{}\"", request.view, name), "invalid_value",
                       name);
   };
-  if (request.view != "induction") need(request.text, "text");
+  const auto data = call.value<std::string>("data", "");
+  const bool labels = request.view == "probe" || request.view == "alignment";
+  const bool reads = labels || request.view == "heads" || request.view == "sets" || request.view == "kinds";
+  if (labels) need(data, "data");
+  if (request.view == "alignment") need(call.value<std::string>("alignments", ""), "alignments");
+  if (reads && !data.empty())
+    check_data(host, data);
+  else if (request.view != "induction")
+    need(request.text, "text");
   if (request.view == "patch" || request.view == "path") need(request.other, "other");
   if (request.view == "flip") need(request.instead, "instead");
   const std::int64_t most = request.view == "flow" ? kMostFlowing : kMostStudied;
@@ -48,8 +82,38 @@ void check(const ModelHost& host, const inspect::StudyRequest& request) {
   }
 }
 
+// Content of a file that a study reads, and the member of the body that holds it.
+struct Content {
+  const char* member;
+  std::optional<MemoryFile> file = {};
+
+  // Return the path of the content, or "" if the body does not have the member.
+  std::string path(const Call& call) {
+    const auto content = call.value<std::string>(member, "");
+    return content.empty() ? "" : file.emplace(content).path();
+  }
+  std::string named(std::string text) const {
+    if (!file) return text;
+    for (std::size_t at = 0; (at = text.find(file->path(), at)) != text.npos;)
+      text.replace(at, file->path().size(), member);
+    return text;
+  }
+};
+
+// Return the error with the members' names in place of the files' paths.
+Error named(const Error& error, const Content& data, const Content& alignments) {
+  const auto length = [](const Content& content) { return content.file ? content.file->path().size() : 0; };
+  // The shorter path may be the beginning of the longer one.
+  const bool swapped = length(alignments) > length(data);
+  const Content &first = swapped ? alignments : data, &second = swapped ? data : alignments;
+  const auto name = [&](const std::string& text) { return second.named(first.named(text)); };
+  Error out(error.kind(), name(error.message()),
+            {name(error.file()), error.place().line, error.place().byte});
+  return out.found(name(error.found())).expected(name(error.expected())).remedy(name(error.remedy()));
+}
+
 inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRequest& request) {
-  // This throws at the deadline, which ends the study. A study that does not report progress is not ended.
+  // Throws to stop the study at the deadline.
   const auto progress = [&](double) { return call.waiting.require(), true; };
   const auto seed = static_cast<std::uint64_t>(call.integer("seed", 1));
   if (request.view != "tokens")
@@ -61,10 +125,22 @@ inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRe
 
 void answer_study(Call& call) {
   const auto host = call.find_model(Ability::attend);
-  const inspect::StudyRequest request = request_of(call);
-  check(*host, request);
-  const TurnHolder turn(*host, call);
-  Json json = table_of(call, *host, request).json();
+  inspect::StudyRequest request = request_of(call);
+  check(*host, request, call);
+  // The interventions of a request hold the model's turn.
+  std::optional<TurnHolder> turn;
+  if (const RequestEdits* edits = edits_of(call, *host))
+    request.interventions = edits->texts();
+  else
+    turn.emplace(*host, call);
+  Content data{"data"}, alignments{"alignments"};
+  request.data = data.path(call), request.alignments = alignments.path(call);
+  Json json;
+  try {
+    json = table_of(call, *host, request).json();
+  } catch (const Error& error) {
+    throw named(error, data, alignments);
+  }
   json["model"] = host->name();
   call.reply(json);
 }
@@ -80,23 +156,28 @@ void add_study_route(std::vector<Route>& routes) {
        .protocol = Protocol::regard,
        .summary = "Measure the effects of a model's parts on a text, with the views of `regard study`",
        .handle = answer_study,
-       .request = object({{"view", one_of({"heads", "sets", "flip", "kinds", "induction", "lens", "direct",
-                                           "patch", "path", "tokens", "rollout", "flow"})},
-                          {"text", text()},
-                          {"target", text()},
-                          {"other", text()},
-                          {"other_target", text()},
-                          {"answer", token},
-                          {"instead", token},
-                          {"off", text(10000)},
-                          {"position", integer(0, kMostStudied)},
-                          {"most", integer(1, 16)},
-                          {"steps", integer(1, 200)},
-                          {"length", integer(1, kMostStudied)},
-                          {"sequences", integer(1, 32)},
-                          {"seed", integer(0, std::numeric_limits<std::int64_t>::max())},
-                          {"model", text(1000)}},
-                         {"view"}),
+       .request =
+           object({{"view", one_of({"heads", "sets", "flip", "kinds", "induction", "lens", "direct", "patch",
+                                    "path", "tokens", "rollout", "flow", "probe", "alignment"})},
+                   {"data", described(text(), "Lines TEXT or TEXT<tab>TARGET, as in a file")},
+                   {"alignments", described(text(), "For each line of data, links as in '0-1 2p0'")},
+                   {"examples", integer(0, kMostLines)},
+                   {"interventions", interventions_schema()},
+                   {"text", text()},
+                   {"target", text()},
+                   {"other", text()},
+                   {"other_target", text()},
+                   {"answer", token},
+                   {"instead", token},
+                   {"off", text(10000)},
+                   {"position", integer(0, kMostStudied)},
+                   {"most", integer(1, 16)},
+                   {"steps", integer(1, 200)},
+                   {"length", integer(1, kMostStudied)},
+                   {"sequences", integer(1, 32)},
+                   {"seed", integer(0, std::numeric_limits<std::int64_t>::max())},
+                   {"model", text(1000)}},
+                  {"view"}),
        .response = Json{{"type", "object"}},
        .heavy = true});
 }
