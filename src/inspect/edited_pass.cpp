@@ -79,6 +79,11 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
   return edits.empty() ? value : ops::edit(tape, value, edits);
 }
 
+bool EditedPass::may_replace(std::string_view point) {
+  ReplacingProbe* inner = replacing();
+  return values_.find(point) != values_.end() || (inner != nullptr && inner->may_replace(point));
+}
+
 bool EditedPass::replaces_weights(std::string_view point, std::int64_t head) {
   if (ReplacingProbe* inner = replacing(); inner != nullptr && inner->replaces_weights(point, head))
     return true;

@@ -61,6 +61,7 @@ class EditedPass : public ReplacingProbe {
   float head_scale(std::string_view point, std::int64_t head) override;
   void begin(std::string_view stack, const Ragged& shape) override;
   Var replace(Tape& tape, std::string_view point, Var value) override;
+  bool may_replace(std::string_view point) override;
   bool replaces_weights(std::string_view point, std::int64_t head) override;
   void replace_weights(std::string_view point, const ProbedWeights& weights) override;
 

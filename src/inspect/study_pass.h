@@ -37,6 +37,7 @@ class InjectedPass : public ReplacingProbe {
     observer_->see(point, sequence, value);
   }
   Var replace(Tape& tape, std::string_view point, Var value) override;
+  bool may_replace(std::string_view point) override { return values_.find(point) != values_.end(); }
 
  private:
   Probe* observer_;

@@ -20,10 +20,21 @@ Var show(Tape& tape, std::string_view point, std::string_view what, Var value) {
   return used;
 }
 
-bool sums_in_last_layer(const Tape& tape, const BranchEnd& end) {
+namespace {
+
+// Return whether the tape's probe requests or may replace the branch's output.
+bool is_observed(Tape& tape, const BranchEnd& end) {
+  if (tape.probe == nullptr || end.point.empty()) return false;
+  const std::string name = std::string(end.point) + ".output";
+  ReplacingProbe* replacing = replacing_probe(tape);
+  return (replacing != nullptr && replacing->may_replace(name)) || tape.probe->wants(name);
+}
+
+}  // namespace
+
+bool sums_in_last_layer(Tape& tape, const BranchEnd& end) {
   const bool drops = tape.options().training && end.dropout.rate > 0.0f;
-  const bool observed = tape.probe != nullptr && !end.point.empty();
-  return !drops && !observed && end.norm == nullptr;
+  return !drops && end.norm == nullptr && !is_observed(tape, end);
 }
 
 Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end) {

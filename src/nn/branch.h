@@ -18,13 +18,12 @@ struct BranchEnd {
   const Norm* norm = nullptr;  // norm of the branch, before dropout (Gemma 2); may be null
 };
 
-// Return residual + dropout(norm(linear(x))). If no dropout, probe or norm is active, the linear layer adds
-// the residual itself.
+// Return residual + dropout(norm(linear(x))). Without active dropout and norm, and if no probe requests or
+// may replace the branch's output, the sum is fused into the linear layer.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// The same for any last layer. last(residual) must return the layer's output plus `residual` unless it is
-// null.
-bool sums_in_last_layer(const Tape& tape, const BranchEnd& end);
+// The same with any last layer: last(residual) returns its output, plus the residual if that is not null.
+bool sums_in_last_layer(Tape& tape, const BranchEnd& end);
 Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end);
 template <class Last>
 Var end_branch_of(Tape& tape, const BranchEnd& end, Last&& last) {

@@ -41,8 +41,15 @@ class ReplacingProbe : public Probe {
     return value;
   }
 
-  // Return true if replace_weights() must be called for this head of the attention at `point`
-  // ("decoder.0.self"). Other heads are bit-identical.
+  // Return false if replace() always keeps the value at this point. Values that are neither replaced nor
+  // requested need not be computed separately, so replace() is then not called.
+  virtual bool may_replace(std::string_view point) {
+    (void)point;
+    return true;
+  }
+
+  // Return whether replace_weights() is to be called for this head of the attention at `point`
+  // ("decoder.0.self"). The other heads stay bit-identical.
   virtual bool replaces_weights(std::string_view point, std::int64_t head) {
     (void)point, (void)head;
     return false;
