@@ -7,13 +7,17 @@
 
 namespace regard::cli {
 
-void add_probe_options(CLI::App& verb, ProbeOptions& options) {
+void add_changes(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--ablate", options.ablate,
                   "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  add_intervene(verb, options.interventions);
+}
+
+void add_probe_options(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--attend", options.attend,
                   "Write the attention weights of each input to this file, one JSON object per line, as "
                   "attend --json --full");
-  add_intervene(verb, options.interventions);
+  add_changes(verb, options);
 }
 
 void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {

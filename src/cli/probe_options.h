@@ -24,6 +24,8 @@ struct ProbeOptions {
 };
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options);
+// Add only --ablate and --intervene.
+void add_changes(CLI::App& verb, ProbeOptions& options);
 // Add only --intervene.
 void add_intervene(CLI::App& verb, std::vector<std::string>& interventions);
 

@@ -9,6 +9,7 @@
 #include "base/require_writable.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/result_output.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
@@ -27,10 +28,11 @@ struct TranscribeRequest {
   std::vector<double> temperatures;
   double compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   bool no_timestamps = false, no_previous = false, no_fallback = false;
+  ProbeOptions probes;
   tasks::TranscribeOptions options;
 };
 
-tasks::TranscribeOptions options_of(const TranscribeRequest& request, const Globals& globals) {
+tasks::TranscribeOptions options_of(const TranscribeRequest& request, const Globals& globals, Probe* probe) {
   tasks::TranscribeOptions options = request.options;
   tasks::WhisperOptions& whisper = options.whisper;
   whisper.translates = request.task == "translate";
@@ -41,6 +43,7 @@ tasks::TranscribeOptions options_of(const TranscribeRequest& request, const Glob
   whisper.log_probability = request.log_probability, whisper.no_speech = request.no_speech;
   whisper.seed = globals.seed;
   options.ctc.beam = whisper.beam, options.ctc.word_times = whisper.word_times;
+  whisper.probe = options.ctc.probe = probe;
   return options;
 }
 
@@ -53,8 +56,10 @@ class TranscribeVerb {
         folder_(formats::ModelFolder::open(request.model)),
         loaded_(infer::LoadedModel::open(
             request.model, {.weight_mode = weight_mode(globals), .reads = InputKind::features})),
+        probes_(request.probes, loaded_, globals.pool()),
         transcriber_(placed({request.model}, [&] {
-          return tasks::Transcriber(folder_, loaded_, globals.pool(), options_of(request, globals));
+          return tasks::Transcriber(folder_, loaded_, globals.pool(),
+                                    options_of(request, globals, probes_.probe()));
         })) {
     if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
     loaded_.model->prepare_for_inference(globals.pool());
@@ -109,6 +114,7 @@ class TranscribeVerb {
   tasks::TranscriptFormat format_;
   formats::ModelFolder folder_;
   infer::LoadedModel loaded_;
+  ModelProbes probes_;
   tasks::Transcriber transcriber_;
 };
 
@@ -183,6 +189,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->add_flag("--word-times", request->options.whisper.word_times,
                  "Write the times of words: a list in json, one row or subtitle per word in tsv and srt, "
                  "times within the text in vtt");
+  add_changes(*verb, request->probes);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { transcribe(*request, globals); });

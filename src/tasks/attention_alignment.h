@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "formats/model_folder.h"
 #include "infer/loaded_model.h"
+#include "ops/probe.h"
 
 namespace regard::tasks {
 
@@ -29,6 +30,7 @@ struct AlignmentTask {
   std::span<const std::int32_t> ids;  // ids of the decoder, including the prompt
   std::int64_t first = 0;             // number of tokens of the prompt, which have no times
   std::int64_t positions = 0;         // number of source positions to use, from the first
+  Probe* probe = nullptr;             // changes values of the pass; not owned, may be null
 };
 
 // Return for each token after the prompt the source position at which the token starts on the path.

@@ -89,6 +89,7 @@ Tensor CtcRecognizer::logits_of(std::span<const float> sound) {
   Arena arena;
   Tape tape(pool_, arena);
   tape.begin({});
+  tape.probe = options_.probe;
   InputBuffer buffer;
   const ModelInput input{processor_.apply(pool_, sound)};
   buffer.add(input, loaded_.model->input_spec().length_of(input), 0);

@@ -12,6 +12,7 @@
 #include "data/sound.h"
 #include "data/sound_processor.h"
 #include "infer/loaded_model.h"
+#include "ops/probe.h"
 #include "tasks/ctc_search.h"
 #include "tasks/transcript.h"
 
@@ -44,6 +45,7 @@ struct CtcRecognizerOptions {
   double pause_seconds = 0.6, segment_seconds = 15.0;
   // compute the times of words between spaces, from the first to the last frame of their labels
   bool word_times = false;
+  Probe* probe = nullptr;  // called in every pass, may change values; not owned, may be null
 };
 
 class CtcRecognizer {

@@ -61,6 +61,7 @@ Tensor Whisper::encode(const Tensor& features) {
   Arena arena;
   Tape tape(pool_, arena);
   tape.begin({});
+  tape.probe = options_.probe;
   InputBuffer input;
   const ModelInput model_input{features};
   input.add(model_input, loaded_.model->input_spec().length_of(model_input), 0);
@@ -72,6 +73,7 @@ Tensor Whisper::logits_after(const Window& window, const std::vector<std::int32_
   Arena arena;
   Tape tape(pool_, arena);
   tape.begin({});
+  tape.probe = options_.probe;
   RaggedBuffer source, target;
   source.add(window.encoded.rows(), 0);
   target.add(static_cast<std::int64_t>(count), 0);
@@ -130,6 +132,7 @@ Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std:
   search.top_k = 0, search.top_p = search.typical_p = 1.0, search.min_p = search.epsilon = search.eta = 0.0;
   search.seed = options_.seed + static_cast<std::uint64_t>(window.first) * 64 + index;
   search.rules.scores_after_rules = true;
+  search.probe = options_.probe;
   if (!options_.timestamps)
     for (std::int32_t time = tokens_.first_time(); time < loaded_.model->vocabulary(); ++time)
       search.rules.suppressed.push_back(time);
@@ -267,8 +270,8 @@ void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& 
   const std::ptrdiff_t last = attempt.ended || attempt.tokens.empty() ? 0 : 1;
   ids.insert(ids.end(), attempt.tokens.begin(), attempt.tokens.end() - last);
   const std::int64_t positions = std::max<std::int64_t>(1, window.frames / kFramesPerTime);
-  const std::vector<std::int64_t> found =
-      align_tokens(*loaded_.model, pool_, heads_, {window.encoded, ids, std::ssize(prompt), positions});
+  const std::vector<std::int64_t> found = align_tokens(
+      *loaded_.model, pool_, heads_, {window.encoded, ids, std::ssize(prompt), positions, options_.probe});
   attempt.offset = static_cast<double>(window.first) * frame_seconds_;
   for (const std::int64_t position : found)
     attempt.seconds.push_back(attempt.offset +

@@ -14,6 +14,7 @@
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "ops/probe.h"
 #include "tasks/attention_alignment.h"
 #include "tasks/long_features.h"
 #include "tasks/transcript.h"
@@ -39,6 +40,7 @@ struct WhisperOptions {
   std::int64_t beam = 1;  // width of the beam search at temperature 0
   std::uint64_t seed = 1;
   bool word_times = false;  // compute the times of words from cross-attention
+  Probe* probe = nullptr;   // called in every pass, may change values; not owned, may be null
 
   void check() const;  // throws usage
 };

@@ -72,6 +72,22 @@ TEST_F(TranscribeVerb, AFileThePipeAndAFolderGiveTheSame) {
   EXPECT_TRUE(fs::exists(folder_ / "all/long.srt"));
 }
 
+// In every pass: of the encoder, of the decoder, and of the times of words.
+TEST_F(TranscribeVerb, InterventionsChangeThePasses) {
+  const auto out = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {short_, "--json", "--word-times", "--language", "de"});
+    const ProgramResult result = run(with(std::move(more)));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string whole = out({});
+  EXPECT_EQ(out({"--intervene", "scale encoder.0.0 by=1", "--intervene", "scale cross.1.0 by=1"}), whole);
+  EXPECT_NE(out({"--intervene", "zero encoder.0"}), whole);
+  EXPECT_NE(out({"--intervene", "zero decoder.1"}), whole);
+  EXPECT_EQ(out({"--ablate", "encoder.0.0"}), out({"--intervene", "zero encoder.0.0"}));
+  EXPECT_EQ(run({short_, "--intervene", "zero decoder.9"}).exit_code, 2);
+}
+
 TEST_F(TranscribeVerb, ErrorsNameTheFileAndTheRemedy) {
   const auto expect = [&](const std::vector<std::string>& arguments, int code, const char* what) {
     const ProgramResult result = run(arguments);

@@ -329,6 +329,17 @@ class CtcFolder : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
+TEST_F(CtcFolder, TheProbeChangesThePasses) {
+  struct : Probe {
+    bool wants(std::string_view) override { return false; }
+    void see(std::string_view, std::int64_t, const Tensor&) override {}
+    float head_scale(std::string_view, std::int64_t) override { return 0.0f; }
+  } no_heads;
+  tasks::TranscribeOptions options;
+  options.ctc.probe = &no_heads;
+  EXPECT_NE(transcribe(options).at(0).log_probability, transcribe({}).at(0).log_probability);
+}
+
 TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
   for (const std::int64_t beam : {1, 8}) {
     tasks::TranscribeOptions options;
