@@ -86,7 +86,8 @@ def main():
             one, rest = sweep(model, ids, heads, options.predictions)
             theirs = one + rest * 144 / len(heads)
             ratios.append(theirs / (mine["sweep_processor_ms"] / 1e3))
-            print(f"pass: {mine['processor_ms'] / 1e3:.2f} s, TransformerLens {one:.2f} s; sweep: {mine['passes']:.1f} passes, "
+            print(f"pass: {mine['forward_processor_ms'] / 1e3:.2f} s, TransformerLens {one:.2f} s; "
+                  f"sweep: {mine['forward_passes']:.1f} forward passes, {mine['passes']:.1f} passes with the same loss, "
                   f"{mine['sweep_processor_ms'] / 1e3:.1f} s, TransformerLens {theirs:.1f} s, ratio {ratios[-1]:.2f}", flush=True)
         print(f"TransformerLens's time over ours: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
 

@@ -1,6 +1,9 @@
-// regard bench study: the cost of captures and of a head sweep, as ratios to a pass of the same model on the
-// same input.
+// regard bench study: the cost of captures and of a head sweep, as ratios to passes of the same model on the
+// same input: a forward pass with all logits, and a pass with the same loss as the sweep.
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <functional>
 
 #include "base/random.h"
@@ -14,7 +17,9 @@
 #include "inspect/head_sweep.h"
 #include "inspect/pass_input.h"
 #include "models/weights.h"
+#include "ops/tape.h"
 #include "regard/error.h"
+#include "tensor/arena.h"
 
 namespace regard::cli {
 namespace {
@@ -51,22 +56,47 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// Return the same sentences with a label at every token: a pass over them computes all states and logits.
-std::vector<inspect::StudyExample> whole_examples(std::vector<inspect::StudyExample> examples) {
-  for (inspect::StudyExample& one : examples) one.labels = one.input.target;
-  return examples;
+// A forward pass over all sentences in one batch, with the logits of every token in memory.
+void forward_pass(Network& model, ThreadPool& pool, const std::vector<inspect::StudyExample>& examples) {
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({});
+  std::vector<std::int32_t> ids;
+  RaggedBuffer shape;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    const std::vector<std::int32_t>& one = examples[i].input.target;
+    ids.insert(ids.end(), one.begin(), one.end());
+    shape.add(std::ssize(one), i);
+  }
+  model.logits(tape, model.decode(tape, {ids, shape.view()}, nullptr, nullptr));
 }
 
-// Time each of `works` once per round, one after another. Return the median CPU time and elapsed time of
-// each.
-std::vector<Timing> time_in_turn(const std::vector<std::function<void()>>& works, std::int64_t rounds) {
+double status_mib(const char* field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field)) return std::strtod(line.c_str() + std::strlen(field) + 1, nullptr) / 1024;
+  return 0;
+}
+
+// Return the largest memory of the process during work(), less the memory before it, in MiB.
+double peak_mib(const std::function<void()>& work) {
+  std::ofstream("/proc/self/clear_refs") << 5 << std::flush;  // sets VmHWM to VmRSS
+  const double before = status_mib("VmRSS");
+  work();
+  return status_mib("VmHWM") - before;
+}
+
+// Call warm_up(), then time each of `works` once per round, one after another. Return the median CPU time and
+// elapsed time of each.
+std::vector<Timing> time_in_turn(const std::function<void()>& warm_up,
+                                 const std::vector<std::function<void()>>& works, std::int64_t rounds) {
   std::vector<std::vector<double>> clock(works.size()), processor(works.size());
-  for (std::int64_t round = -1; round < rounds; ++round)
+  warm_up();
+  for (std::int64_t round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < works.size(); ++i) {
       const double before = processor_seconds_now();
       const Stopwatch watch;
       works[i]();
-      if (round < 0) continue;  // warm-up
       clock[i].push_back(watch.seconds());
       processor[i].push_back(processor_seconds_now() - before);
     }
@@ -88,42 +118,49 @@ void time_captures(Network& model, const StudyBenchRequest& request, Globals& gl
   };
   inspect::Selection one, all;
   one.layers = {0}, one.heads = {0};
-  const std::vector<Timing> timings =
-      time_in_turn({[&] { pass({}); }, [&] { pass(one); }, [&] { pass(all); }}, request.rounds);
+  const std::vector<Timing> timings = time_in_turn(
+      [&] { pass(all); }, {[&] { pass({}); }, [&] { pass(one); }, [&] { pass(all); }}, request.rounds);
   Json line = bench_line("capture", globals);
   line["tokens"] = request.tokens, line["pass_ms"] = timings[0].median_ms;
   line["processor_ms"] = timings[0].processor_ms;
   line["one_head"] = timings[1].processor_ms / timings[0].processor_ms - 1;
   line["all_heads"] = timings[2].processor_ms / timings[0].processor_ms - 1;
+  const double without = peak_mib([&] { pass({}); });
+  line["pass_mib"] = without;
+  line["one_head_mib"] = peak_mib([&] { pass(one); }) - without;
+  line["all_heads_mib"] = peak_mib([&] { pass(all); }) - without;
   print_line(line);
 }
 
 void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globals) {
   RandomStream random({2, 0, place_of("bench study")});
   const std::vector<inspect::StudyExample> examples = random_examples(model, request, random);
-  const auto whole = inspect::study_batches(model, whole_examples(examples));
   const auto batches = inspect::study_batches(model, examples);
   inspect::HeadSweepOptions options;
   const std::vector<inspect::Head> all = inspect::ModelPoints::of(model, globals.pool()).all_heads();
   const std::size_t every =
       request.heads == 0 ? 1 : std::max<std::size_t>(1, all.size() / static_cast<std::size_t>(request.heads));
   for (std::size_t i = every / 2; i < all.size(); i += every) options.heads.push_back(all[i]);
+  inspect::HeadSweepOptions one = options;
+  one.heads.resize(1);
   const std::vector<Timing> timings =
-      time_in_turn({[&] { inspect::loss_of(whole, globals.pool(), nullptr); },
+      time_in_turn([&] { inspect::sweep_heads(model, globals.pool(), examples, one); },
+                   {[&] { forward_pass(model, globals.pool(), examples); },
                     [&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
   // Extrapolate to all heads: count the sweep's pass over the whole model once, and scale the time of the
   // measured heads to the number of all heads.
-  const double pass = timings[0].processor_ms, own = timings[1].processor_ms;
+  const double forward = timings[0].processor_ms, own = timings[1].processor_ms;
   const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
   const double sweep = own + (timings[2].processor_ms - own) * heads / measured;
   Json line = bench_line("sweep", globals);
   line["sentences"] = request.sentences, line["length"] = request.length;
   line["predictions"] = request.predictions;
   line["heads"] = all.size(), line["measured_heads"] = options.heads.size();
-  line["pass_ms"] = timings[0].median_ms, line["processor_ms"] = pass;
-  line["sweep_processor_ms"] = sweep, line["passes"] = sweep / pass;
+  line["forward_processor_ms"] = forward, line["forward_passes"] = sweep / forward;
+  line["loss_ms"] = timings[1].median_ms, line["processor_ms"] = own;
+  line["sweep_processor_ms"] = sweep, line["passes"] = sweep / own;
   print_line(line);
 }
 

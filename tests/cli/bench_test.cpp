@@ -90,6 +90,25 @@ TEST(Bench, DecodeReportsPromptsAndTokens) {
   }
 }
 
+TEST(Bench, StudyReportsCapturesAndASweep) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "gpt", "gpt", 64);
+  const ProgramResult result = run_program({"bench", "study", (folder / "gpt").string(), "--tokens", "40",
+                                            "--sentences", "3", "--length", "6", "--rounds", "1", "-t", "1"},
+                                           folder.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 2u) << result.out;
+  const Json capture = parse_json(lines[0], "stdout"), sweep = parse_json(lines[1], "stdout");
+  EXPECT_EQ(capture["bench"], "capture");
+  for (const char* key : {"one_head", "all_heads", "one_head_mib", "all_heads_mib"})
+    EXPECT_TRUE(capture[key].is_number()) << key;
+  expect_positive(sweep,
+                  {"forward_processor_ms", "processor_ms", "sweep_processor_ms", "forward_passes", "passes"});
+  EXPECT_EQ(sweep["heads"], 8);
+  EXPECT_EQ(sweep["measured_heads"], 8);
+}
+
 TEST(Bench, StartTakesEitherKindOfModel) {
   const TemporaryFolder folder;
   write_text_model(folder / "translator", "translator");
