@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "infer/search.h"
+#include "inspect/attention_view.h"
 #include "inspect/resolve.h"
 #include "models/weights.h"
 #include "ops/tape.h"
@@ -191,6 +193,60 @@ INSTANTIATE_TEST_SUITE_P(HfTiny, EachFamily, ::testing::ValuesIn(testing::hf_fol
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// The weights of one head of a decoder, one row for each query of the passes.
+class HeadRows : public Probe {
+ public:
+  explicit HeadRows(const Head& head) : head_(head) {}
+  bool wants(std::string_view point) override { return point == inspect::weights_name(head_); }
+  bool wants_head(std::string_view, std::int64_t head) override { return head == head_.head; }
+  void see(std::string_view, std::int64_t, const Tensor& value) override {
+    ASSERT_EQ(value.shape()[0], 1) << "weights of heads that are not requested";
+    for (std::int64_t query = 0; query < value.shape()[1]; ++query)
+      rows.emplace_back(value.row(query), value.row(query) + value.columns());
+  }
+  std::vector<std::vector<float>> rows;
+
+ private:
+  Head head_;
+};
+
+// Each step has a key more than the step before, so the pattern must be extended by zeros.
+TEST(FrozenHead, KeepsItsPatternInEveryStepOfGeneration) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  model->prepare_for_inference(pool);
+  const Head head = ModelPoints::of(*model, pool).all_heads().back();
+  std::vector<std::int32_t> ids{5, 9, 7, 2, 8};
+  constexpr std::size_t kFrom = 3, kNew = 6;
+  inspect::PointCapture capture;
+  capture.want_weights(head);
+  inspect::run_with_probe(*model, pool, {}, ids, &capture);
+  const float* pattern = capture.at(inspect::weights_name(head)).row(kFrom);
+  const auto edits =
+      inspect::resolve(*model, pool, nullptr,
+                       inspect::parse_interventions({"freeze " + head.text() + " from=3 ids=5,9,7,2,8"}));
+  HeadRows seen(head);
+  edits->set_observer(&seen);
+  infer::SearchOptions options;
+  options.max_new = kNew, options.probe = edits.get();
+  const ModelInput prompt(ids);
+  const auto found = infer::decode(*model, pool, {&prompt, 1}, options);
+  const std::vector<std::int32_t>& written = found.at(0).at(0).tokens;
+  ASSERT_EQ(written.size(), kNew);
+  ASSERT_EQ(seen.rows.size(), ids.size() + kNew - 1);
+  for (std::size_t query = kFrom; query < seen.rows.size(); ++query)
+    for (std::size_t key = 0; key <= query; ++key)
+      EXPECT_EQ(seen.rows[query][key], key <= kFrom ? pattern[key] : 0.0f) << query << " " << key;
+  // The same tokens as without a cache, where every query is computed again.
+  edits->set_observer(static_cast<Probe*>(nullptr));
+  for (const std::int32_t token : written) {
+    const Tensor logits = inspect::run_with_probe(*model, pool, {}, ids, edits.get());
+    const float* last = logits.row(logits.rows() - 1);
+    EXPECT_EQ(std::max_element(last, last + logits.columns()) - last, token);
+    ids.push_back(token);
+  }
+}
 
 }  // namespace
 }  // namespace regard
