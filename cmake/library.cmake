@@ -38,16 +38,10 @@ endif()
 
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
-# SHARED is only for tools/mutants.py: a change in one file then needs one link instead of one per program.
-set(REGARD_LIBRARY_TYPE STATIC CACHE STRING "STATIC, or SHARED for a build that is linked often")
-add_library(regard ${REGARD_LIBRARY_TYPE} ${REGARD_SOURCES})
-set_target_properties(regard PROPERTIES DEFINE_SYMBOL "")
-# Only the public API is visible outside of a shared object that contains the library (include/regard/export.h). Tests and
-# the program use the rest too, so it stays visible in the shared library that mutants.py links them with.
-if(REGARD_LIBRARY_TYPE STREQUAL "STATIC")
-  set(REGARD_VISIBILITY CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  set_target_properties(regard PROPERTIES ${REGARD_VISIBILITY})
-endif()
+add_library(regard STATIC ${REGARD_SOURCES})
+# Only the public API is visible outside of a shared object that contains the library (include/regard/export.h).
+set(REGARD_VISIBILITY CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+set_target_properties(regard PROPERTIES ${REGARD_VISIBILITY})
 add_library(regard::regard ALIAS regard)
 target_compile_features(regard PUBLIC cxx_std_20)
 target_include_directories(regard PUBLIC
@@ -131,9 +125,7 @@ function(regard_simd isa vector_bytes)
     return()
   endif()
   add_library(regard_simd_${isa} OBJECT ${REGARD_SIMD_SOURCES})
-  if(REGARD_VISIBILITY)
-    set_target_properties(regard_simd_${isa} PROPERTIES ${REGARD_VISIBILITY})
-  endif()
+  set_target_properties(regard_simd_${isa} PROPERTIES ${REGARD_VISIBILITY})
   target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::REGARD_HWY)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}
@@ -153,24 +145,22 @@ else()
 endif()
 
 # The shared library: the objects of the static one, which export the public API alone.
-if(REGARD_LIBRARY_TYPE STREQUAL "STATIC")
-  option(REGARD_SHARED_LIBRARY "Build and install libregard.so too" OFF)
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/regard_shared.cpp CONTENT "")
-  add_library(regard_shared SHARED ${PROJECT_BINARY_DIR}/regard_shared.cpp)
-  set_target_properties(regard_shared PROPERTIES OUTPUT_NAME regard VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
-  if(NOT REGARD_SHARED_LIBRARY)
-    set_target_properties(regard_shared PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
-  add_library(regard::regard_shared ALIAS regard_shared)
-  target_include_directories(regard_shared PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-  target_compile_features(regard_shared PUBLIC cxx_std_20)
-  target_link_libraries(regard_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,regard>)
-  # Without it, functions that the compiler instantiates from the standard library would be exported.
-  target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
+option(REGARD_SHARED_LIBRARY "Build and install libregard.so too" OFF)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/regard_shared.cpp CONTENT "")
+add_library(regard_shared SHARED ${PROJECT_BINARY_DIR}/regard_shared.cpp)
+set_target_properties(regard_shared PROPERTIES OUTPUT_NAME regard VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+if(NOT REGARD_SHARED_LIBRARY)
+  set_target_properties(regard_shared PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
+add_library(regard::regard_shared ALIAS regard_shared)
+target_include_directories(regard_shared PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_compile_features(regard_shared PUBLIC cxx_std_20)
+target_link_libraries(regard_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,regard>)
+# Without it, functions that the compiler instantiates from the standard library would be exported.
+target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 
 # The only file that calls MPI: a module that the program loads if mpirun started it, so that it needs no MPI otherwise.
 if(REGARD_MPI_LIBRARY_FOUND AND (NOT REGARD_ROOMS OR "distributed" IN_LIST REGARD_ROOMS))
