@@ -8,10 +8,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "base/folder.h"
 #include "base/line_reader.h"
+#include "base/temporary.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
@@ -33,6 +37,22 @@ TEST(File, ReadsWholeAndWithALimit) {
   EXPECT_REGARD_ERROR(read_file(folder / "x", 3), ErrorKind::bad_file, "at most 3 bytes");
   EXPECT_REGARD_ERROR(read_file(folder / "none"), ErrorKind::io, "No such file");
   EXPECT_REGARD_ERROR(read_file(folder.path()), ErrorKind::io, "Is a directory");
+}
+
+// The limit bounds the search for a free name.
+TEST(Temporary, ManyWritersOfOnePathEachHaveAName) {
+  const TemporaryFolder folder;
+  std::vector<std::unique_ptr<TemporaryEntry>> writers;
+  std::set<std::filesystem::path> names;
+  for (int i = 0; i < 256; ++i) {
+    writers.push_back(std::make_unique<TemporaryEntry>(folder / "x", TemporaryEntry::Kind::file));
+    names.insert(writers.back()->name());
+  }
+  EXPECT_EQ(names.size(), 256u);
+  EXPECT_REGARD_ERROR(TemporaryEntry(folder / "x", TemporaryEntry::Kind::file), ErrorKind::io,
+                      "cannot find a free temporary name");
+  writers[100].reset();
+  EXPECT_TRUE(names.contains(TemporaryEntry(folder / "x", TemporaryEntry::Kind::folder).name()));
 }
 
 TEST(File, Maps) {

@@ -42,6 +42,13 @@ TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
     fingerprints.insert(load_pairs(translation(), tokenizers_, pool_).fingerprint);
   }
   EXPECT_EQ(fingerprints.size(), 5u);
+  // So does exchanging the sides.
+  write_file(folder_.path(), "train.en", "eins\nzwei\ndrei\n");
+  write_file(folder_.path(), "train.de", "one\ntwo\nthree\n");
+  write_file(folder_.path(), "valid.en", "zwei eins\ndrei\n");
+  write_file(folder_.path(), "valid.de", "two one\nthree\n");
+  fingerprints.insert(load_pairs(translation(), tokenizers_, pool_).fingerprint);
+  EXPECT_EQ(fingerprints.size(), 6u);
 }
 
 TEST_F(DatasetTest, PairsOfMaxLengthStayAndLongerOnesAreCounted) {

@@ -195,6 +195,25 @@ TEST(MaskTokens, FollowTheRules) {
   }
 }
 
+// A span ends after each word with probability 0.2, and after ten words.
+TEST(MaskTokens, SpansHaveTheLengthsOfSpanBert) {
+  const Ids starts(1000, 1);
+  const MaskRules one_span{.unit = MaskUnit::span, .share = 0.0005, .mask = 4, .vocabulary = 1000, .seed = 3};
+  constexpr int kExamples = 4000;
+  double tokens = 0, single = 0, longest = 0;
+  for (std::uint64_t example = 0; example < kExamples; ++example) {
+    Ids ids(1000, 500);
+    const Ids labels = mask_tokens(ids, starts, one_span, 1, example);
+    const auto length = 1000 - std::count(labels.begin(), labels.end(), kIgnoredLabel);
+    tokens += static_cast<double>(length) / kExamples;
+    single += (length == 1 ? 1.0 : 0.0) / kExamples;
+    longest = std::max(longest, static_cast<double>(length));
+  }
+  EXPECT_NEAR(tokens, 4.46, 0.2);
+  EXPECT_NEAR(single, 0.2, 0.03);
+  EXPECT_EQ(longest, 10);
+}
+
 TEST_F(TokenTasks, MasksAreFilled) {
   write_text();
   const ProgramResult result = train(

@@ -79,6 +79,24 @@ TEST(Similar, EqualScoresKeepTheFilesOrderForAnyNumberOfThreads) {
   }
 }
 
+TEST(Similar, AZeroVectorIsSimilarToNothing) {
+  const WordVectors vectors(std::vector<std::string>{"a", "b", "none", "c"}, 2,
+                            std::vector<float>{1, 0, 1, 1, 0, 0, -1, 0});
+  ThreadPool pool(1);
+  const auto order = [&](const Question& question, AnalogyMethod method) {
+    std::vector<std::size_t> indices;
+    const auto found = search(vectors, std::vector{question}, 4, pool, method);
+    for (const Neighbour& one : found[0]) {
+      EXPECT_TRUE(std::isfinite(one.score));
+      indices.push_back(one.index);
+    }
+    return indices;
+  };
+  for (const AnalogyMethod method : {AnalogyMethod::add, AnalogyMethod::multiply})
+    EXPECT_EQ(order(neighbours_of(vectors, "a"), method), (std::vector<std::size_t>{1, 2, 3}));
+  EXPECT_EQ(order(neighbours_of(vectors, "none"), AnalogyMethod::add), (std::vector<std::size_t>{0, 1, 3}));
+}
+
 TEST(Similar, UnknownWordsAreNamed) {
   const auto vectors = random_vectors(5, 3);
   EXPECT_REGARD_ERROR(neighbours_of(vectors, "bank"), ErrorKind::usage, "'bank'");

@@ -1,6 +1,7 @@
 // Training: the same bits on one thread, meaningful vectors, files that reload unchanged.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 
 #include "base/random.h"
@@ -137,8 +138,12 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   options.rate = 0.0008;  // so that the first chunk changes little
   std::vector<TrainProgress> told;
   options.progress = [&](const TrainProgress& now) { told.push_back(now); };
+  const auto begin = std::chrono::steady_clock::now();
   train_pairs(text, options, pool);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   ASSERT_GT(told.size(), 5u);
+  EXPECT_LE(told.back().words / told.back().words_per_second, taken.count());
+  EXPECT_GT(told.back().words / told.back().words_per_second, 1e-6);
   EXPECT_NEAR(told.back().fraction, 1.0, 1e-9);
   EXPECT_NEAR(told.back().words, 5.0 * static_cast<double>(text.tokens_read), 1.0);
   EXPECT_NEAR(told.front().rate, 0.0008, 1e-9);
