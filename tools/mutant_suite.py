@@ -177,7 +177,8 @@ class Suite:
                 sources[0].write_text(text)
             for source in sources:
                 words = shlex.split(command)
-                words[words.index("-o") + 1] = str(folder / f"{len(steps)}.o")
+                kind = ".program" if "regard_program.dir/" in command else ""
+                words[words.index("-o") + 1] = str(folder / f"{len(steps)}{kind}.o")
                 words[words.index("-c") + 1] = str(source)
                 # A mutated copy includes the headers of its directory by name.
                 quoted = sorted({str((self.root / file).parent) for file in texts})
@@ -187,14 +188,15 @@ class Suite:
         return None if any(done) else folder
 
     def linked(self, program, folder):
-        """The program with the objects of a folder, whose definitions replace the library's."""
+        """The program with the objects of a folder, whose definitions replace the library's, and in regard the program's."""
         out = folder / program
         if not out.exists():
             text = subprocess.run(["ninja", "-C", str(self.build), "-t", "commands", f"bin/{program}"], capture_output=True,
                                   text=True, check=True).stdout.splitlines()[-1]
             words = shlex.split(text.removeprefix(": && ").removesuffix(" && :"))
             words[words.index("-o") + 1] = str(out)
-            words[1:1] = [*map(str, sorted(folder.glob("*.o"))), "-Wl,-z,muldefs"]
+            objects = [str(o) for o in sorted(folder.glob("*.o")) if program == "regard" or not o.match("*.program.o")]
+            words[1:1] = [*objects, "-Wl,-z,muldefs"]
             subprocess.run(words, cwd=self.build, capture_output=True, check=True)
         return out
 

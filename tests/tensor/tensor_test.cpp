@@ -89,6 +89,26 @@ TEST(Arena, KeepsItsMemoryAcrossResets) {
   EXPECT_EQ(arena.tensor({10}).data(), first);
 }
 
+TEST(Arena, ContainsWhatItAllocated) {
+  Arena arena;
+  EXPECT_EQ(arena.capacity(), 0u);
+  const std::byte* const first = arena.allocate(100);
+  ASSERT_EQ(arena.capacity(), std::size_t{1} << 20);  // one chunk
+  EXPECT_TRUE(arena.contains(first));
+  EXPECT_TRUE(arena.contains(first + arena.capacity() - 1));
+  EXPECT_FALSE(arena.contains(first + arena.capacity()));
+  EXPECT_FALSE(arena.contains(&arena));
+  EXPECT_EQ(arena.touched(), 100u);
+  arena.allocate(10);
+  EXPECT_EQ(arena.touched(), 138u) << "aligned to 64 bytes";
+  // A larger chunk follows; the first one counts as far as it was used.
+  const std::byte* const large = arena.allocate(5'000'000);
+  EXPECT_EQ(arena.capacity(), (std::size_t{1} << 20) + 5'001'216);
+  EXPECT_TRUE(arena.contains(first));
+  EXPECT_TRUE(arena.contains(large + 4'999'999));
+  EXPECT_EQ(arena.touched(), 138u + 5'000'000u);
+}
+
 // Freed memory of large tensors returns to the system, so that packing weights one by one does not keep both
 // forms of all of them.
 TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
