@@ -188,8 +188,8 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")
       ->check(valid_text());
   verb->add_option("--what-if", options->what_if,
-                   "Number of heads that the page of --html ablates one at a time, those with the highest "
-                   "scores first; texts of at most 96 tokens. Default: 10")
+                   "Number of heads to ablate one at a time for the page of --html, highest scores first. "
+                   "Texts of more than 96 tokens are left out. Default: 10")
       ->check(CLI::Range(0, 1000));
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

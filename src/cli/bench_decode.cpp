@@ -203,9 +203,9 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
   CLI::App* decode = bench.add_subcommand("decode", "Time generation, in tokens per second");
   decode->footer(
       "Prompts (sources for an encoder-decoder) are random tokens; every sequence generates --new tokens.\n"
-      "tokens_per_s counts the tokens of the sequences, not of each beam. weights_gb_s: bytes of weights "
-      "read\n"
-      "per second of a step. whole_ms: time from the prompts to the last token, encoder included.");
+      "tokens_per_s counts the tokens of the sequences, not of each beam. weights_gb_s is the number of "
+      "gigabytes\nof weights that a step reads per second. whole_ms is the time from the prompts to the last "
+      "token, encoder\nincluded.");
   const auto request = std::make_shared<DecodeBenchRequest>();
   decode->add_option("MODEL", request->model, "Model folder, or a config.json (random weights)")
       ->required()
@@ -223,7 +223,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
   decode->add_option("--new", request->generated, "Number of tokens to generate per sequence")
       ->check(CLI::Range(2, 1 << 20))
       ->capture_default_str();
-  decode->add_option("--beam", request->beam, "Beam width; 1: greedy search")
+  decode->add_option("--beam", request->beam, "Beam width; 1 is greedy search")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   decode->add_flag(

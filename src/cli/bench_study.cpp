@@ -188,15 +188,15 @@ void add_bench_study(CLI::App& bench, Globals& globals) {
   const auto number = [&](const char* name, std::int64_t& value, const char* help) {
     study->add_option(name, value, help)->check(positive())->capture_default_str();
   };
-  number("--tokens", request->tokens, "captures: tokens of the input");
+  number("--tokens", request->tokens, "captures: number of tokens of the input");
   number("--sentences", request->sentences, "sweep: number of sentences");
-  number("--length", request->length, "sweep: tokens of a sentence");
+  number("--length", request->length, "sweep: number of tokens of a sentence");
   study
       ->add_option("--predictions", request->predictions,
-                   "sweep: count only the last predictions of a sentence; 0 counts all")
+                   "sweep: count only this many predictions at the end of each sentence; 0 counts all")
       ->check(not_negative())
       ->capture_default_str();
-  number("--rounds", request->rounds, "Repetitions, after a warm-up");
+  number("--rounds", request->rounds, "Number of repetitions, after a warm-up");
   study
       ->add_option("--heads", request->heads,
                    "sweep: measure only this many heads, evenly spread; 0 measures all")

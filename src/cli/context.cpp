@@ -137,7 +137,8 @@ void add_context(CLI::App& app, Globals& globals) {
       ->check(valid_text());
   verb->add_option("-i,--input", options->input,
                    "File of further sentences. Default: standard input if there are no SENTENCES");
-  verb->add_option("--senses", options->senses, "Senses of SENTENCES, separated by commas")->delimiter(',');
+  verb->add_option("--senses", options->senses, "Sense of each of the SENTENCES, separated by commas")
+      ->delimiter(',');
   verb->add_option("--layer", options->layer, "Layer of the printed cosines. Default: the last one");
   verb->add_option("--svg", options->svg, "Write the projection of each layer to this file");
   verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");

@@ -27,7 +27,7 @@ void add_search_flags(CLI::App& verb, SearchFlags& flags) {
   verb.add_option("--beam,-b", flags.beam, "Beam width; 1 is greedy search. Default: the model folder's");
   verb.add_option(
       "--n-best", flags.n_best,
-      "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample independent samples");
+      "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample they are independent");
   verb.add_option("--max-new", flags.max_new,
                   "Maximum number of generated tokens per line; 0 derives it from the length of the input");
   verb.add_option("--min-new", flags.min_new, "Minimum number of generated tokens per line")

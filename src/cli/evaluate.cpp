@@ -236,8 +236,9 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option("--beam", options.beam, "Beam width. Default: the folder's");
   verb.add_option("--length-penalty", options.length_penalty,
                   "Length penalty of beam search. Default: the folder's");
-  verb.add_option("--context,--max-tokens", options.context,
-                  "Maximum length of a window or a text, in tokens. Default: the model's positions")
+  verb.add_option(
+          "--context,--max-tokens", options.context,
+          "Maximum length of a window or a text, in tokens. Default: the number of positions of the model")
       ->check(not_negative());
   verb.add_flag("--truncate", options.cut,
                 "Classification: truncate texts that are too long. Default: report an error");
@@ -247,8 +248,9 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label")
       ->capture_default_str();
-  verb.add_option("--scheme", options.scheme,
-                  "Entities: seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");
+  verb.add_option(
+      "--scheme", options.scheme,
+      "Entities: use seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");
 }
 
 void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {

@@ -123,10 +123,9 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
-  verb.add_option(
-          "--max-concurrent", request.concurrent,
-          "Maximum number of requests of one client in progress, and of its sequences decoded together\n"
-          "by a model; a third more for several clients")
+  verb.add_option("--max-concurrent", request.concurrent,
+                  "Maximum number of requests in progress for one client, and of its sequences that a model "
+                  "decodes\ntogether. The maximum for all clients together is a third higher")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")
@@ -159,8 +158,8 @@ void add_serve(CLI::App& app, Globals& globals) {
   verb->footer(
       "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"
       "regard's own (/answer, /fill, /tag, /attend). /openapi.json describes all of them. A request names "
-      "its\n"
-      "model; without a name it gets the only model that fits. SIGTERM and SIGINT stop the server after the\n"
+      "its\nmodel; it may omit the name if only one model has the required ability. SIGTERM and SIGINT stop "
+      "the server after the\n"
       "requests in progress; SIGHUP loads the folders again.");
   auto request = std::make_shared<ServeRequest>();
   serve::ServeOptions& options = request->options;

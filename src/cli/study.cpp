@@ -77,7 +77,7 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->footer(
       "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). Views:\n"
       "  heads      the loss without each head, and the head's attention pattern\n"
-      "  sets       heads switched off together, chosen greedily\n"
+      "  sets       heads ablated together, chosen greedily\n"
       "  flip       heads to ablate so that --instead becomes likelier than --answer\n"
       "  kinds      known kinds of heads: previous token, first token, separators, …\n"
       "  induction  attention on repeated random tokens (decoders)\n"
@@ -109,7 +109,7 @@ void add_study(CLI::App& app, Globals& globals) {
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--intervene", request->interventions,
-                   "tokens: change values in every pass, as in 'uniform cross.1.0'; repeatable")
+                   "tokens: change values in every pass, for example 'uniform cross.1.0'; repeatable")
       ->allow_extra_args(false);
   verb->add_option("--length", request->length, "induction: number of random tokens before the repetition")
       ->check(positive())
@@ -117,8 +117,9 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--sequences", request->sequences, "induction: number of sequences")
       ->check(positive())
       ->capture_default_str();
-  verb->add_option("--alignments", request->alignments,
-                   "alignment: file with the links of each line of DATA, as in '0-1 2p0'; p: only possible");
+  verb->add_option(
+      "--alignments", request->alignments,
+      "alignment: file with the links of each line of DATA, such as '0-1 2p0'; p marks a possible link");
   verb->add_option("--rows", output->rows, "Number of rows to print; 0 prints all")->capture_default_str();
   verb->add_option("--csv", output->csv, "Write the table to this file as CSV");
   verb->add_option("--svg", output->svg, "Write the table to this file as an SVG image");

@@ -106,10 +106,9 @@ class TagVerb {
 void add_tag(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("tag", "Label tokens, words or entities, such as names");
   verb->footer(
-      "One line of results per line: WORD<tab>LABEL<tab>SCORE<tab>BEGIN<tab>END of each token or entity. "
-      "BEGIN\n"
-      "and END are bytes of the line. Long texts are read in windows of --max-tokens that overlap by "
-      "--stride.");
+      "Each input line gives one output line: WORD<tab>LABEL<tab>SCORE<tab>BEGIN<tab>END for each token "
+      "or\nentity. BEGIN and END are byte offsets in the input line. Long texts are read in windows of "
+      "--max-tokens\nthat overlap by --stride.");
   auto request = std::make_shared<TagRequest>();
   add_task_options(*verb, request->task, false);
   verb->add_option("--aggregation", request->aggregation,

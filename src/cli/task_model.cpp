@@ -22,10 +22,9 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
     verb.add_flag("--truncate", request.cut,
                   "Truncate texts that are too long for the model. Default: report an error");
   verb.add_option("--max-tokens", request.most_tokens,
-                  cuts
-                      ? "Maximum length of a text, in tokens. Default: the model's"
-                      : "Window length in tokens, special tokens and question included. Default: the model's "
-                        "positions; answer: at most 384")
+                  cuts ? "Maximum length of a text, in tokens. Default: the number of positions of the model"
+                       : "Window length in tokens, special tokens and question included. Default: the number "
+                         "of positions of the model; answer: at most 384")
       ->check(positive());
   add_skip_bad(verb, request.skip_bad);
   add_adapter(verb, request.adapter);

@@ -253,7 +253,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   encoding
       ->add_option("--nbest", options->nbest,
-                   "The N best segmentations of each line with their scores (unigram models)")
+                   "Print the N best segmentations of each line with their scores (unigram models)")
       ->check(CLI::Range(1, 1024));
   encoding->add_flag("--no-special", options->no_special, "Do not add special tokens");
   encoding->add_flag("--plain-text", options->plain_text,

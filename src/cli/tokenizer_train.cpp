@@ -76,11 +76,12 @@ void run(Globals& globals, const TokenizerTrainOptions& options) {
 void add_limits(CLI::App& train, text::TokenizerTraining& how) {
   train
       .add_option("--min-frequency", how.min_frequency,
-                  "Minimum frequency of a merge (or word). Default: 2; 1 for word")
+                  "Minimum frequency of a merge (or word). Default: 2, or 1 for the type word")
       ->check(not_negative());
   train
       .add_option("--max-piece-length", how.max_piece_length,
-                  "Maximum length of a token in characters (byte-bpe: bytes); 0: no limit (unigram: 16)")
+                  "Maximum length of a token in characters (byte-bpe: bytes). 0 means 16 for unigram and no "
+                  "limit for other types")
       ->check(not_negative());
   train
       .add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,

@@ -136,7 +136,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
   tasks::WhisperOptions& whisper = request.options.whisper;
   verb.add_option("--language", whisper.language,
                   "Code of the language, such as en. Default: detected from the first 30 seconds");
-  verb.add_option("--task", request.task, "transcribe, or translate to English")
+  verb.add_option("--task", request.task, "Task: transcribe, or translate to English")
       ->check(CLI::IsMember({"transcribe", "translate"}))
       ->capture_default_str();
   verb.add_option("--prompt", whisper.prompt,
@@ -176,7 +176,8 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   auto request = std::make_shared<TranscribeRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
-  verb->add_option("--format", request->format, "text, srt, vtt, tsv or json (one object per file)")
+  verb->add_option("--format", request->format,
+                   "Format of the output: text, srt, vtt, tsv or json (one object per file)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}))
       ->capture_default_str();
   verb->add_option("-o,--output", request->output, "Output file. Default: standard output");

@@ -214,7 +214,8 @@ vectors::WordVectors VectorsFile::load(Globals& globals) const {
 }
 
 void add_vectors_file(CLI::App& verb, VectorsFile& file) {
-  verb.add_option("FILE", file.path, "Word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
+  verb.add_option("FILE", file.path,
+                  "File of word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
       ->required();
   verb.add_option("--format", file.format, "File format")
       ->check(CLI::IsMember(vectors::format_names()))
@@ -249,7 +250,7 @@ void add_vectors(CLI::App& app, Globals& globals) {
   add_vectors_file(*judge, options->file);
   judge->add_option("DATA", options->data, "File of pairs or analogies")->required();
   add_method(*judge, *options);
-  judge->add_option("--restrict", options->known, "Use only the first N words of the file; 0: all")
+  judge->add_option("--restrict", options->known, "Use only the first N words of the file; 0 uses all")
       ->check(not_negative())
       ->capture_default_str();
   judge->add_flag("--case-sensitive", options->case_sensitive, "Distinguish upper and lower case");

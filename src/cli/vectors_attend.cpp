@@ -132,7 +132,7 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
       ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--restrict", options->attention.restrict,
-                   "Search only the first N words of the file; 0: all")
+                   "Search only the first N words of the file; 0 searches all")
       ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");

@@ -153,7 +153,7 @@ void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
       ->check(positive())
       ->capture_default_str();
   verb.add_option("--max-words", options.corpus.max_words,
-                  "Keep only this many of the most frequent words; 0: all")
+                  "Keep only this many of the most frequent words; 0 keeps all")
       ->check(not_negative())
       ->capture_default_str();
   verb.add_option("--phrases", options.corpus.phrase_passes,
@@ -176,20 +176,21 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--size", options.pairs.size, "Vector size")
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
-  verb.add_option("--window", options.window, "Context words on each side. Default (0): 5; GloVe: 10")
+  verb.add_option("--window", options.window,
+                  "Number of context words on each side. 0 means 5, or 10 for GloVe")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   verb.add_option("--negative", options.pairs.negative, "Number of negative samples")
       ->check(CLI::Range(1, 63))
       ->capture_default_str();
   verb.add_option("--sample", options.pairs.sample,
-                  "Subsampling threshold of frequent words (word2vec's -sample); 0: none")
+                  "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default (0): 5; GloVe: 15")
+  verb.add_option("--epochs", options.epochs, "Number of passes over the text. 0 means 5, or 15 for GloVe")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
-  verb.add_option("--rate", options.rate, "Initial learning rate; 0: 0.025 (CBOW and GloVe: 0.05)")
+  verb.add_option("--rate", options.rate, "Initial learning rate. 0 means 0.025, or 0.05 for CBOW and GloVe")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText");
@@ -206,7 +207,7 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
 
 void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--x-max", options.glove.x_max,
-                  "GloVe: co-occurrence count from which a pair has full weight")
+                  "GloVe: minimum co-occurrence count of a pair that has full weight")
       ->check(positive())
       ->capture_default_str();
   verb.add_option("--alpha", options.glove.alpha, "GloVe: exponent of the weight below --x-max")

@@ -71,7 +71,7 @@ void visit_fields(Config& c, Visitor&& visit) {
             .low = 0,
             .high = 1 << 30},
         c.max_positions);
-  visit(number("rotary_base", "Base of rotary position angles.", 1.001, 1e12), c.rotary_base);
+  visit(number("rotary_base", "Base of the angles of rotary positions.", 1.001, 1e12), c.rotary_base);
   visit(word("tie_embeddings", "Embeddings that share weights: none, decoder (its input and output), or all.",
              {"none", "decoder", "all"}),
         c.tie_embeddings);

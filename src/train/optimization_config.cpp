@@ -139,8 +139,9 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
              "Number of steps in which the learning rate rises linearly from 0 to learning_rate. Default: no "
              "warm-up.")
       .may_change = true;
-  fields.number("cosine_cycles", c.cosine_cycles, 0, 1e6,
-                "cosine: number of periods; 0.5 is one fall from learning_rate to min_learning_rate.");
+  fields.number(
+      "cosine_cycles", c.cosine_cycles, 0, 1e6,
+      "cosine: number of periods; 0.5 decreases the rate once from learning_rate to min_learning_rate.");
   Field& restarts =
       fields.add("restarts", &c.restarts, "cosine-restarts: number of falls; each starts at learning_rate.");
   restarts.low = 1, restarts.high = 1e6;

@@ -119,21 +119,23 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .meaning = "Keep the most frequent characters that cover this fraction of the text.",
                   .low = 1e-6,
                   .high = 1.0});
-  list.push_back({.section = "tokenizer",
-                  .key = "max_piece_length",
-                  .target = &c.max_piece_length,
-                  .unit = "characters",
-                  .meaning = "Maximum length of a token (byte-bpe: bytes). 0: 16 for unigram, else no limit.",
-                  .low = 0});
-  std::vector<std::string> rules = text::word_rule_names();
-  rules.insert(rules.begin(), "auto");
   list.push_back(
       {.section = "tokenizer",
-       .key = "words",
-       .target = &c.words,
-       .meaning = "Word boundaries: spaces (white space), signs (also punctuation), gpt2, bert, or words "
-                  "(letters with combining marks, any script); auto: words (wordpiece: bert, word: signs).",
-       .choices = rules});
+       .key = "max_piece_length",
+       .target = &c.max_piece_length,
+       .unit = "characters",
+       .meaning = "Maximum length of a token (byte-bpe: bytes). 0 means 16 for unigram, else none.",
+       .low = 0});
+  std::vector<std::string> rules = text::word_rule_names();
+  rules.insert(rules.begin(), "auto");
+  list.push_back({.section = "tokenizer",
+                  .key = "words",
+                  .target = &c.words,
+                  .meaning =
+                      "Word boundaries: spaces (white space), signs (also punctuation), gpt2, bert, or words "
+                      "(letters with combining marks, any script); auto means words, or bert for wordpiece "
+                      "and signs for word.",
+                  .choices = rules});
 }
 
 void add_transformer(std::vector<Field>& list, TransformerConfig& c) {

@@ -18,15 +18,14 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
   list.push_back({.section = "images",
                   .key = "highest",
                   .target = &c.highest,
-                  .meaning =
-                      "Value of white in tables whose rows are grey pixels and a label. 0: each row is "
-                      "the path of a picture and its label.",
+                  .meaning = "Value of white in tables whose rows are grey pixels and a label. 0 means that "
+                             "each row is the path of a picture and its label.",
                   .low = 0,
                   .high = 65535});
   list.push_back({.section = "images",
                   .key = "mean",
                   .target = &c.mean,
-                  .meaning = "Subtracted from each colour, whose values are 0 to 1.",
+                  .meaning = "Value to subtract from each colour; colours have values from 0 to 1.",
                   .low = -10,
                   .high = 10});
   list.push_back({.section = "images",

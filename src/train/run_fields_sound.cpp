@@ -19,13 +19,15 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         {.section = "sound", .key = key, .target = &value, .meaning = meaning, .low = 0.0, .high = 1.0});
   };
   count("seconds", c.seconds, "s",
-        "Length of the model's window; shorter sounds are padded with silence. wav2vec2: the longest sound.",
+        "Length of the model's window; shorter sounds are padded with silence. For wav2vec2: maximum length "
+        "of a sound.",
         3600);
   count("bins", c.bins, "bins", "Bins of the mel scale of each frame of 10 ms.", 1024);
-  count("patch_size", c.patch_size, "bins", "audio-spectrogram-transformer: frames and bins of a patch.",
-        512);
+  count("patch_size", c.patch_size, "bins",
+        "audio-spectrogram-transformer: numbers of frames and bins of a patch.", 512);
   count("patch_stride", c.patch_stride, "bins",
-        "audio-spectrogram-transformer: distance of the patches, which may overlap.", 512);
+        "audio-spectrogram-transformer: distance between the starts of adjacent patches, which may overlap.",
+        512);
   count("channels", c.channels, "", "wav2vec2: channels of the seven convolutions over the samples.", 4096);
   count("vocabulary", c.vocabulary, "tokens",
         "whisper: vocabulary size of the byte-level BPE for texts, without the tokens of tasks and times.",

@@ -326,7 +326,7 @@ PairData load_pairs(const RunConfig& config, const Tokenizers& tokenizers, Threa
 const TaskTraits& translation_traits() {
   static const TaskTraits traits{
       .name = "translation",
-      .meaning = "a text to another text",
+      .meaning = "the translation of a text",
       .keys = {"data.max_length", "tokenizer.joint", "model.encoder_layers", "model.decoder_layers",
                "training.batch_tokens", "training.bucketing", "data.weights", "data.cache", "validation.beam",
                "validation.length_penalty", "training.r_drop"},
