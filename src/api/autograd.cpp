@@ -71,7 +71,9 @@ struct REGARD_HIDDEN Learner::State {
       throw usage_error("backward() was called twice since begin()")
           .remedy("Call begin() and compute the loss again");
     if (checked(loss).value.elements() != 1)
-      throw usage_error("backward() needs a scalar").found(loss->value.shape().text());
+      throw usage_error("backward() needs a scalar")
+          .expected("a tensor of one element")
+          .found(loss->value.shape().text());
     for (Trained& one : trained) one.parameter.clear_gradient();
     walked = loss;
     tape.backward(loss);
@@ -91,7 +93,10 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
   const std::lock_guard lock(state().calls);
   api::require_f32("parameter", "its initial value", initial);
   for (const Trained& other : state().trained)
-    if (other.parameter.name == name) throw usage_error("duplicate parameter '" + name + "'");
+    if (other.parameter.name == name)
+      throw usage_error("there is already a parameter with this name")
+          .found("'" + name + "'")
+          .remedy("Give each parameter its own name");
   Trained& trained = state().trained.emplace_back();
   trained.parameter.name = name;
   trained.parameter.variable.value = initial.clone();
@@ -173,7 +178,7 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
 
 Value Learner::cross_entropy(Value logits, std::span<const std::int32_t> targets) {
   const std::lock_guard lock(state().calls);
-  if (targets.empty()) throw usage_error("cross_entropy: no targets");
+  if (targets.empty()) throw usage_error("cross_entropy: expected at least one target, found none");
   ops::CrossEntropyOptions options;
   options.factor =
       1.0f / static_cast<float>(std::ssize(targets) - std::ranges::count(targets, options.ignored));
@@ -184,7 +189,7 @@ Value Learner::squared_error(Value x, const Tensor& target) {
   const std::lock_guard lock(state().calls);
   Tape& tape = state().tape;
   api::require_f32("squared_error", "the target", target);
-  if (target.elements() == 0) throw usage_error("squared_error: no targets");
+  if (target.elements() == 0) throw usage_error("squared_error: expected at least one target, found none");
   const Var difference = ops::add(tape, x, ops::scale(tape, tape.constant(target), -1.0f));
   const Var squares = ops::multiply(tape, difference, difference);
   return ops::sum(tape, squares, 1.0f / static_cast<float>(squares->value.elements()));
@@ -210,7 +215,10 @@ float Learner::step(Value loss, float learning_rate) {
   const std::lock_guard lock(state.calls);
   if (state.walked == nullptr || state.walked != loss) state.backward(loss);
   const float value = loss->value.f32()[0];
-  if (!std::isfinite(value)) throw Error(ErrorKind::numeric, "the loss is not finite");
+  if (!std::isfinite(value))
+    throw Error(ErrorKind::numeric, "the loss is not finite")
+        .found(std::to_string(value))
+        .remedy("Check the inputs for NaN and infinity, or lower the learning rate");
   ++state.steps;
   constexpr float kBeta1 = 0.9f, kBeta2 = 0.999f;
   const auto correction = [&](float beta) { return 1.0f - std::pow(beta, static_cast<float>(state.steps)); };

@@ -39,7 +39,8 @@ class Path {
  private:
   void check() const {
     const auto length = static_cast<std::int64_t>(input_.tokens.size());
-    if (length == 0) throw usage_error("cannot explain a text without tokens");
+    if (length == 0)
+      throw usage_error("cannot explain a text without tokens").expected("a text of at least one token");
     api::require_matrix("explain", "vectors", input_.vectors);
     if (input_.vectors.rows() != length || input_.vectors.columns() == 0)
       throw usage_error("the number of vectors does not match the number of tokens")
@@ -65,6 +66,7 @@ class Path {
     }
     if (input_.q.columns() != input_.k.columns())
       throw usage_error("queries and keys differ in size")
+          .expected("equal numbers of columns")
           .found(input_.q.shape().text() + " and " + input_.k.shape().text());
   }
 
@@ -80,6 +82,7 @@ class Path {
     }
     if (input_.w_q.columns() != input_.w_k.columns())
       throw usage_error("w_q and w_k differ in size")
+          .expected("equal numbers of columns")
           .found(input_.w_q.shape().text() + " and " + input_.w_k.shape().text());
   }
 
@@ -191,7 +194,7 @@ class Path {
 const ExplainStep& step_named(const std::vector<ExplainStep>& steps, const std::string& name) {
   for (const ExplainStep& step : steps)
     if (step.name == name) return step;
-  throw usage_error("unknown step '" + name + "'");
+  throw usage_error("follow_query: the explanation has no step of this name").found("'" + name + "'");
 }
 
 bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
@@ -236,7 +239,9 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   const std::int64_t length = last.value.rows();
   const Tensor& weights = matrix_of(last, length, length);
   if (query < 0 || query >= length)
-    throw usage_error(fmt::format("there is no token {}: the text has {}", query, length));
+    throw usage_error("there is no such token")
+        .found(fmt::format("token {}", query))
+        .expected(fmt::format("0 to {}", length - 1));
   const std::vector<std::string>& names = last.rows;
   if (std::ssize(names) != length)
     throw usage_error("follow_query: the step 'weights' has a wrong number of row names")

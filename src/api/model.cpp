@@ -33,7 +33,7 @@ struct REGARD_HIDDEN Attention::State {
       if (map.head.kind != kind) continue;
       layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
     }
-    throw usage_error("no such head")
+    throw usage_error("the model has no such head")
         .found(inspect::Head{kind, layer, head}.text())
         .expected(fmt::format("{} layers of {} heads", layers, heads));
   }
@@ -142,7 +142,8 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
       inspect::resolve(*loaded.model, *pool, &loaded, inspect::parse_interventions(options.interventions));
   request.edits = edits.get(), request.interventions = options.interventions;
   if (!options.target.empty()) {
-    if (!translates()) throw usage_error("a target needs an encoder-decoder model");
+    if (!translates())
+      throw usage_error("a target needs an encoder-decoder model").remedy("Leave the target out");
     request.written = inspect::written_ids(loaded, options.target);
   } else if (translates()) {
     inspect::generate_target(loaded, *pool, request);

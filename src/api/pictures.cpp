@@ -93,7 +93,9 @@ Tensor ImageTextEncoder::embed_images(std::span<const std::filesystem::path> fil
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::vector<data::Image> images = data::read_images(files[i]);
     if (images.size() != 1)
-      throw file_error(files[i].string(), "the file holds several images").expected("one image in each file");
+      throw file_error(files[i].string(), "the file holds several images")
+          .found(std::to_string(images.size()))
+          .expected("one image in each file");
     const Tensor one = state().embed(state().encoder.read(images));
     std::copy_n(one.f32(), one.elements(), vectors.row(static_cast<std::int64_t>(i)));
   }

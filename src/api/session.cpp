@@ -170,7 +170,7 @@ bool Sessions::cancel(Id id) {
 bool Sessions::step() {
   if (state_->stepping == std::this_thread::get_id())
     throw usage_error("step() was called from within a callback of step()")
-        .remedy("return from the callback first");
+        .remedy("Return from the callback first");
   const std::lock_guard lock(state_->steps);
   state_->stepping = std::this_thread::get_id();
   struct Ended {

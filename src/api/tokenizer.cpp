@@ -47,7 +47,9 @@ Encoding outer(text::Encoding&& encoding) {
 
 text::TokenizerTraining inner(const TokenizerTraining& options) {
   if (options.vocabulary_size < 0 || options.min_frequency.value_or(0) < 0)
-    throw usage_error("train: vocabulary_size and min_frequency must not be negative");
+    throw usage_error("train: vocabulary_size and min_frequency must not be negative")
+        .found(std::to_string(options.vocabulary_size) + " and " +
+               std::to_string(options.min_frequency.value_or(0)));
   text::TokenizerTraining to;
   to.type = options.type, to.vocabulary_size = static_cast<std::size_t>(options.vocabulary_size);
   to.min_frequency = options.min_frequency, to.words = options.words;

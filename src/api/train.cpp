@@ -52,9 +52,9 @@ struct REGARD_HIDDEN Training::State : train::Listener {
   bool advance() {
     if (stepping == std::this_thread::get_id())
       throw usage_error("step() was called from within a callback of the run")
-          .remedy("return from the callback first");
+          .remedy("Return from the callback first");
     const std::lock_guard lock(calls);
-    if (failed) throw usage_error("the run has failed").remedy("resume it from its last checkpoint");
+    if (failed) throw usage_error("the run has failed").remedy("Resume it from its last checkpoint");
     stepping = std::this_thread::get_id();
     struct Ended {
       State& state;

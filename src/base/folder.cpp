@@ -53,7 +53,9 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
 }
 
 Error is_taken(const std::filesystem::path& path) {
-  return usage_error("the path exists").found(path.string());
+  return usage_error("the output path exists already")
+      .found(path.string())
+      .remedy("Choose another path, or remove it");
 }
 
 // Return " (process PID)" for the process that holds the folder's lock; "" if unknown.

@@ -109,13 +109,13 @@ void attend(const AttendOptions& options, Globals& globals) {
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
-    throw usage_error("--target needs an encoder-decoder model");
+    throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
   if (options.generate > 0 && kind == ModelKind::encoder)
-    throw usage_error("--generate needs a model with a decoder");
+    throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
   if (!options.compare.empty() && options.html.empty())
-    throw usage_error("--compare needs --html, whose page shows both texts");
+    throw usage_error("--compare needs --html, whose page shows both texts").remedy("Add --html FILE");
   if (!options.compare.empty() && !options.pair.empty())
-    throw usage_error("--compare and --pair cannot be used together");
+    throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions));

@@ -86,7 +86,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   const InputSpec& spec = opened.model->input_spec();
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
-    throw usage_error("--target needs an encoder-decoder model");
+    throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
   const auto folder = formats::ModelFolder::open(options.model).path;
   const data::Image image = one_image(options.text);
   opened.model->prepare_for_inference(globals.pool());

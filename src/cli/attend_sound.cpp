@@ -80,10 +80,12 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
   for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
     if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads sound");
   if (!options.svg.empty())
-    throw usage_error("--svg is not available for a model that reads sound").remedy("use --html");
+    throw usage_error("--svg is not available for a model that reads sound").remedy("Use --html");
   if (kind == ModelKind::encoder_decoder) return;
-  if (!options.target.empty()) throw usage_error("--target needs an encoder-decoder model");
-  if (options.generate > 0) throw usage_error("--generate needs a model with a decoder");
+  if (!options.target.empty())
+    throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
+  if (options.generate > 0)
+    throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
 }
 
 // Return the ids of --target, preceded by the prompt of a transcript without its first token.

@@ -22,7 +22,8 @@ std::vector<std::string> read_texts(const EmbedBenchRequest& request) {
   LineReader reader(request.file);
   for (std::string line; texts.size() < request.lines && reader.next(line);)
     if (!line.empty()) texts.push_back(line);
-  if (texts.empty()) throw file_error(request.file, "the file has no lines to embed");
+  if (texts.empty())
+    throw file_error(request.file, "the file has no lines to embed").expected("one text per line");
   return texts;
 }
 

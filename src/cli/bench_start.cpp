@@ -74,7 +74,8 @@ Start start_once(std::vector<std::string> arguments, const std::string& line) {
   int status = 0;
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
-  if (got <= 0 || status != 0) throw Error(ErrorKind::internal, "the program printed no result");
+  if (got <= 0 || status != 0)
+    throw Error(ErrorKind::internal, "the started program failed or printed no result");
   start.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024.0;
   return start;
 }

@@ -96,7 +96,9 @@ class ClassifyVerb {
     } else {
       input = classifier_.read(line);
     }
-    if (input.ids.empty()) throw Error(ErrorKind::invalid_input, "cannot classify a line without tokens");
+    if (input.ids.empty())
+      throw Error(ErrorKind::invalid_input, "cannot classify a line without tokens")
+          .expected("a text of at least one token");
     inputs_.push_back(std::move(input));
     lines_.push_back(std::move(line));
     return inputs_.back().tokens();
@@ -233,13 +235,18 @@ void classify(const ClassifyRequest& request, Globals& globals) {
   const auto shape = make_model(formats::ModelFolder::open(request.task.model).config);
   if (dual_encoder_of(*shape) != nullptr) return classify_by_words(request, globals);
   if (!request.pattern.empty())
-    throw usage_error("--pattern needs a model that compares texts and images (CLIP, SigLIP)");
+    throw usage_error("--pattern needs a model that compares texts and images (CLIP, SigLIP)")
+        .remedy("Remove --pattern");
   const InputKind reads = shape->input_spec().kind;
   const bool images = reads == InputKind::pixels, sounds = reads == InputKind::features;
-  if (images && request.pair) throw usage_error("--pair needs a text model; this model reads images");
-  if (sounds && request.pair) throw usage_error("--pair needs a text model; this model reads sounds");
+  if (images && request.pair)
+    throw usage_error("--pair needs a text model; this model reads images").remedy("Remove --pair");
+  if (sounds && request.pair)
+    throw usage_error("--pair needs a text model; this model reads sounds").remedy("Remove --pair");
   if (!images && !sounds && !request.files.empty())
-    throw usage_error("more than one input file for a text model");
+    throw usage_error("a text model reads one input file")
+        .found(fmt::format("{} files", request.files.size() + 1))
+        .remedy("Run the command once for each file");
   ClassifyVerb verb(request, globals, reads);
   if (images)
     verb.read_images();
@@ -301,13 +308,14 @@ void add_classify(CLI::App& app, Globals& globals) {
                    "Print all labels with at least this score instead of the best ones");
   verb->add_option(
       "--labels", request->labels,
-      "File with label names, one per line, instead of the folder's. CLIP, SigLIP: labels separated "
+      "File with label names, one per line, instead of those in the folder. CLIP, SigLIP: labels separated "
       "by commas, or such a file");
   verb->add_option("--pattern", request->pattern,
                    "CLIP, SigLIP: the text to compare with, where {} stands for the label. Default: \"This "
                    "is a photo of {}.\"");
   verb->add_option("--scores", request->scores,
-                   "softmax (one label per input), sigmoid (independent labels) or none. Default: determined "
+                   "Type of the scores: softmax (one label per input), sigmoid (independent labels) or none. "
+                   "Default: determined "
                    "by problem_type")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   add_server_options(*verb, request->server);

@@ -39,7 +39,7 @@ std::vector<inspect::ContextSentence> sentences_of(const ContextOptions& options
   std::vector<inspect::ContextSentence> sentences;
   for (const std::string& text : options.sentences) sentences.push_back({text, ""});
   if (!options.senses.empty() && options.senses.size() != sentences.size())
-    throw usage_error("--senses needs one sense for each sentence of the command line")
+    throw usage_error("--senses needs one sense for each sentence on the command line")
         .found(std::to_string(options.senses.size()))
         .expected(std::to_string(sentences.size()));
   for (std::size_t i = 0; i < options.senses.size(); ++i) sentences[i].sense = options.senses[i];

@@ -139,6 +139,7 @@ class LineDecoder : public infer::Listener {
                            : std::vector<text::Sentence>{{line.text, std::string_view()}};
     if (sentences.size() > kPartMask)
       throw Error(ErrorKind::invalid_input, "the line has too many sentences", place())
+          .expected(fmt::format("at most {}", kPartMask))
           .found(std::to_string(sentences.size()));
     for (const text::Sentence& sentence : sentences) {
       const std::string given = options_.before + std::string(sentence.text);

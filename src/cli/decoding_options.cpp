@@ -24,7 +24,8 @@ void TextFlags::add_to(infer::SearchOptions& search, const infer::LoadedModel& m
 }
 
 void add_search_flags(CLI::App& verb, SearchFlags& flags) {
-  verb.add_option("--beam,-b", flags.beam, "Beam width; 1 is greedy search. Default: the model folder's");
+  verb.add_option("--beam,-b", flags.beam,
+                  "Beam width; 1 is greedy search. Default: the width set in the folder");
   verb.add_option(
       "--n-best", flags.n_best,
       "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample they are independent");

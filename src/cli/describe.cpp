@@ -103,7 +103,8 @@ Json describe_json(const fs::path& path) {
     }
     if (value.contains("model_type")) return {{"kind", "config"}, {"path", name}, {"config", value}};
   }
-  throw file_error(name, "unknown kind of JSON file");
+  throw file_error(name, "unknown kind of JSON file")
+      .expected("config.json, tokenizer.json or an index of shards");
 }
 
 Json describe_file(const fs::path& path) {

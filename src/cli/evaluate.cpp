@@ -68,7 +68,9 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
     case Output::ctc:
       break;
   }
-  throw usage_error("'evaluate' has no task for this model's head").found(name).expected("--task NAME");
+  throw usage_error("'evaluate' has no task for this model's head")
+      .found(name)
+      .remedy("Select a task with --task NAME");
 }
 
 void check_kind(const std::string& task, const infer::LoadedModel& model, const std::string& name) {
@@ -183,7 +185,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
     return;
   }
   if (!options.output.empty())
-    throw usage_error("--output cannot be combined with --compare").found("--compare");
+    throw usage_error("--output cannot be combined with --compare").remedy("Remove one of the two");
   const evaluate::Evaluation first = evaluate_model(options, options.compared[0], globals);
   throw_if_stopped();
   const evaluate::Evaluation second = evaluate_model(options, options.compared[1], globals);
@@ -233,18 +235,18 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_flag("--lowercase", options.lowercase, "Lower-case text before BLEU and chrF");
   verb.add_option("--bleu-tokenizer", options.tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
       ->capture_default_str();
-  verb.add_option("--beam", options.beam, "Beam width. Default: the folder's");
+  verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the folder");
   verb.add_option("--length-penalty", options.length_penalty,
-                  "Length penalty of beam search. Default: the folder's");
+                  "Length penalty of beam search. Default: the penalty set in the folder");
   verb.add_option(
           "--context,--max-tokens", options.context,
           "Maximum length of a window or a text, in tokens. Default: the number of positions of the model")
       ->check(not_negative());
   verb.add_flag("--truncate", options.cut,
                 "Classification: truncate texts that are too long. Default: report an error");
-  verb.add_option(
-          "--scores", options.scores,
-          "Classification: softmax (one label), sigmoid (several), none (regression). Default: the folder's")
+  verb.add_option("--scores", options.scores,
+                  "Classification: type of the scores: softmax (one label), sigmoid (several), none "
+                  "(regression). Default: as set in the folder")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label")
       ->capture_default_str();

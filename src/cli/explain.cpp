@@ -121,7 +121,7 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
     throw input_error("TEXT is too long for a picture")
         .found(fmt::format("{} tokens", tokens))
         .expected(fmt::format("at most {}", kMostShown))
-        .remedy("--full draws them all");
+        .remedy("Add --full to draw all of them");
   inspect::View view;
   view.text = request.source.text;
   view.tokens.source = found.input.tokens;
@@ -139,8 +139,9 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
 
 void explain_block(const ExplainVerbRequest& request, Globals& globals) {
   const ExplainSource& source = request.source;
-  if (source.model.empty()) throw usage_error("--block needs --model");
-  if (!request.svg.empty() || globals.json) throw usage_error("--block prints text: remove --svg and --json");
+  if (source.model.empty()) throw usage_error("--block needs --model").remedy("Add --model FOLDER");
+  if (!request.svg.empty() || globals.json)
+    throw usage_error("--block prints text only").remedy("Remove --svg and --json");
   print_result("{}", block_text({.model = source.model,
                                  .text = source.text,
                                  .target = request.target,

@@ -238,7 +238,7 @@ std::string block_text(const BlockRequest& request, ThreadPool& pool) {
         probe.at(side.name, "self.output") != nullptr && probe.at(side.name, "residual") != nullptr)
       sides.push_back(side);
   if (sides.empty())
-    throw usage_error("there is no such Transformer layer")
+    throw usage_error("the model has no such Transformer layer")
         .at({request.model, -1, -1})
         .found(std::to_string(request.layer))
         .remedy("Layers are numbered from 0");

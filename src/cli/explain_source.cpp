@@ -55,7 +55,7 @@ class HeadProbe : public Probe {
   const Tensor& operator[](const std::string& what) const {
     const auto found = seen_.find(what);
     if (found == seen_.end())
-      throw usage_error("there is no such layer").found(point_).remedy("Layers are numbered from 0");
+      throw usage_error("the model has no such layer").found(point_).remedy("Layers are numbered from 0");
     return found->second;
   }
 
@@ -90,7 +90,7 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   inspect::run_with_probe(*loaded.model, pool, input, decoder ? ids : start, &probe);
   const std::int64_t heads = probe["weights"].shape()[0], length = std::ssize(ids);
   if (source.head >= heads)
-    throw usage_error("no such head")
+    throw usage_error("the model has no such head")
         .found(std::to_string(source.head))
         .expected(fmt::format("0 to {}", heads - 1));
   Explained out;
@@ -201,11 +201,12 @@ std::int64_t find_token(const std::string& wanted, const std::vector<std::string
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool) {
   if (!source.model.empty()) {
     if (!source.tokenizer.empty() || !source.vectors.empty() || source.invented)
-      throw usage_error("--model cannot be combined with --tokenizer, --vectors and --invented");
+      throw usage_error("--model cannot be combined with --tokenizer, --vectors and --invented")
+          .remedy("Remove --model, or the other options");
     return from_model(source, options, pool);
   }
   if (!source.vectors.empty() && source.invented)
-    throw usage_error("--vectors cannot be combined with --invented");
+    throw usage_error("--vectors cannot be combined with --invented").remedy("Remove one of the two");
   Explained out;
   out.options = options;
   out.input.tokens = source.tokenizer.empty()

@@ -148,9 +148,11 @@ void generate_at(const GenerateOptions& options, Globals& globals) {
 }
 
 void generate(const GenerateOptions& options, Globals& globals) {
-  if (options.prompt && options.chat) throw usage_error("--prompt cannot be combined with --chat");
+  if (options.prompt && options.chat)
+    throw usage_error("--prompt cannot be combined with --chat").remedy("Remove one of the two");
   if ((options.prompt || options.chat) && options.decoding.input != "-")
     throw usage_error("an input file cannot be combined with --prompt or --chat")
+        .remedy("Remove the file or the option")
         .found(options.decoding.input);
   if (!options.chat && (!options.chat_template.empty() || !options.system.empty()))
     throw usage_error("--chat-template and --system need --chat").remedy("Add --chat");
@@ -187,7 +189,7 @@ void add_generate(CLI::App& app, Globals& globals) {
       ->check(valid_text());
   verb->add_option("--chat-template", options->chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
-                   "zephyr. Default: the folder's");
+                   "zephyr. Default: the template in the folder");
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

@@ -166,7 +166,9 @@ void HttpClient::connect() {
   ::freeaddrinfo(found);
   if (socket_ < 0) throw_if_stopped();  // a signal may have interrupted connect()
   if (socket_ < 0)
-    throw failed("cannot connect to the server").found(std::strerror(reason)).remedy("Is it running?");
+    throw failed("cannot connect to the server")
+        .found(std::strerror(reason))
+        .remedy("Check that it is running");
 }
 
 // Return early if the server closes the connection, because it may have answered first, for example with
@@ -266,7 +268,8 @@ Json HttpClient::post(const std::string& path, const Json& body) {
     if (response.status < 400 || response.status >= 500 || response.status == 429)
       throw failed("the server failed: " + message).found("status " + std::to_string(response.status));
     Error error(kind_of(response.status, response.body), "the server refuses the request: " + message);
-    if (response.status == 401 || response.status == 403) error.remedy("Give its key with --server-key");
+    if (response.status == 401 || response.status == 403)
+      error.remedy("Give the key of the server with --server-key");
     throw error;
   }
 }

@@ -29,7 +29,7 @@ void write_report(const ReportOptions& options, Globals& globals) {
   std::string path = options.output;
   if (path.empty()) {
     if (runs.size() > 1)
-      throw usage_error("a report of several runs needs an output file").remedy("add -o report.html");
+      throw usage_error("a report of several runs needs an output file").remedy("Add -o report.html");
     path = (runs.front().folder / "report.html").string();
   }
   write_whole_result(path, report::report_page(data), globals.quiet);

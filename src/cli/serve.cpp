@@ -119,7 +119,8 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
   // A second signal ends the program immediately.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   if (!globals.quiet) print_message("stopping\n");
-  if (!service.stop() && !globals.quiet) print_message("some requests were not finished in time\n");
+  if (!service.stop() && !globals.quiet)
+    print_message("regard: some requests were not finished within the time of --drain\n");
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
@@ -188,7 +189,7 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "Languages of a translation model: NAME=SOURCES:TARGETS, as demo=en:hi. May be repeated");
   verb->add_option("--chat-template", options.chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
-                   "zephyr. Default: the folder's");
+                   "zephyr. Default: the template in the folder");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { serve_folders(*request, globals); });

@@ -121,12 +121,14 @@ class TranscribeVerb {
 void transcribe(const TranscribeRequest& request, Globals& globals) {
   const bool lines = globals.json || request.format == "text" || request.format == "json";
   if (!request.output_folder.empty() && !request.output.empty())
-    throw usage_error("--output and --output-folder cannot be combined");
+    throw usage_error("--output cannot be combined with --output-folder").remedy("Remove one of the two");
   if (request.files.size() > 1 && request.output_folder.empty() && !lines)
-    throw usage_error("several files in the format " + request.format).remedy("Use --output-folder");
+    throw usage_error("several transcripts in the format " + request.format +
+                      " cannot be written to one output")
+        .remedy("Use --output-folder");
   if (!request.output.empty() && request.output != "-") require_writable(request.output);
   if (request.options.whisper.word_times && !globals.json && request.format == "text")
-    throw usage_error("--word-times and the format text")
+    throw usage_error("--word-times cannot be combined with the format text")
         .remedy("Use --format json, srt, vtt or tsv with --word-times");
   catch_signals();
   TranscribeVerb(request, globals).run();

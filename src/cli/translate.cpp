@@ -94,7 +94,8 @@ void add_translate(CLI::App& app, Globals& globals) {
   verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line separately");
   verb->add_option("--task", options->task,
                    "Key of task_specific_params in config.json (T5): use its prefix and parameters");
-  verb->add_option("--prefix", options->prefix, "Text to prepend to every source. Default: the task's")
+  verb->add_option("--prefix", options->prefix,
+                   "Text to prepend to every source. Default: the prefix of the task")
       ->check(valid_text());
   verb->add_option("--to", options->to, "Target language, for Marian models with several targets");
   add_server_options(*verb, options->server);

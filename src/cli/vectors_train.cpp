@@ -106,7 +106,8 @@ void check(const VectorsTrainOptions& options) {
     throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " cannot be used with GloVe")
         .remedy("Use --model skip-gram or cbow");
   if (options.subwords && options.pairs.subwords.longest < options.pairs.subwords.shortest)
-    throw usage_error("--max-n is less than --min-n");
+    throw usage_error("--max-n is less than --min-n")
+        .found(fmt::format("{} and {}", options.pairs.subwords.longest, options.pairs.subwords.shortest));
 }
 
 void train(Globals& globals, VectorsTrainOptions& options) {

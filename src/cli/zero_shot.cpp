@@ -28,7 +28,9 @@ std::vector<std::string> labels_in(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::size_t first = text.find_first_not_of(' ', begin), last = text.find_last_not_of(' ', end - 1);
     if (first >= end || first == text.npos)
-      throw usage_error("a label of --labels is empty").found("\"" + text + "\"");
+      throw usage_error("a label of --labels is empty")
+          .remedy("Remove the surplus comma")
+          .found("\"" + text + "\"");
     labels.push_back(text.substr(first, last + 1 - first));
     begin = end + 1;
   }
@@ -65,10 +67,12 @@ class ZeroShotVerb {
 
  private:
   static infer::LoadedModel open(const ClassifyRequest& request, Globals& globals) {
-    if (request.pair) throw usage_error("--pair needs a text model; this model reads images");
+    if (request.pair)
+      throw usage_error("--pair needs a text model; this model reads images").remedy("Remove --pair");
     const ProbeOptions& probes = request.task.probes;
     if (!probes.attend.empty() || !probes.ablate.empty() || !probes.interventions.empty())
-      throw usage_error("--attend, --ablate and --intervene are not available with labels given as words");
+      throw usage_error("--attend, --ablate and --intervene are not available with labels given as words")
+          .remedy("Remove these options");
     auto loaded = infer::LoadedModel::open(
         request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
     if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);

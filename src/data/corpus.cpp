@@ -12,7 +12,8 @@ namespace {
 TableOptions table_options(const CorpusOptions& options) {
   const bool one_per_file = !has_columns(options.format);
   if (!options.files.empty() && !one_per_file && options.columns.empty())
-    throw usage_error("'columns' is empty for " + options.files[0]);
+    throw usage_error("'columns' is empty for " + options.files[0])
+        .remedy("Give the columns by number or by name");
   return {.files = options.files,
           .format = options.format,
           .columns = one_per_file ? std::vector<std::string>{} : options.columns,

@@ -123,7 +123,9 @@ Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t m
       for (std::size_t b = 0; b < wide; ++b)
         value = value * 256 + static_cast<std::uint8_t>(body[i * wide + b]);
     if (value > most)
-      throw file_error(file, "a pixel exceeds the maximum colour value").found(std::to_string(value));
+      throw file_error(file, "a pixel exceeds the maximum colour value")
+          .found(std::to_string(value))
+          .expected("at most " + std::to_string(most));
     const std::size_t copies = colour ? 1 : 3;
     for (std::size_t c = 0; c < copies; ++c) image.pixels[i * copies + c] = scaled(value, most);
   }

@@ -16,7 +16,7 @@ class Reader {
  public:
   explicit Reader(const std::filesystem::path& path) : file_(path.string()), config_(read_json(file_)) {
     if (!config_.is_object())
-      throw file_error(file_, "a value that is not an object").found(describe(config_));
+      throw file_error(file_, "the configuration is not a JSON object").found(describe(config_));
   }
 
   void flag(const char* key, bool& value) const {
@@ -168,7 +168,9 @@ Tensor ImageProcessor::apply(std::span<const Image> images) const {
     const Image shaped = shape(images[i]);
     if (i == 0) pixels = Tensor::empty({std::ssize(images), 3, shaped.height, shaped.width});
     if (shaped.height != pixels.shape()[2] || shaped.width != pixels.shape()[3])
-      throw usage_error("the images of a batch differ in size");
+      throw usage_error("the images of a batch differ in size")
+          .found(fmt::format("{} × {}", shaped.width, shaped.height))
+          .expected(fmt::format("{} × {}", pixels.shape()[3], pixels.shape()[2]));
     write(shaped, pixels.f32() + static_cast<std::int64_t>(i) * 3 * shaped.height * shaped.width);
   }
   return pixels;

@@ -71,7 +71,8 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
   table.header = options.header == Header::present;
   if (!options.columns.empty()) {
     if (options.columns.size() != 1 || !is_column_number(options.columns[0]) || options.columns[0].size() > 9)
-      throw usage_error("tables of pixels need the number of one column, the label's")
+      throw usage_error("a table of pixels needs one column by number, the column of the label")
+          .expected("such as columns = [65]")
           .found(fmt::format("{}", fmt::join(options.columns, ", ")));
     table.label_column = std::stoll(options.columns[0]);
   }
@@ -80,7 +81,7 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
 
 void add_idx(const std::vector<std::string>& files, PictureRows& to) {
   if (files.size() % 2 != 0)
-    throw usage_error("files of images need one file of labels each")
+    throw usage_error("each file of images needs a file of labels")
         .found(fmt::format("{} file{}", files.size(), files.size() == 1 ? "" : "s"))
         .expected(
             "a folder, pairs of IDX files (images, labels), or a .tsv, .csv or .jsonl table of paths and "
@@ -110,7 +111,9 @@ PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest) {
   const bool folders = is_folder(files.at(0));
   for (const std::string& file : files)
     if (is_folder(file) != folders)
-      throw usage_error("folders of images and files of images cannot be mixed").found(file);
+      throw usage_error("folders of images and files of images cannot be mixed")
+          .found(file)
+          .expected("only folders, or only files");
   if (folders) {
     for (const std::string& folder : files) add_folder(folder, rows);
   } else if (!has_columns(table.format)) {

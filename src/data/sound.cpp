@@ -72,7 +72,8 @@ struct SoundStream::State {
       if (ended) resampler->convert({}, ready);
       // Filters may overflow for samples near the largest float.
       if (!std::all_of(ready.begin(), ready.end(), [](float x) { return std::isfinite(x); }))
-        throw file_error(file, "a sample is too large to be resampled");
+        throw file_error(file, "a sample is too large to be resampled")
+            .remedy("Scale the samples to the range -1 to 1");
     }
     return !ready.empty();
   }

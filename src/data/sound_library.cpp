@@ -46,7 +46,8 @@ class LibrarySource : public SoundSource {
                                             static_cast<sf_count_t>(to.size() / channels - done));
       if (got <= 0) break;
       for (std::size_t i = 0; i < static_cast<std::size_t>(got) * channels; ++i)
-        if (!std::isfinite(to[done * channels + i])) throw file_error(file_, "a sample is not finite");
+        if (!std::isfinite(to[done * channels + i]))
+          throw file_error(file_, "a sample is not finite").found(std::to_string(to[done * channels + i]));
       done += static_cast<std::size_t>(got);
     }
     read_ += done;

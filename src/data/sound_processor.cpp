@@ -17,7 +17,8 @@ constexpr std::int64_t kMostBins = 1024, kMostWindow = 1 << 16, kMostSeconds = 3
 class SoundKeys {
  public:
   SoundKeys(std::string file, Json keys) : file_(std::move(file)), keys_(std::move(keys)) {
-    if (!keys_.is_object()) throw file_error(file_, "a value that is not an object").found(describe(keys_));
+    if (!keys_.is_object())
+      throw file_error(file_, "the configuration is not a JSON object").found(describe(keys_));
   }
   std::string word(const char* key) const {
     return optional_value<std::string>(keys_, key, file_).value_or("");

@@ -78,11 +78,11 @@ bool has_columns(TableFormat format) {
 }
 
 TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
-  if (options_.files.empty()) throw usage_error("a table needs at least one file");
+  if (options_.files.empty()) throw usage_error("expected at least one file of a table, found none");
   auto& columns = options_.columns;
   const std::size_t fixed = in_parallel(options_) ? options_.files.size() : 1;
   if (options_.format == TableFormat::jsonl && columns.empty())
-    throw usage_error("'columns' is empty for " + options_.files[0]);
+    throw usage_error("'columns' is empty for " + options_.files[0]).remedy("Give the columns by name");
   if (!has_columns(options_.format)) {
     if (columns.empty())
       for (std::size_t i = 1; i <= fixed; ++i) columns.push_back(std::to_string(i));
@@ -101,7 +101,8 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
     for (const std::string& column : columns)
       if (is_column_number(column)) field_number(column);
     if (form_of(options_).quotes && form_of(options_).delimiter == '"')
-      throw usage_error("the delimiter of a CSV file cannot be a quotation mark");
+      throw usage_error("the delimiter of a CSV file cannot be a quotation mark")
+          .remedy("Use another delimiter, such as ','");
     all_columns_ = columns.empty();
   }
   name_columns(columns);
@@ -232,7 +233,8 @@ TableReader::Outcome TableReader::read_line(TableRow& row) {
 void TableReader::read_header() {
   const Source& now = source();
   if (!now.valid())
-    throw Error(ErrorKind::bad_file, "the header is not UTF-8", now.place()).remedy("Convert the file");
+    throw Error(ErrorKind::bad_file, "the header is not UTF-8", now.place())
+        .remedy("Convert the file to UTF-8");
   header_ = fields_;
   if (all_columns_ && names_->empty()) name_columns(header_);
   numbers_.clear();
@@ -288,7 +290,7 @@ void TableReader::read_fields(TableRow& row) {
     if (cell.present)
       cell.text = fields_[*numbers_[i]];
     else if (i < required_)
-      throw Error(ErrorKind::bad_file, fmt::format("no column {}", (*names_)[i]), now.place())
+      throw Error(ErrorKind::bad_file, fmt::format("the line has no column {}", (*names_)[i]), now.place())
           .found(fmt::format("{} columns", fields_.size()));
   }
 }

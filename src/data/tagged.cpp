@@ -56,7 +56,7 @@ struct TaggedReader::Source {
 };
 
 TaggedReader::TaggedReader(TaggedOptions options) : options_(std::move(options)) {
-  if (options_.files.empty()) throw usage_error("a corpus needs at least one file");
+  if (options_.files.empty()) throw usage_error("expected at least one file of a corpus, found none");
   column_of(options_.word_column, 0), column_of(options_.tag_column, 0);
   open();
 }

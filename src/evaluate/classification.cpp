@@ -27,7 +27,8 @@ LabelledTexts read_texts(const tasks::Classifier& classifier, const DataOptions&
       texts.inputs.push_back(texts.label == 2 ? classifier.read(row.text(0), row.text(1))
                                               : classifier.read(row.text(0)));
       if (texts.inputs.back().ids.empty())
-        throw Error(ErrorKind::invalid_input, "a text without tokens has no label");
+        throw Error(ErrorKind::invalid_input, "cannot classify a text without tokens")
+            .expected("a text of at least one token");
     });
     cut += texts.inputs.back().cut ? 1 : 0;
     result.rows.push_back({row.place(), std::move(input), nullptr, nullptr});

@@ -39,7 +39,7 @@ data::TableReader open_table(const DataOptions& data, const std::vector<std::vec
   const bool aligned = options.format == data::TableFormat::lines;
   if (aligned && !data.columns.empty())
     throw usage_error("line-aligned files have no columns")
-        .expected("--columns with a .tsv, .csv or .jsonl file");
+        .remedy("Remove --columns, or give a .tsv, .csv or .jsonl file");
   if (options.columns.empty() && options.format == data::TableFormat::jsonl) options.columns = usual[0];
   if (options.columns.empty() && !aligned)
     for (std::size_t i = 1; i <= usual[0].size(); ++i) options.columns.push_back(std::to_string(i));

@@ -18,7 +18,10 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   data::CorpusReport report;
   const std::string text = data::read_text(data.files, data::Faulty::refuse, report);
   const std::vector<std::int32_t> stream = train::encode_stream(*subject.model.target, text, subject.pool);
-  if (stream.size() < 2) throw usage_error("the text is too short to evaluate on");
+  if (stream.size() < 2)
+    throw usage_error("the text is too short to evaluate on")
+        .found(fmt::format("{} tokens", stream.size()))
+        .expected("at least 2");
   Arena arena;
   const train::LossSum loss =
       train::stream_loss(*subject.model.model, {subject.pool, arena}, stream, context);

@@ -49,7 +49,7 @@ std::vector<Question> read_questions(const DataOptions& data) {
   std::vector<Question> questions;
   const auto is_squad = [](const std::string& file) { return file.ends_with(".json"); };
   if (std::all_of(data.files.begin(), data.files.end(), is_squad)) {
-    if (!data.columns.empty()) throw usage_error("a SQuAD file has no columns");
+    if (!data.columns.empty()) throw usage_error("a SQuAD file has no columns").remedy("Remove --columns");
     for (const std::string& file : data.files) read_squad(file, questions);
   } else {
     if (data::format_of(data.files.at(0), data::TableFormat::lines) == data::TableFormat::lines)

@@ -46,7 +46,8 @@ LabelledWords read_words(const tasks::Tagger& tagger, const DataOptions& data, E
   for (data::TaggedSentence& sentence : read_sentences(data)) {
     if (sentence.words.empty()) continue;
     if (std::find(sentence.tags.begin(), sentence.tags.end(), "") != sentence.tags.end())
-      throw Error(ErrorKind::bad_file, "a label is empty", sentence.place);
+      throw Error(ErrorKind::bad_file, "a label is empty", sentence.place)
+          .remedy("Add the label, or remove the sentence");
     placed(sentence.place, [&] { all.readings.push_back(tagger.read_words(sentence.words)); });
     result.rows.push_back({sentence.place, Json(sentence.words), Json(sentence.tags), nullptr});
     all.labels.push_back(std::move(sentence.tags));
@@ -144,7 +145,8 @@ Evaluation token_classification(const Subject& subject, const DataOptions& data,
             .expected(fmt::format("one of {}", fmt::join(names, ", ")));
       if (classes[i][word] < 0)
         throw Error(ErrorKind::invalid_input, "a word has no tokens", result.rows[i].place)
-            .found(fmt::format("word {}", word + 1));
+            .found(fmt::format("word {}", word + 1))
+            .remedy("Correct the word, or remove the sentence");
       is.push_back(static_cast<std::int32_t>(found - names.begin())), said.push_back(classes[i][word]);
     }
   add_class_scores(said, is, names, result);

@@ -101,7 +101,7 @@ FileDigest write_safetensors(const std::filesystem::path& path, std::span<const 
   for (const NamedTensor* item : sorted) names.push_back(item->name);
   std::sort(names.begin(), names.end());
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
-    throw usage_error("duplicate tensor name \"" + std::string(*twice) + "\"");
+    throw usage_error("two tensors have the name \"" + std::string(*twice) + "\"");
 
   const std::string header = header_text(sorted, metadata);
   const auto length = std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{header.size()});

@@ -91,7 +91,10 @@ class EntryReader {
 };
 
 std::map<std::string, std::string> read_metadata(const Json& value, const std::string& file) {
-  if (!value.is_object()) throw file_error(file, "__metadata__ is not an object").found(describe(value));
+  if (!value.is_object())
+    throw file_error(file, "__metadata__ is not an object")
+        .expected("an object of strings")
+        .found(describe(value));
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string())
@@ -127,7 +130,9 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name) {
   if (file.size() < kLengthBytes)
-    throw file_error(name, "not a safetensors file: too short").found(std::to_string(file.size()) + " bytes");
+    throw file_error(name, "not a safetensors file: it is too short")
+        .found(std::to_string(file.size()) + " bytes")
+        .expected("at least " + std::to_string(kLengthBytes));
   const std::uint64_t length = little_endian(file);
   if (length > kMaxSafetensorsHeader)
     throw file_error(name, "not a safetensors file: the header is too long")
@@ -141,7 +146,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, cons
   JsonLimits limits;
   limits.first_byte = kLengthBytes;
   const Json json = parse_json(text, name, limits);
-  if (!json.is_object()) throw file_error(name, "the header is not an object").found(describe(json));
+  if (!json.is_object()) throw file_error(name, "the header is not a JSON object").found(describe(json));
 
   SafetensorsHeader header;
   const std::uint64_t data_begin = kLengthBytes + length;

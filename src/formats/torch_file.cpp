@@ -101,10 +101,12 @@ void TorchFile::read_older_form() {
   };
   const Pickle magic = next();
   if (magic.root()->kind != Kind::large || magic.root()->text != kMagic)
-    throw file_error(name_, "neither a ZIP archive nor PyTorch's legacy format");
+    throw file_error(name_, "neither a ZIP archive nor PyTorch's legacy format")
+        .remedy("Convert the model to safetensors with the program that made it");
   const Pickle protocol = next();
   if (protocol.root()->kind != Kind::integer || protocol.root()->integer != kOlderProtocol)
-    throw file_error(name_, "unknown version of PyTorch's legacy format");
+    throw file_error(name_, "unknown version of PyTorch's legacy format")
+        .remedy("Convert the model to safetensors with the program that made it");
   const Pickle system = next();
   for (const auto& [key, value] : system.root()->members)
     if (key->text == "little_endian" && value->integer == 0)
@@ -114,7 +116,9 @@ void TorchFile::read_older_form() {
 
   // The storages follow in the order of the keys: eight bytes with the number of elements, then the elements.
   std::map<std::string, std::uint64_t> item;  // element size of each storage in bytes
-  if (object.root()->kind != Kind::dictionary) throw file_error(name_, "not a dictionary of tensors");
+  if (object.root()->kind != Kind::dictionary)
+    throw file_error(name_, "not a dictionary of tensors")
+        .remedy("Save the model's state_dict() alone, or convert it to safetensors");
   for (const auto& [key, value] : object.root()->members)
     if (value->kind == Kind::tensor)
       item[value->tensor.storage->key] = bits_of(value->tensor.storage->dtype) / 8;
@@ -133,7 +137,9 @@ void TorchFile::read_older_form() {
 }
 
 void TorchFile::take_tensors(const Object& root) {
-  if (root.kind != Kind::dictionary) throw file_error(name_, "not a dictionary of tensors");
+  if (root.kind != Kind::dictionary)
+    throw file_error(name_, "not a dictionary of tensors")
+        .remedy("Save the model's state_dict() alone, or convert it to safetensors");
   entries_.reserve(root.members.size());
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : root.members) {

@@ -63,7 +63,8 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
       cache_(cache_for(model, options, limits, kept_slots(model, limits))),
       chooser_(pool, model.vocabulary()) {
   if (model.kind() == ModelKind::encoder)
-    throw usage_error("this model cannot generate text: it has no decoder");
+    throw usage_error("this model cannot generate text: it has no decoder")
+        .expected("a decoder or an encoder-decoder");
   if (model.kind() == ModelKind::encoder_decoder)
     check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model.vocabulary());
   options.rules.check(model.vocabulary());

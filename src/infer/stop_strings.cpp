@@ -16,7 +16,8 @@ constexpr std::size_t kMargin = 8;
 StopStrings::StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> texts)
     : tokenizer_(std::move(tokenizer)), texts_(std::move(texts)) {
   for (const std::string& text : texts_) {
-    if (text.empty()) throw usage_error("a stop string is empty");
+    if (text.empty())
+      throw usage_error("a stop string is empty").expected("a text of at least one character");
     window_ = std::max(window_, text.size() + kMargin);
   }
 }

@@ -154,21 +154,28 @@ void TokenRules::check(std::int64_t vocabulary) const {
   };
   for (const double penalty : {repetition_penalty, encoder_repetition_penalty})
     if (!(penalty > 0.0 && std::isfinite(penalty)))
-      throw usage_error("a repetition penalty must be positive").found(std::to_string(penalty));
+      throw usage_error("a repetition penalty must be positive")
+          .found(std::to_string(penalty))
+          .expected("a finite number above 0");
   for (const double penalty : {presence_penalty, frequency_penalty})
     if (!std::isfinite(penalty))
-      throw usage_error("a presence or frequency penalty is not finite").found(std::to_string(penalty));
+      throw usage_error("a presence or frequency penalty is not finite")
+          .found(std::to_string(penalty))
+          .expected("a finite number");
   for (const std::vector<std::int32_t>& word : bad_words) {
-    if (word.empty()) throw usage_error("bad_words_ids has a sequence without tokens");
+    if (word.empty())
+      throw usage_error("bad_words_ids has a sequence without tokens").expected("at least one token in each");
     check_ids("bad_words_ids", word);
   }
   for (const SequenceBias& one : biases) {
-    if (one.tokens.empty()) throw usage_error("sequence_bias has a sequence without tokens");
+    if (one.tokens.empty())
+      throw usage_error("sequence_bias has a sequence without tokens").expected("at least one token in each");
     check_ids("sequence_bias", one.tokens);
   }
   if (ending && !(ending->factor > 0.0))
     throw usage_error("exponential_decay_length_penalty needs a positive factor")
-        .found(std::to_string(ending->factor));
+        .found(std::to_string(ending->factor))
+        .expected("a number above 0");
   if (forced_first >= 0) check_ids("forced_bos_token_id", {&forced_first, 1});
   check_ids("forced_eos_token_id", forced_last);
   check_ids("suppress_tokens", suppressed);

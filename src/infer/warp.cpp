@@ -152,7 +152,8 @@ std::int32_t draw(std::span<const float> scores, double uniform) {
   if (shift > kRemoved)
     for (const float score : scores) total += weight(score, shift);
   if (!(total > 0.0) || !std::isfinite(total))
-    throw Error(ErrorKind::numeric, "cannot sample a token: no score is finite");
+    throw Error(ErrorKind::numeric, "cannot sample a token: no score is finite")
+        .remedy("Remove rules that exclude every token, or check the weights of the model");
   double left = uniform * total;
   std::int32_t last = -1;
   for (std::size_t i = 0; i < scores.size(); ++i) {

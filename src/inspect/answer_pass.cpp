@@ -54,7 +54,8 @@ class AnswerPass {
     }
     if (model.output() != Output::next_token && model.output() != Output::sequence_classes &&
         model.output() != Output::vocabulary)
-      throw usage_error("the study needs logits of tokens or classes");
+      throw usage_error("the study needs logits of tokens or classes")
+          .expected("a decoder, an encoder-decoder or a classifier");
     logits_ = model.head(tape_, hidden, used);
   }
 
@@ -66,7 +67,7 @@ class AnswerPass {
           .expected(fmt::format("0 to {}", logits.rows() - 1));
     for (const std::int32_t id : {answer.answer, std::max(answer.instead, 0)})
       if (id < 0 || id >= logits.columns())
-        throw usage_error("there is no such answer")
+        throw usage_error("there is no such token or class")
             .found(std::to_string(id))
             .expected(fmt::format("0 to {}", logits.columns() - 1));
     const float* row = logits.row(answer.position);

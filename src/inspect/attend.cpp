@@ -164,7 +164,8 @@ ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& reque
   spec.require(InputKind::tokens);
   require_text(loaded, request.text);
   if (request.pair.empty()) return loaded.read(request.text);
-  if (loaded.model->kind() != ModelKind::encoder) throw usage_error("pairs of texts need an encoder model");
+  if (loaded.model->kind() != ModelKind::encoder)
+    throw usage_error("pairs of texts need an encoder model").remedy("Give one text");
   text::Encoding joined =
       loaded.source->encode_pair(request.text, request.pair, {.add_special = true, .match_special = false});
   return {std::move(joined.ids), std::move(joined.type_ids)};
@@ -289,7 +290,9 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
     view.tokens.unseen_source = unseen_tokens(loaded, request, input.ids);
   }
   if (kind == ModelKind::encoder_decoder) {
-    if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
+    if (request.written.empty())
+      throw usage_error("attention of an encoder-decoder needs a target")
+          .remedy("Give the tokens of a target");
     const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
     const Tensor logits = run_with_probe(*loaded.model, pool, input, decoder, &probe);
     view.steps = generation_steps(logits, request.written, *loaded.target);

@@ -34,7 +34,8 @@ std::vector<std::vector<double>> mixed_layers(Network& model, ThreadPool& pool, 
       for (std::int64_t column = 0; column < tokens; ++column)
         mixed.push_back(0.5 * static_cast<double>(map.at(row, column)) + (row == column ? 0.5 : 0.0));
   }
-  if (layers.empty()) throw usage_error("the model has no self-attention");
+  if (layers.empty())
+    throw usage_error("the model has no self-attention").remedy("'regard info' shows the family of a model");
   return layers;
 }
 

@@ -48,7 +48,8 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
     throw usage_error("induction is measured on decoders").expected("a decoder-only model");
   constexpr std::int64_t kLongest = 2048, kMostSequences = 10000;  // limits of memory and time
   if (options.length < 2 || options.sequences < 1)
-    throw usage_error("repeated sequences need at least 2 tokens and 1 sequence");
+    throw usage_error("repeated sequences need at least 2 tokens and 1 sequence")
+        .found(fmt::format("{} tokens, {} sequences", options.length, options.sequences));
   if (options.length > kLongest || options.sequences > kMostSequences)
     throw usage_error("too many repeated tokens or sequences")
         .found(fmt::format("{} tokens, {} sequences", options.length, options.sequences))
@@ -61,7 +62,10 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
   const bool given = !options.choices.empty();
   const std::int64_t choices =
       given ? std::ssize(options.choices) : model.vocabulary() - options.first_random;
-  if (options.first_random < 0 || choices < 2) throw usage_error("too few tokens to draw from");
+  if (options.first_random < 0 || choices < 2)
+    throw usage_error("the vocabulary has too few tokens to draw from")
+        .found(std::to_string(choices))
+        .expected("at least 2");
   RandomStream stream({options.seed, 0, place_of("repeated sequences")});
   std::vector<std::vector<std::int32_t>> all;
   for (std::int64_t s = 0; s < options.sequences; ++s) {

@@ -168,7 +168,7 @@ class SweepState {
       const Json json = parse_json(line, path_.string());
       if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
       if (!same)
-        throw usage_error("the file holds the state of another sweep")
+        throw usage_error("the file contains the state of another sweep")
             .at({path_.string(), reader.line_number(), -1})
             .remedy("Remove it, or name another file");
       if (!json.contains("head") || !json.contains("loss") || !json["head"].is_string() ||
@@ -179,7 +179,9 @@ class SweepState {
           json["loss"].get<double>();
     }
     if (!same && fs::file_size(path_) > 0)
-      throw usage_error("the file does not hold the state of a head sweep").at({path_.string(), -1, -1});
+      throw usage_error("the file does not contain the state of a head sweep")
+          .at({path_.string(), -1, -1})
+          .remedy("Remove it, or name another file");
     if (partial) fs::resize_file(path_, whole);
   }
 

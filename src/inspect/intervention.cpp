@@ -289,7 +289,9 @@ std::int64_t Positions::at(std::int64_t index) const {
 
 Intervention Intervention::parse(std::string_view text) {
   if (text.size() > kLongestText)
-    throw usage_error("an intervention is too long").found(fmt::format("{} bytes", text.size()));
+    throw usage_error("an intervention is too long")
+        .found(fmt::format("{} bytes", text.size()))
+        .expected(fmt::format("at most {}", kLongestText));
   if (utf8::first_bad_byte(text)) throw usage_error("an intervention is not UTF-8");
   if (text.starts_with('{')) return of(parse_json(text, "intervention"));
   const std::vector<std::string> words = words_of(text);
@@ -299,7 +301,7 @@ Intervention Intervention::parse(std::string_view text) {
     const std::size_t equals = words[i].find('=');
     if (equals == words[i].npos)
       throw wrong(text, "'" + words[i] + "' has no value")
-          .expected("KEY=VALUE; a value with spaces in double quotes");
+          .expected("KEY=VALUE, with double quotes around a value that contains spaces");
     if (!fields.emplace(words[i].substr(0, equals), words[i].substr(equals + 1)).second)
       throw wrong(text, words[i].substr(0, equals) + "= is given twice");
   }

@@ -280,7 +280,9 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
         .expected(fmt::format("0 to {}", tokens - 1));
   for (const std::int32_t id : {answer, std::max(instead, 0)})
     if (id < 0 || id >= model.vocabulary())
-      throw usage_error("there is no such token").found(std::to_string(id));
+      throw usage_error("there is no such token")
+          .found(std::to_string(id))
+          .expected(fmt::format("0 to {}", model.vocabulary() - 1));
   const ModelPoints points = ModelPoints::of(model, pool);
   const std::int64_t layers = layers_of(points);
   PointCapture pass;

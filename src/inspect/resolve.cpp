@@ -134,7 +134,8 @@ class Resolver {
     (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
     if (model_.kind() != ModelKind::encoder_decoder) return input;
     if (other.target_ids.empty())
-      throw usage_error("ids= of an encoder-decoder needs target_ids=, the decoder's input");
+      throw usage_error("ids= of an encoder-decoder needs target_ids=, the decoder's input")
+          .remedy("Add target_ids=0,1,…");
     input.target = other.target_ids;
     return input;
   }

@@ -37,7 +37,9 @@ std::vector<float> attention_rollout(const std::vector<Map>& maps) {
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(map.weights[i]);
     ++heads;
   }
-  if (layers.empty()) throw usage_error("attention rollout needs the encoder's attention");
+  if (layers.empty())
+    throw usage_error("attention rollout needs the encoder's attention")
+        .expected("an encoder or an encoder-decoder");
   std::vector<std::vector<double>> mixed;
   for (auto& [number, layer] : layers) {
     std::vector<double> mean = std::move(layer.first);

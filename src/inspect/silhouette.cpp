@@ -12,7 +12,9 @@ namespace regard::inspect {
 double silhouette(std::span<const double> distances, std::span<const std::int32_t> groups) {
   const std::size_t items = groups.size();
   if (distances.size() != items * items)
-    throw usage_error("silhouette: expected one distance for each pair of items");
+    throw usage_error("silhouette: expected one distance for each pair of items")
+        .found(std::to_string(distances.size()) + " distances")
+        .expected(std::to_string(items * items));
   std::map<std::int32_t, double> sizes;
   for (const std::int32_t group : groups) sizes[group] += 1;
   if (sizes.size() < 2 || sizes.size() >= items) return std::numeric_limits<double>::quiet_NaN();

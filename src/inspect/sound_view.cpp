@@ -94,7 +94,7 @@ std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& in
     throw input_error("the attention weights of this sound take too much memory")
         .found(fmt::format("{} numbers", count.of(selection)))
         .expected(fmt::format("at most {}", numbers))
-        .remedy("select fewer layers or heads, or give a shorter sound");
+        .remedy("Select fewer layers or heads, or give a shorter sound");
   return said;
 }
 

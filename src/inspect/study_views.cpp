@@ -375,7 +375,7 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
   Study study(loaded, pool, request, seed, progress);
   const std::string& view = request.view;
   if (!request.interventions.empty() && view != "tokens")
-    throw usage_error("interventions apply only to the view tokens").found("--view " + view);
+    throw usage_error("--intervene applies only to --view tokens").found("--view " + view);
   if (view == "heads") return study.heads();
   if (view == "sets") return study.sets();
   if (view == "flip") return study.flip();

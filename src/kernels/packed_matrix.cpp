@@ -246,7 +246,9 @@ void fill(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
 
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
   if (source.type == WeightType::i8 && source.k > kLongestInt8Sum)
-    throw usage_error("an int8 matrix has too many rows").found(std::to_string(source.k));
+    throw usage_error("an int8 matrix has too many rows")
+        .found(std::to_string(source.k))
+        .expected("at most " + std::to_string(kLongestInt8Sum));
   if (source.parts.size() > 1 && !source.transposed)
     throw Error(ErrorKind::internal, "only weights with one row per output can be packed together");
   std::int64_t n = 0;

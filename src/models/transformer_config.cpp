@@ -69,7 +69,9 @@ TransformerConfig TransformerConfig::from_json(const Json& json, const std::stri
   TransformerConfig config;
   if (const auto type = optional_value<std::string>(json, "model_type", file);
       type && *type != kTransformerType)
-    throw file_error(file, "the configuration of another family").found(*type).expected(kTransformerType);
+    throw file_error(file, "the configuration belongs to another family")
+        .found(*type)
+        .expected(kTransformerType);
   if (const auto kind = optional_value<std::string>(json, "kind", file)) config.kind = *kind;
   refuse_unknown_keys(json, config, file);
   visit_fields(config, [&](const Key& key, auto& value) {

@@ -68,7 +68,7 @@ void Cache::reserve_cross_tables(std::int64_t tokens) {
 
 std::size_t Cache::index_of(std::int64_t slot) const {
   if (slot < 0 || slot >= slot_count())
-    throw usage_error("cache: no slot " + std::to_string(slot))
+    throw usage_error("the cache has no slot " + std::to_string(slot))
         .expected("0 to " + std::to_string(slot_count() - 1));
   return static_cast<std::size_t>(slot);
 }
@@ -102,7 +102,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
     if (bounded_)
-      throw resource_error("cache: no free pages")
+      throw resource_error("the cache has no free pages")
           .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
                  std::to_string(pool_.size()) + " free")
           .remedy("Give the cache more pages, or admit fewer sequences");
@@ -122,7 +122,7 @@ void Cache::own_last_page(Table& table) {
   if (used == 0 || pool_.users(table.pages[last]) == 1) return;
   const float* from = table.at[last];
   if (pool_.free() == 0) {
-    if (bounded_) throw resource_error("cache: no free pages").remedy("Give the cache more pages");
+    if (bounded_) throw resource_error("the cache has no free pages").remedy("Give the cache more pages");
     pool_.grow(pool_.size() + 1);
   }
   const std::int32_t page = pool_.take();
@@ -190,7 +190,10 @@ void Cache::clear() {
 }
 
 void Cache::reorder(std::span<const std::int32_t> from) {
-  if (from.size() > slots_.size()) throw usage_error("cache: more slots to reorder than exist");
+  if (from.size() > slots_.size())
+    throw usage_error("the cache has fewer slots than are to be reordered")
+        .found(std::to_string(slots_.size()))
+        .expected("at least " + std::to_string(from.size()));
   for (const std::int32_t source : from)
     if (source != -1) at(source);
   const auto source_of = [&](std::size_t s) { return s < from.size() ? from[s] : -1; };
@@ -257,7 +260,7 @@ void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
     throw resource_error("cache: slot " + std::to_string(slot) + " has no room for " +
                          std::to_string(tokens) + " more tokens")
         .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
-        .remedy("Make the cache larger, or reserve() before");
+        .remedy("Make the cache larger, or call reserve() first");
   own_last_page(table);
   add_pages(table, table.length + tokens);
 }
@@ -295,7 +298,7 @@ bool Cache::cross_is_new(std::int64_t slot) const {
 }
 
 void Cache::start_cross(std::int64_t slot, std::int64_t keys) {
-  if (!shape_.cross) throw usage_error("cache: no cross-attention in its shape");
+  if (!shape_.cross) throw usage_error("the cache was created without cross-attention");
   Slot& started = at(slot);
   release(started.cross);
   started.has_cross = started.cross_new = false;

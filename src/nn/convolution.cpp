@@ -1,5 +1,7 @@
 #include "nn/convolution.h"
 
+#include <fmt/format.h>
+
 #include "kernels/rows.h"
 #include "ops/activation.h"
 #include "ops/group_norm.h"
@@ -25,7 +27,7 @@ Convolution::Convolution(std::int64_t in, const ConvolutionConfig& config) : con
   using Kind = Initialisation::Kind;
   if (config.groups < 1 || in % config.groups != 0 || config.out % config.groups != 0)
     throw usage_error("the groups of a convolution must divide its channels")
-        .found(std::to_string(config.groups));
+        .found(fmt::format("{} groups, {} and {} channels", config.groups, in, config.out));
   const std::int64_t channels = in / config.groups, kernel = config.window.kernel;
   const std::string parametrized = config.name + ".parametrizations.weight.original";
   weight_ = std::make_unique<Parameter>();

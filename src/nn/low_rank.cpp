@@ -26,7 +26,7 @@ bool has_low_rank(const Parameter& weight) {
 LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale) {
   if (!has_low_rank(weight))
     throw usage_error("\"" + weight.name + "\" is not the weight of a linear layer")
-        .expected("a linear layer");
+        .expected("the weight of a linear layer");
   if (low_rank_of(weight) != nullptr)
     throw usage_error("\"" + weight.name + "\" has a low-rank update already");
   const Shape& shape = weight.value().shape();

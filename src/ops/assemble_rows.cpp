@@ -27,7 +27,7 @@ struct AssembleNode : Tape::Node {
 }  // namespace
 
 Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t rows) {
-  if (parts.empty()) throw usage_error("assemble rows: there are no parts");
+  if (parts.empty()) throw usage_error("assemble rows: expected at least one part, found none");
   const std::int64_t features = parts[0].part->value.columns();
   std::int64_t places = 0;
   bool wanted = false;

@@ -27,7 +27,7 @@ struct JoinColumnsNode : Tape::Node {
 }  // namespace
 
 Var join_columns(Tape& tape, std::span<const Var> parts) {
-  if (parts.empty()) throw usage_error("join columns: there are no parts");
+  if (parts.empty()) throw usage_error("join columns: expected at least one part, found none");
   const std::int64_t rows = parts[0]->value.rows();
   std::int64_t features = 0;
   bool wanted = false;

@@ -187,7 +187,9 @@ void add_sentence(std::string& text, const std::string& sentence) {
 }
 
 void answer_sound(Call& call) {
-  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  if (call.files.size() != 1)
+    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
+                    "file");
   read_request(call);
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
@@ -233,11 +235,14 @@ data::Image read_picture(const Call& call) {
 }
 
 void answer_picture(Call& call) {
-  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  if (call.files.size() != 1)
+    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
+                    "file");
   read_request(call);
   const auto host = call.find_model(Ability::attend_picture);
   if (call.has("language"))
-    throw HttpError(400, "expected no language for a picture", "invalid_value", "language");
+    throw HttpError(400, "\"language\" is not supported for a picture; remove it", "invalid_value",
+                    "language");
   const infer::LoadedModel& loaded = host->loaded();
   const TurnHolder turn(*host, call);
   const data::Image image = read_picture(call);

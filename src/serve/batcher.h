@@ -117,7 +117,7 @@ class Batcher {
     waiting_.remove_if([&](const std::shared_ptr<Item>& item) { return items.contains(item); });
     if (waiting_.size() == before) return changed_.wait(lock);
     if (left) throw HttpError(503, "the client has disconnected");
-    throw HttpError(504, "the request was not processed in time", "timeout");
+    throw HttpError(504, "the request was not processed before its deadline", "timeout");
   }
 
   Work work_;

@@ -85,8 +85,9 @@ void answer_tokenize(Call& call) {
         one,
         {.add_special = call.value("add_special_tokens", true), .match_special = false, .as_file = false});
     if ((total += encoding.ids.size()) > kMostTokens)
-      throw HttpError(400, fmt::format("expected at most {} tokens in a request", kMostTokens),
-                      "request_too_large", "inputs");
+      throw HttpError(
+          400, fmt::format("expected at most {} tokens in a request, found {} or more", kMostTokens, total),
+          "request_too_large", "inputs");
     Json& tokens = json.emplace_back(Json::array());
     for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
       const bool special = encoding.special_mask[i] != 0;
@@ -231,7 +232,7 @@ void answer_similarity(Call& call) {
   const Json& given = call.body["inputs"];
   if (!given.is_object() || !given.contains("source_sentence") || !given["source_sentence"].is_string() ||
       !given.contains("sentences"))
-    throw HttpError(400, "expected inputs with source_sentence and sentences");
+    throw HttpError(400, "expected \"inputs\" with the members \"source_sentence\" and \"sentences\"");
   std::vector<std::string> texts{given["source_sentence"].get<std::string>()};
   for (std::string& one : texts_of(given["sentences"])) texts.push_back(std::move(one));
   const auto vectors =

@@ -78,7 +78,8 @@ std::vector<FormPart> parse_url_encoded(std::string_view text, std::size_t most)
     auto name = percent_decoded(pair.substr(0, equals), true);
     auto value = percent_decoded(has_value ? pair.substr(equals + 1) : std::string_view(), true);
     if (!name || !value) throw HttpError(400, "the form has a malformed % sequence");
-    if (parts.size() == most) throw HttpError(400, "the form has too many fields");
+    if (parts.size() == most)
+      throw HttpError(400, "expected at most " + std::to_string(most) + " fields in the form, found more");
     parts.push_back({std::move(*name), std::move(*value)});
   }
   return parts;
@@ -97,7 +98,8 @@ std::vector<FormPart> parse_multipart(std::string_view body, std::string_view ty
     if (!body.substr(at).starts_with("\r\n")) throw HttpError(400, "a boundary of the form is malformed");
     const std::size_t end = body.find(next, at);
     if (end == body.npos) throw HttpError(400, "the form has no closing boundary");
-    if (parts.size() == most) throw HttpError(400, "the form has too many parts");
+    if (parts.size() == most)
+      throw HttpError(400, "expected at most " + std::to_string(most) + " parts in the form, found more");
     parts.push_back(part_of(body.substr(at + 2, end > at + 2 ? end - at - 2 : 0)));
     at = end + next.size();
   }

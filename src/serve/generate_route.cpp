@@ -29,7 +29,9 @@ infer::SearchOptions search_of(const Call& call, const ModelHost& host) {
   const std::int64_t most = call.services.options.most_new_tokens;
   if (overrides.max_new.value_or(0) > most)
     throw HttpError(400,
-                    "expected at most " + std::to_string(most) + " new tokens (the server's --max-tokens)",
+                    "expected at most " + std::to_string(most) +
+                        " new tokens (the server's --max-tokens), found " +
+                        std::to_string(*overrides.max_new),
                     "invalid_value", "max_new");
   infer::SearchOptions search =
       overrides.over(host.loaded().options, static_cast<std::uint64_t>(call.integer("seed", 1)));
@@ -61,7 +63,7 @@ void answer_generate(Call& call) {
     inputs.push_back(loaded.read_chat(host->render_chat(call.body["messages"]), truncate));
   } else {
     if (!call.has("inputs"))
-      throw HttpError(400, "expected inputs or messages, found neither", "invalid_value", "inputs");
+      throw HttpError(400, "expected \"inputs\" or \"messages\", found neither", "invalid_value", "inputs");
     const std::string before = before_inputs(call, *host);
     for (const std::string& text : texts_of(call.body["inputs"]))
       inputs.push_back(loaded.read(before + text, truncate));

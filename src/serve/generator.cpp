@@ -31,7 +31,7 @@ bool Generation::wait(std::vector<Token>& tokens, Clock::time_point deadline) {
   std::unique_lock lock(guard_);
   const auto ready = [&] { return !tokens_.empty() || state_ > State::running; };
   if (!changed_.wait_until(lock, deadline, ready))
-    throw HttpError(504, "the request was not finished in time", "timeout");
+    throw HttpError(504, "the request was not finished before its deadline", "timeout");
   for (Token& token : tokens_) tokens.push_back(std::move(token));
   tokens_.clear();
   return state_ > State::running;

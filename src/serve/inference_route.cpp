@@ -19,7 +19,8 @@ std::size_t character_at(const std::string& text, std::size_t byte) {
 
 const std::string& text_input(const Call& call) {
   const Json& inputs = call.body["inputs"];
-  if (!inputs.is_string()) throw HttpError(400, "expected a text for this model", "invalid_value", "inputs");
+  if (!inputs.is_string())
+    throw HttpError(400, "expected a text in \"inputs\" for this model", "invalid_value", "inputs");
   return inputs.get_ref<const std::string&>();
 }
 
@@ -27,7 +28,8 @@ void answer_question(Call& call, ModelHost& host) {
   const Json& inputs = call.body["inputs"];
   if (!inputs.is_object() || !inputs.contains("question") || !inputs.contains("context") ||
       !inputs["question"].is_string() || !inputs["context"].is_string())
-    throw HttpError(400, "expected inputs with a question and a context", "invalid_value", "inputs");
+    throw HttpError(400, "expected \"inputs\" with the members \"question\" and \"context\"", "invalid_value",
+                    "inputs");
   const auto context = inputs["context"].get<std::string>();
   tasks::AnswerOptions options;
   options.count = static_cast<std::size_t>(call.integer("top_k", 1));
@@ -123,7 +125,7 @@ void answer_inference(Call& call) {
   if (host->can(Ability::embed)) return answer_embed(call);
   if (host->can(Ability::translate)) return answer_translation(call, host);
   if (host->can(Ability::generate)) return answer_generation(call, host);
-  throw HttpError(400, "this model has no task that POST / offers");
+  throw HttpError(400, "POST / does not support the task of this model");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The routes of LibreTranslate.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -58,7 +60,8 @@ std::string source_of_auto(Call& call, const std::string& text, Json& detected) 
     for (const std::string& source : host->languages().sources)
       if (!contains(sources, source)) sources.push_back(source);
   if (sources.size() != 1)
-    throw HttpError(400, "expected a source language: there is no language detection and no single source",
+    throw HttpError(400,
+                    "expected a source language: \"auto\" needs --detect, or models with one source language",
                     "invalid_value", "source");
   detected = {{"confidence", 100.0}, {"language", sources[0]}};
   return sources[0];
@@ -77,7 +80,7 @@ std::shared_ptr<ModelHost> translator(Call& call, const std::string& source, con
       for (const std::string& to : languages.targets)
         if (pairs.size() < 1000) pairs += (pairs.empty() ? "" : ", ") + from + "-" + to;
   }
-  if (hosts.empty()) throw HttpError(400, "no model can translate");
+  if (hosts.empty()) throw HttpError(400, "no model of this server can translate");
   if (pairs.empty())
     throw HttpError(400,
                     "the languages of the models are not known; start the server with --languages "
@@ -142,7 +145,9 @@ void answer_detect(Call& call) {
 }
 
 void answer_translate_file(Call& call) {
-  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  if (call.files.size() != 1)
+    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
+                    "file");
   const FormPart& file = call.files[0];
   if (!utf8::valid(file.value))
     throw HttpError(400, "expected a file of text in UTF-8", "invalid_value", "file");

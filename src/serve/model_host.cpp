@@ -146,7 +146,7 @@ const char* key_of(Ability ability) {
 void Waiting::require() const {
   if (gone && gone()) throw HttpError(503, "the client has disconnected");
   if (std::chrono::steady_clock::now() >= deadline)
-    throw HttpError(504, "the request was not finished in time", "timeout");
+    throw HttpError(504, "the request was not finished before its deadline", "timeout");
 }
 
 ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, ThreadPool& pool,

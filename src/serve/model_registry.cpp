@@ -62,7 +62,8 @@ std::shared_ptr<ModelHost> ModelRegistry::find(std::string_view name, Ability ab
     if (!only) only = host;
   }
   if (!only)
-    throw HttpError(400, std::string("no model can ") + name_of(ability), "model_not_found", "model");
+    throw HttpError(400, std::string("no model of this server can ") + name_of(ability), "model_not_found",
+                    "model");
   if (names != only->name())
     throw HttpError(400, "several models have this ability; name one of: " + names, "model_ambiguous",
                     "model");

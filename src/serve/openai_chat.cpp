@@ -18,7 +18,7 @@ std::string content_of(const Json& message) {
   std::string text;
   for (const Json& part : *content) {
     if (part.value("type", "") != "text" || !part.contains("text") || !part["text"].is_string())
-      throw HttpError(400, "this server supports content parts of type text only", "unsupported_parameter",
+      throw HttpError(400, "this server supports only content parts of type text", "unsupported_parameter",
                       "messages");
     text += part["text"].get<std::string>();
   }
@@ -61,7 +61,7 @@ class ChatCompletion {
     scores_ = call.value("logprobs", false);
     const std::int64_t top = call.integer("top_logprobs", 0);
     if (top > 0 && !scores_)
-      throw HttpError(400, "top_logprobs needs logprobs", "invalid_value", "top_logprobs");
+      throw HttpError(400, "\"top_logprobs\" needs \"logprobs\": true", "invalid_value", "top_logprobs");
     search_.report_top = top;
     ModelInput input = host_->loaded().read_chat(host_->render_chat(conversation_of(call)));
     const std::int64_t results = call.integer("n", 1);

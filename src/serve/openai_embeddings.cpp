@@ -23,7 +23,10 @@ ModelHost::Inputs inputs_of(const ModelHost& host, const Json& value) {
                         "invalid_value", "input");
     }
     if (host.positions() > 0 && std::ssize(ids) > host.positions())
-      throw HttpError(400, "the input exceeds the model's positions", "context_length_exceeded", "input");
+      throw HttpError(400,
+                      "expected at most " + std::to_string(host.positions()) + " tokens, found " +
+                          std::to_string(ids.size()),
+                      "context_length_exceeded", "input");
     inputs.push_back(tasks::Input(ModelInput(std::move(ids))));
   };
   const bool one = value.is_string() || (!value.empty() && value[0].is_number());
@@ -43,7 +46,9 @@ void answer_embeddings(Call& call) {
   const auto host = call.find_model(Ability::embed);
   const std::int64_t dimensions = call.integer("dimensions", host->vector_size());
   if (dimensions > host->vector_size())
-    throw HttpError(400, "expected at most " + std::to_string(host->vector_size()) + " dimensions",
+    throw HttpError(400,
+                    "expected at most " + std::to_string(host->vector_size()) + " dimensions, found " +
+                        std::to_string(dimensions),
                     "invalid_value", "dimensions");
   ModelHost::Inputs inputs = inputs_of(*host, call.body["input"]);
   for (const tasks::Input& input : inputs) call.prompt_tokens += static_cast<std::uint64_t>(input.tokens());

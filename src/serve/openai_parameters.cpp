@@ -134,12 +134,11 @@ std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, s
 
 void require_few_scores(std::int64_t scores) {
   if (scores > kMostScores)
-    throw HttpError(
-        400,
-        fmt::format("a response with log-probabilities may have {} scores, at most {} are allowed; "
-                    "ask for fewer prompts, results, tokens or alternatives",
-                    scores, kMostScores),
-        "request_too_large", "logprobs");
+    throw HttpError(400,
+                    fmt::format("expected at most {} scores in a response with log-probabilities, found {}; "
+                                "ask for fewer prompts, results, tokens or alternatives",
+                                kMostScores, scores),
+                    "request_too_large", "logprobs");
 }
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens) {

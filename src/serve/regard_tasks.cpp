@@ -47,11 +47,12 @@ std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::st
   tasks::Answerer answerer(host.loaded(), host.pool(), options);
   const std::int64_t most = answerer.most_tokens(question, context);
   if (most > kMostWindowTokens)
-    throw HttpError(400,
-                    fmt::format("the windows of the text may have {} tokens, at most {} are allowed; shorten "
-                                "the question or the text",
-                                most, kMostWindowTokens),
-                    "request_too_large", "context");
+    throw HttpError(
+        400,
+        fmt::format(
+            "expected windows of at most {} tokens in all, found {}; shorten the question or the text",
+            kMostWindowTokens, most),
+        "request_too_large", "context");
   const tasks::Answerer::Reading reading = answerer.read(question, context);
   count_tokens(call, host, reading.tokens());
   return answerer.answer(reading);
@@ -66,8 +67,9 @@ std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host
   const std::size_t masks = filler.masks_of(inputs[0]);
   if (masks * count > kMostFilledBytes / std::max<std::size_t>(1, text.size()))
     throw HttpError(400,
-                    fmt::format("{} masks with {} candidates each, in a text of {} bytes, exceed {} bytes",
-                                masks, count, text.size(), kMostFilledBytes),
+                    fmt::format("expected results of at most {} bytes, found {} masks with {} candidates "
+                                "each in a text of {} bytes; ask for fewer candidates",
+                                kMostFilledBytes, masks, count, text.size()),
                     "request_too_large", "text");
   count_tokens(call, host, inputs[0].tokens());
   return filler.fill(inputs, count)[0];

@@ -46,7 +46,7 @@ void require_short(const ModelHost& host, std::string_view text, const char* par
 
 TurnHolder::TurnHolder(ModelHost& host, const Call& call) : host_(host.shared_from_this()) {
   if (!host_->edit_turn().begin(call.waiting.deadline, [&] { return call.exchange->gone(); }))
-    throw HttpError(504, "the request was not processed in time", "timeout");
+    throw HttpError(504, "the request was not processed before its deadline", "timeout");
 }
 
 TurnHolder::~TurnHolder() {

@@ -178,10 +178,11 @@ void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchang
 // Check everything that does not depend on the body. Throws HttpError.
 const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const {
   if (!request.field("host").empty() && !host_allowed(request.field("host"), options_.allowed_hosts))
-    throw HttpError(421, "the server does not accept this name in the field Host; see --allow-host");
+    throw HttpError(421,
+                    "the server does not accept this name in the field Host; allow it with --allow-host");
   if (const std::string_view origin = request.field("origin"); !origin.empty()) {
     if (!origin_allowed(origin, request.field("host"), options_.origins))
-      throw HttpError(403, "web pages of this origin may not use the server; see --cors");
+      throw HttpError(403, "web pages of this origin may not use the server; allow it with --cors");
     exchange.add_field("Access-Control-Allow-Origin", std::string(origin));
     exchange.add_field("Vary", "Origin");
   }
@@ -189,7 +190,7 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
   const Route* route = find_route(request.method, request.path, exists);
   if (route == nullptr && exists)
     throw HttpError(405, "this path does not support the method " + request.method);
-  if (route == nullptr) throw HttpError(404, "there is no such path");
+  if (route == nullptr) throw HttpError(404, "there is no such path; /openapi.json lists all paths");
   client = request.client;
   if (keys_.needed() && !route->open) {
     const std::string_view key = key_of(request);
@@ -206,7 +207,8 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
 
 std::string Service::client_of_key(std::string_view key) const {
   const auto index = keys_.find(key);
-  if (!index) throw HttpError(401, "expected a valid API key", "invalid_api_key");
+  if (!index)
+    throw HttpError(401, "expected a valid API key in Authorization: Bearer KEY", "invalid_api_key");
   return "key " + std::to_string(*index);
 }
 

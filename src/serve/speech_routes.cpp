@@ -1,4 +1,6 @@
 // POST /v1/audio/transcriptions and /v1/audio/translations of OpenAI's API.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -62,7 +64,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
   listener.decoding = go_on;
   listener.reading = [&](double seconds) {
     if (seconds > kMostSeconds)
-      throw HttpError(400, "expected a sound of at most 8 hours", "invalid_file", "file");
+      throw HttpError(400, "expected a sound of at most 8 hours, found a longer one", "invalid_file", "file");
     go_on(seconds);
   };
   listener.segment = [&](const tasks::TranscriptSegment& segment) {
@@ -95,7 +97,9 @@ Json verbose_json(const Json& transcript, bool translates) {
 
 void answer_speech(Call& call, bool translates) {
   refuse_unavailable(call);
-  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  if (call.files.size() != 1)
+    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
+                    "file");
   const auto host = call.find_model(Ability::transcribe);
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);

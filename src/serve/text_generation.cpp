@@ -123,7 +123,10 @@ std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const M
   // The cache is reserved in whole pages. A request without a maximum length gets at most half of it.
   const std::int64_t cache = host.cache_tokens() / std::max<std::int64_t>(1, rows) - 2 * kPageTokens;
   most = std::min(most, (wanted > 0 ? cache : cache / 2) - (decoder ? prompt : 0));
-  if (most < 1) throw HttpError(400, "the prompt is too long", "context_length_exceeded");
+  if (most < 1)
+    throw HttpError(
+        400, "the prompt of " + std::to_string(prompt) + " tokens leaves no room for new tokens; shorten it",
+        "context_length_exceeded");
   return most;
 }
 

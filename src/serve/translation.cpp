@@ -107,7 +107,9 @@ std::vector<Translations> translate_texts(Call& call, const TranslationRequest& 
     parts.push_back(text::split_sentences(text, kMostSentences + 1 - sentences.size()));
     for (const text::Sentence& one : parts.back()) sentences.add(one.text);
     if (sentences.size() > kMostSentences)
-      throw HttpError(400, fmt::format("expected at most {} sentences in a request", kMostSentences),
+      throw HttpError(400,
+                      fmt::format("expected at most {} sentences in a request, found {}", kMostSentences,
+                                  sentences.size()),
                       "request_too_large", "q");
   }
   std::vector<Translations> all;

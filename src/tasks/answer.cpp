@@ -39,7 +39,8 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
         .found(std::to_string(stride_))
         .expected(fmt::format("less than {}", window_));
   if (options_.longest < 1 || options_.count < 1)
-    throw usage_error("the number or length of answers is zero");
+    throw usage_error("the number and the length of answers must be at least 1")
+        .found(fmt::format("{} answers of {} tokens", options_.count, options_.longest));
 }
 
 std::int64_t Answerer::Reading::tokens() const {
@@ -68,7 +69,8 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
       window.places.push_back({one.bytes[t].begin, one.bytes[t].end, one.words[t]});
     reading.windows.push_back(std::move(window));
   }
-  if (reading.windows.empty()) throw Error(ErrorKind::invalid_input, "the text has no tokens");
+  if (reading.windows.empty())
+    throw Error(ErrorKind::invalid_input, "the text has no tokens").expected("a text of at least one token");
   return reading;
 }
 

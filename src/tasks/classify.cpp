@@ -67,7 +67,9 @@ Classifier::Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const
 
 Tensor Classifier::scores(std::span<const Input> inputs) {
   for (const Input& input : inputs)
-    if (input.empty()) throw Error(ErrorKind::invalid_input, "cannot classify a text without tokens");
+    if (input.empty())
+      throw Error(ErrorKind::invalid_input, "cannot classify a text without tokens")
+          .expected("a text of at least one token");
   Tensor all = Tensor::empty({std::ssize(inputs), std::ssize(labels_)});
   in_passes(inputs, [&](std::size_t first, std::size_t count) {
     score(pass_.head(pass_.run(inputs.subspan(first, count))), all.row(static_cast<std::int64_t>(first)));

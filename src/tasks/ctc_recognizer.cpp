@@ -37,7 +37,7 @@ CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& co
   const Json vocabulary = read_json(file);
   const Json settings = std::filesystem::exists(settings_file) ? read_json(settings_file) : Json::object();
   if (!vocabulary.is_object() || !settings.is_object())
-    throw file_error(file, "a value that is not an object");
+    throw file_error(file, "the vocabulary and its configuration must be JSON objects");
   const std::string space = token_text(settings, "word_delimiter_token", "|", settings_file);
   const bool lower = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
   std::vector<std::string> special;
@@ -77,7 +77,7 @@ CtcRecognizer::CtcRecognizer(const std::filesystem::path& folder, const infer::L
       options_(options),
       vocabulary_(folder, loaded.model->config(), loaded.model->labels()) {
   if (loaded.model->output() != Output::ctc || processor.kind != data::SoundProcessor::Kind::samples)
-    throw usage_error("this model has no CTC head over samples");
+    throw usage_error("this model has no CTC head over samples").expected("wav2vec 2.0 with a CTC head");
   if (options.beam < 1 || options.beam > 1024)
     throw usage_error("the beam width is out of range")
         .found(std::to_string(options.beam))

@@ -163,7 +163,9 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
       scale_to_length_one(vector);
     }
     for (const float x : vector)
-      if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "the embedding of a sentence is not finite");
+      if (!std::isfinite(x))
+        throw Error(ErrorKind::numeric, "the embedding of a sentence is not finite")
+            .remedy("The weights may be damaged: get the model again");
     std::copy(vector.begin(), vector.end(), vectors + s * size_);
   }
 }

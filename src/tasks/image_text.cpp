@@ -47,7 +47,9 @@ void ImageTextEncoder::embed_some(std::span<const Input> inputs, float* vectors)
                                                   : model_.image_vectors(tape_, hidden, batch))
                           ->value;
   for (std::int64_t i = 0; i < unit.elements(); ++i)
-    if (!std::isfinite(unit.f32()[i])) throw Error(ErrorKind::numeric, "a vector of the model is not finite");
+    if (!std::isfinite(unit.f32()[i]))
+      throw Error(ErrorKind::numeric, "a vector of the model is not finite")
+          .remedy("The weights may be damaged: get the model again");
   std::copy_n(unit.f32(), unit.elements(), vectors);
 }
 

@@ -11,7 +11,9 @@ namespace regard::tasks {
 
 inline void require_finite(std::span<const float> logits) {
   for (const float x : logits)
-    if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "the model's scores are not finite");
+    if (!std::isfinite(x))
+      throw Error(ErrorKind::numeric, "the model's scores are not finite")
+          .remedy("The weights may be damaged: get the model again");
 }
 
 // Compute exp(x − max) / Σ exp(x − max), summed in double. Input and output may be the same memory.

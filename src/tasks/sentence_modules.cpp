@@ -29,7 +29,9 @@ constexpr std::array kModes{
 
 PoolingMode known_mode(const std::string& name, const std::string& file) {
   if (const auto mode = pooling_mode_of(name)) return *mode;
-  throw file_error(file, "unknown pooling mode").found("\"" + name + "\"");
+  throw file_error(file, "unknown pooling mode")
+      .found("\"" + name + "\"")
+      .expected("cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken");
 }
 
 // Read the pooling modes in the order in which sentence-transformers concatenates them.
@@ -62,7 +64,9 @@ kernels::Activation read_activation(const Json& config, const std::string& file)
   if (last == "Identity") return kernels::Activation::none;
   if (last == "ReLU") return kernels::Activation::relu;
   if (last == "GELU") return kernels::Activation::gelu;
-  throw file_error(file, "unknown activation").found("\"" + *name + "\"");
+  throw file_error(file, "unknown activation")
+      .found("\"" + *name + "\"")
+      .expected("Tanh, Identity, ReLU or GELU");
 }
 
 std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
@@ -112,7 +116,7 @@ void read_limits(const fs::path& folder, SentenceModules& modules) {
     if (optional_value<std::int64_t>(config, "max_seq_length", file))
       modules.most_tokens = require_in<std::int64_t>(config, "max_seq_length", file, 1, kMostTokens);
     if (optional_value<bool>(config, "do_lower_case", file).value_or(false))
-      throw file_error(file, "\"do_lower_case\" is not supported");
+      throw file_error(file, "\"do_lower_case\" is not supported").found("true").expected("false");
     return;
   }
 }
@@ -150,7 +154,8 @@ SentenceModules SentenceModules::open(const fs::path& folder) {
   const std::string file = (folder / "modules.json").string();
   if (!fs::exists(file)) return modules;
   const Json list = read_json(file);
-  if (!list.is_array() || list.empty()) throw file_error(file, "not a list of modules").found(describe(list));
+  if (!list.is_array() || list.empty())
+    throw file_error(file, "the file is not a list of modules").found(describe(list));
   bool pooled = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto type = require<std::string>(list[i], "type", file);

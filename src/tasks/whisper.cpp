@@ -33,14 +33,17 @@ double compression_ratio_of(const std::string& text) {
 }
 
 void WhisperOptions::check() const {
-  if (temperatures.empty()) throw usage_error("expected at least one temperature");
+  if (temperatures.empty()) throw usage_error("expected at least one temperature, found none");
   for (const double temperature : temperatures)
     if (!(temperature >= 0.0 && temperature <= 10.0))
       throw usage_error("a temperature is out of range")
           .found(std::to_string(temperature))
           .expected("0 to 10");
   for (const std::optional<double>& limit : {compression_ratio, log_probability, no_speech})
-    if (limit && !std::isfinite(*limit)) throw usage_error("a threshold is not finite");
+    if (limit && !std::isfinite(*limit))
+      throw usage_error("a threshold is not finite")
+          .found(std::to_string(*limit))
+          .expected("a finite number");
 }
 
 Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
@@ -52,7 +55,8 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
   if (options_.word_times) heads_ = AlignmentHeads::read(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
-      throw usage_error("this model does not support prompts: it has no token <|startofprev|>");
+      throw usage_error("this model does not support prompts: it has no token <|startofprev|>")
+          .remedy("Leave the prompt out");
     initial_ = loaded_.target->encode_ids(" " + prompt, {.add_special = false, .match_special = false});
   }
 }

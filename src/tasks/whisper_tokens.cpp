@@ -78,7 +78,7 @@ std::vector<std::int32_t> WhisperTokens::beginning(const std::string& language, 
     if (found == languages.end()) {
       std::string known;
       for (const auto& [code, id] : languages) known += (known.empty() ? "" : ", ") + code;
-      throw usage_error("the model does not know this language")
+      throw usage_error("the model does not support this language")
           .found("\"" + language + "\"")
           .expected(known.empty() ? "none: the model has one language" : known);
     }

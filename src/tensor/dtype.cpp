@@ -205,8 +205,9 @@ Tensor Tensor::to(DType dtype) const {
 double Tensor::at(std::initializer_list<std::int64_t> index) const {
   require_defined("has no elements");
   if (static_cast<int>(index.size()) != shape_.rank())
-    throw usage_error("an index into " + shape_.text() + " has " + std::to_string(shape_.rank()) +
-                      " numbers");
+    throw usage_error("an index into " + shape_.text() + " must have " + std::to_string(shape_.rank()) +
+                      " numbers")
+        .found(std::to_string(index.size()));
   std::int64_t row = 0, column = 0;
   int d = 0;
   for (std::int64_t i : index) {

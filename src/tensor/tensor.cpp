@@ -141,7 +141,7 @@ Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
-  if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped; clone it first");
+  if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped").remedy("Clone it first");
   if (shape.elements() != elements())
     throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text());
   return view(data_, shape, dtype_, keeper_);

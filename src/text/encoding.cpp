@@ -173,7 +173,8 @@ void truncate_pair(Encoding& first, Encoding* second, const Truncation& how) {
   }
   const bool only_first = how.strategy == Truncation::Strategy::only_first;
   if (!only_first && second == nullptr)
-    throw usage_error("truncation of the second text, but there is only one").remedy("Give a pair of texts");
+    throw usage_error("the second text cannot be truncated, because there is only one text")
+        .remedy("Give a pair of texts");
   Encoding& target = only_first ? first : *second;
   if (target.size() <= surplus)
     throw input_error("max_length cannot be reached by truncating only one text")

@@ -61,7 +61,9 @@ std::unique_ptr<Model> read_model(const ModelSource& source) {
   if (type == "WordLevel") return read_word_level(source);
   if (type == "SentencePiece") return read_sentencepiece_model(json, file);
   if (type == "Marian") return read_marian_model(json, file);
-  throw file_error(file, "unknown model").found(type).remedy("This version does not support the component");
+  throw file_error(file, "unknown model")
+      .found(type)
+      .remedy("This version of regard does not support it: use a tokenizer without it");
 }
 
 }  // namespace regard::text

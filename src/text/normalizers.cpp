@@ -178,7 +178,7 @@ std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string&
   if (type == "Nmt") return nmt_normalizer();
   throw file_error(file, "unknown normalizer")
       .found(type)
-      .remedy("This version does not support the component");
+      .remedy("This version of regard does not support it: use a tokenizer without it");
 }
 
 }  // namespace regard::text

@@ -147,7 +147,8 @@ class TemplateProcessing final : public PostProcessor {
         const auto tokens = require<std::vector<std::string>>(entry, "tokens", file);
         if (ids.size() != tokens.size())
           throw file_error(file,
-                           fmt::format("special token '{}': the numbers of ids and tokens differ", name));
+                           fmt::format("special token '{}': the numbers of ids and tokens differ", name))
+              .found(fmt::format("{} and {}", ids.size(), tokens.size()));
         for (std::size_t i = 0; i < ids.size(); ++i) special_[name].push_back({tokens[i], ids[i]});
       }
     single_ = read_row(require<Json>(json, "single", file), file);
@@ -257,7 +258,7 @@ std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::
   if (type == "TemplateProcessing") return std::make_unique<TemplateProcessing>(json, file);
   throw file_error(file, "unknown post-processor")
       .found(type)
-      .remedy("This version does not support the component");
+      .remedy("This version of regard does not support it: use a tokenizer without it");
 }
 
 }  // namespace regard::text

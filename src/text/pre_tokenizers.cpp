@@ -339,7 +339,7 @@ std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json
         static_cast<std::size_t>(require_in<std::int64_t>(json, "length", file, 1, 1 << 30)));
   throw file_error(file, "unknown pre-tokenizer")
       .found(type)
-      .remedy("This version does not support the component");
+      .remedy("This version of regard does not support it: use a tokenizer without it");
 }
 
 }  // namespace

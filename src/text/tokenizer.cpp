@@ -127,7 +127,8 @@ Encoding Tokenizer::finish(Encoding first, std::optional<Encoding> second,
         processor != nullptr && options.add_special ? processor->added(second.has_value()) : 0;
     if (added > how.max_length)
       throw usage_error("the truncation length is too small for the special tokens")
-          .found(std::to_string(how.max_length));
+          .found(std::to_string(how.max_length))
+          .expected("at least " + std::to_string(added));
     how.max_length -= added;
     truncate_pair(first, second ? &*second : nullptr, how);
   }

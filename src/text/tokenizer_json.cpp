@@ -35,7 +35,9 @@ Truncation read_truncation(const Json& json, const std::string& file) {
   } else if (strategy == "OnlySecond") {
     how.strategy = Strategy::only_second;
   } else {
-    throw file_error(file, "unknown truncation strategy").found(strategy);
+    throw file_error(file, "unknown truncation strategy")
+        .found(strategy)
+        .expected("LongestFirst, OnlyFirst or OnlySecond");
   }
   return how;
 }

@@ -13,7 +13,9 @@ namespace {
 // Return the template "$A </s>", and "$A </s> $B </s>" for a pair.
 Json end_token_json(const std::vector<std::string>& special) {
   const auto end = std::find(special.begin(), special.end(), "</s>");
-  if (end == special.end()) throw usage_error("an end token is requested, but </s> is not a special token");
+  if (end == special.end())
+    throw usage_error("an end token is requested, but </s> is not a special token")
+        .remedy("Add </s> to the special tokens");
   const auto text = [](const char* id, int type) {
     return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
   };

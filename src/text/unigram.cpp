@@ -177,7 +177,9 @@ std::unique_ptr<Model> read_unigram(const ModelSource& source) {
   const std::string& file = source.file();
   const std::vector<ScoredPieceView> pieces = source.pieces();
   if (pieces.size() > static_cast<std::size_t>(Vocabulary::kMaxId))
-    throw file_error(file, "model.vocab has too many pieces");
+    throw file_error(file, "model.vocab has too many pieces")
+        .found(std::to_string(pieces.size()))
+        .expected("at most " + std::to_string(Vocabulary::kMaxId));
   return std::make_unique<Unigram>(pieces, optional_value<std::int32_t>(json, "unk_id", file),
                                    optional_value<bool>(json, "byte_fallback", file).value_or(false), file);
 }

@@ -74,7 +74,7 @@ class PairBatches : public BatchSource {
  public:
   PairBatches(const data::PairStore& pairs, const data::EpochPlan::Options& options, std::int32_t start)
       : pairs_(pairs), options_(options), start_(start) {
-    if (pairs.size() == 0) throw usage_error("no training pairs");
+    if (pairs.size() == 0) throw usage_error("the training data has no pairs");
     plan_.make(pairs_, options_, epoch_);
   }
 

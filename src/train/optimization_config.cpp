@@ -88,7 +88,7 @@ void add_optimizer(Fields& fields, OptimizationConfig& c) {
                             "square.");
   betas.low = 0, betas.high = kBelowOne;
   fields.number("epsilon", c.epsilon, 1e-20, 1,
-                "Added to the square root of the second moment. Not used by sgd and adafactor.");
+                "Value added to the square root of the second moment. Not used by sgd and adafactor.");
   fields.number("weight_decay", c.weight_decay, 0, 1e3,
                 "adamw, muon, adafactor: each step multiplies the weights by 1 - learning rate * "
                 "weight_decay. adam, sgd, rmsprop, adagrad: weight_decay * weight is added to the gradient.");
@@ -255,7 +255,8 @@ void check_optimization(const OptimizationConfig& config, std::int64_t max_steps
         .found(fmt::format("{} and {} of {} steps", config.warmup_steps, decay_steps(config, max_steps),
                            max_steps));
   if (config.min_learning_rate > config.learning_rate)
-    throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'");
+    throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'")
+        .found(fmt::format("{} and {}", config.min_learning_rate, config.learning_rate));
   if (config.nesterov && config.momentum == 0.0)
     throw usage_error("'training.nesterov' needs 'training.momentum'");
   if (config.muon_learning_rate > 0.0 && config.learning_rate == 0.0)

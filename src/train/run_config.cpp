@@ -135,14 +135,14 @@ void check_weights(const RunConfig& config) {
 
 void check_sources(const RunConfig& config) {
   const DataConfig& data = config.data;
-  if (data.train.empty()) throw usage_error("'data.train' is empty");
+  if (data.train.empty()) throw usage_error("'data.train' is empty").expected("at least one file");
   check_forms(config);
   const data::CorpusFormat form = corpus_format(config, data.train.front());
   if ((form == data::CorpusFormat::tsv || form == data::CorpusFormat::csv) &&
       std::find(data.columns.begin(), data.columns.end(), "0") != data.columns.end())
     throw usage_error("'data.columns' has the column 0").expected("numbers from 1, or names");
   if (data.valid.empty() && data.valid_fraction == 0.0)
-    throw usage_error("no validation data")
+    throw usage_error("there is no validation data")
         .remedy("Set 'data.valid', or hold out a fraction of the training text with 'data.valid_fraction'");
 }
 
@@ -151,7 +151,7 @@ void check_model(const RunConfig& config) {
   if (config.model.freeze_vectors && config.model.vectors.empty())
     throw usage_error("'model.freeze_vectors' needs 'model.vectors'");
   if (!config.model.vectors.empty() && !config.model.from.empty())
-    throw usage_error("'model.vectors' cannot be combined with 'model.from'");
+    throw usage_error("'model.vectors' cannot be combined with 'model.from'").remedy("Remove one of the two");
   if (!config.model.from.empty()) return;
   const std::vector<const char*>& families = task_traits(config.task).families;
   if (std::none_of(families.begin(), families.end(),
@@ -298,7 +298,8 @@ void check_run(const RunConfig& config, RunFiles files) {
   check_model(config);
   check_training(config);
   check_validation(config);
-  if (config.output.folder.empty()) throw usage_error("'output.folder' is empty");
+  if (config.output.folder.empty())
+    throw usage_error("'output.folder' is empty").expected("the path of the run folder");
   check_files(config, files);
   check_weights(config);
 }

@@ -100,7 +100,7 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   list.push_back({.section = "validation",
                   .key = "length_penalty",
                   .target = &c.length_penalty,
-                  .meaning = "Scores are divided by the length raised to this exponent.",
+                  .meaning = "Length penalty: scores are divided by the length raised to this exponent.",
                   .low = 0,
                   .high = 10,
                   .may_change = true});

@@ -35,7 +35,7 @@ void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkp
   const std::int64_t done = RunState::from_json(read_json(file), file).step;
   const std::int64_t limit = config.training.max_steps;
   if (limit > 0 && limit < done)
-    throw usage_error("'training.max_steps' is less than the steps that the run has done")
+    throw usage_error("'training.max_steps' is less than the number of steps that the run has finished")
         .expected(fmt::format("at least {}", done))
         .found(std::to_string(limit));
 }

@@ -42,7 +42,8 @@ bool has_dense_module(const std::filesystem::path& folder) {
   const std::string file = (folder / "modules.json").string();
   if (!std::filesystem::exists(file)) return false;
   const Json modules = read_json(file);
-  if (!modules.is_array()) throw file_error(file, "not a list of modules").found(describe(modules));
+  if (!modules.is_array())
+    throw file_error(file, "the file is not a list of modules").found(describe(modules));
   for (const Json& one : modules)
     if (require<std::string>(one, "type", file).ends_with("Dense")) return true;
   return false;

@@ -65,7 +65,7 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
       files_.emplace_back(name, read_file(path));
   const std::string file = (folder.path / "vocab.json").string();
   const Json vocabulary = read_json(file);
-  if (!vocabulary.is_object()) throw file_error(file, "a value that is not an object");
+  if (!vocabulary.is_object()) throw file_error(file, "the vocabulary is not a JSON object");
   blank_ = require_in<std::int32_t>(folder.config, "pad_token_id", folder.config_file, 0, 1 << 20);
   tokens_.resize(require_in<std::size_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20));
   for (const auto& [token, value] : vocabulary.items()) {

@@ -78,7 +78,7 @@ TransformerConfig transformer_config(const RunConfig& config, const text::Tokeni
 Error nothing_left(const RunConfig& config, const char* purpose) {
   const bool valid = std::string(purpose) == "validate" && !config.data.valid.empty();
   return file_error(valid ? config.data.valid[0] : config.data.train[0],
-                    fmt::format("no data left to {} on", purpose))
+                    fmt::format("no data is left to {} on", purpose))
       .remedy("Check data.max_length, data.empty_lines and data.valid_fraction");
 }
 

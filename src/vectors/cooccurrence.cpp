@@ -120,7 +120,8 @@ void count_windows(const Corpus& corpus, const CooccurrenceOptions& options, Cou
 
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options) {
-  if (options.window < 1 || options.window > 1000) throw usage_error("expected a window of 1 to 1000 words");
+  if (options.window < 1 || options.window > 1000)
+    throw usage_error("expected a window of 1 to 1000 words, found " + std::to_string(options.window));
   Counter counter(options);
   count_windows(corpus, options, counter);
   const std::size_t piles = counter.entries() / std::max<std::size_t>(options.records, 16) + 1;

@@ -38,7 +38,8 @@ void save_vectors(const std::filesystem::path& path, Format format, std::span<co
                   std::int64_t size, std::span<const float> values) {
   if (format == Format::automatic) format = Format::word2vec_text;
   if (format == Format::fasttext_binary)
-    throw usage_error("writing fastText's binary format is not supported");
+    throw usage_error("writing fastText's binary format is not supported")
+        .remedy("Write word2vec's text or binary format");
   AtomicFile file(path);
   std::string text;
   if (format != Format::glove) text = std::to_string(words.size()) + " " + std::to_string(size) + "\n";

@@ -33,9 +33,12 @@ struct Model {
 };
 
 void check(const GloveOptions& options) {
-  if (options.size < 1 || options.size > 8192) throw usage_error("expected a vector size of 1 to 8192");
-  if (options.epochs < 1) throw usage_error("expected at least one epoch");
-  if (!(options.x_max > 0.0)) throw usage_error("x_max must be above zero");
+  if (options.size < 1 || options.size > 8192)
+    throw usage_error("expected a vector size of 1 to 8192, found " + std::to_string(options.size));
+  if (options.epochs < 1)
+    throw usage_error("expected at least one epoch, found " + std::to_string(options.epochs));
+  if (!(options.x_max > 0.0))
+    throw usage_error("expected an x_max above 0, found " + std::to_string(options.x_max));
 }
 
 double train_records(Model& model, std::span<const Cooccurrence> records, const GloveOptions& options) {

@@ -47,15 +47,19 @@ PairModel initial_model(const Corpus& corpus, const PairOptions& options) {
 }
 
 void check(const Corpus& corpus, const PairOptions& options) {
-  if (options.size < 1 || options.size > 8192) throw usage_error("expected a vector size of 1 to 8192");
-  if (options.window < 1 || options.window > 1000) throw usage_error("expected a window of 1 to 1000 words");
+  if (options.size < 1 || options.size > 8192)
+    throw usage_error("expected a vector size of 1 to 8192, found " + std::to_string(options.size));
+  if (options.window < 1 || options.window > 1000)
+    throw usage_error("expected a window of 1 to 1000 words, found " + std::to_string(options.window));
   if (!options.hierarchical && (options.negative < 1 || options.negative >= kernels::kMaxOutputs))
-    throw usage_error("expected a number of negative samples of 1 to " +
-                      std::to_string(kernels::kMaxOutputs - 1));
-  if (options.epochs < 1) throw usage_error("expected at least one epoch");
+    throw usage_error("expected 1 to " + std::to_string(kernels::kMaxOutputs - 1) +
+                      " negative samples, found " + std::to_string(options.negative));
+  if (options.epochs < 1)
+    throw usage_error("expected at least one epoch, found " + std::to_string(options.epochs));
   const Subwords& subwords = options.subwords;
   if (subwords.buckets > 0 && (subwords.shortest < 1 || subwords.longest < subwords.shortest))
-    throw usage_error("expected n-gram lengths of at least 1, minimum not above maximum");
+    throw usage_error("expected a minimum n-gram length of at least 1 and a maximum that is not smaller")
+        .found(std::to_string(subwords.shortest) + " and " + std::to_string(subwords.longest));
   if (corpus.words.size() < 2) throw usage_error("the corpus has fewer than two different words");
 }
 

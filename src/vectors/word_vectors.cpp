@@ -1,5 +1,7 @@
 #include "vectors/word_vectors.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -37,7 +39,9 @@ const std::vector<std::string>& format_names() {
 Format format_of(std::string_view name) {
   for (const auto& [format, known] : kNames)
     if (known == name) return format;
-  throw usage_error("unknown format of word vectors").found(std::string(name));
+  throw usage_error("unknown format of word vectors")
+      .found(std::string(name))
+      .expected(fmt::format("{}", fmt::join(format_names(), ", ")));
 }
 
 WordVectors WordVectors::load(const std::filesystem::path& path, ThreadPool& pool, Format format) {
@@ -51,11 +55,12 @@ WordVectors::WordVectors(std::span<const std::string> words, std::int64_t size, 
         .found(std::to_string(values_.size()))
         .expected(std::to_string(words.size()) + " × " + std::to_string(size));
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words_.find(words[i])) throw usage_error("duplicate word").found("'" + words[i] + "'");
+    if (words_.find(words[i]))
+      throw usage_error("two vectors have the same word").found("'" + words[i] + "'");
     words_.add(words[i], static_cast<std::int32_t>(i));
   }
   for (const float value : values_)
-    if (!std::isfinite(value)) throw usage_error("a vector is not finite");
+    if (!std::isfinite(value)) throw usage_error("a vector is not finite").found(std::to_string(value));
   ThreadPool alone(1);
   measure(alone);
 }

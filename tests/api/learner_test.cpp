@@ -59,11 +59,12 @@ TEST(Learner, RefusesNullValuesAndShapesThatDoNotFit) {
   EXPECT_REGARD_ERROR(learner.attention(x, x, x, false, 3), ErrorKind::usage, "heads");
   EXPECT_REGARD_ERROR(learner.attention(x, x, x, false, -1), ErrorKind::usage, "heads");
   EXPECT_REGARD_ERROR(learner.cross_entropy(nullptr, targets), ErrorKind::usage, "cross_entropy");
-  EXPECT_REGARD_ERROR(learner.cross_entropy(x, {}), ErrorKind::usage, "no targets");
+  EXPECT_REGARD_ERROR(learner.cross_entropy(x, {}), ErrorKind::usage, "expected at least one target");
   EXPECT_REGARD_ERROR(learner.cross_entropy(x, std::vector<std::int32_t>{0, 4, 0}), ErrorKind::invalid_input,
                       "id 4");
   EXPECT_REGARD_ERROR(learner.squared_error(nullptr, Tensor::zeros({1})), ErrorKind::usage, "add");
-  EXPECT_REGARD_ERROR(learner.squared_error(x, Tensor::zeros({0, 4})), ErrorKind::usage, "no targets");
+  EXPECT_REGARD_ERROR(learner.squared_error(x, Tensor::zeros({0, 4})), ErrorKind::usage,
+                      "expected at least one target");
   EXPECT_REGARD_ERROR(learner.value(nullptr), ErrorKind::usage, "null");
   EXPECT_REGARD_ERROR(learner.gradient(nullptr), ErrorKind::usage, "null");
   EXPECT_REGARD_ERROR(learner.backward(nullptr), ErrorKind::usage, "null");

@@ -44,7 +44,7 @@ TEST(ConvertVerb, DoesNotOverwriteAFolder) {
   testing::write_file(folder / "out", "mine.txt", "mine");
   const ProgramResult result = run_program({"convert", run, "out"}, folder.path());
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("the path exists"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("the output path exists already"), std::string::npos) << result.err;
   EXPECT_EQ(files_in(folder / "out").size(), 1u);
 }
 
@@ -63,7 +63,7 @@ TEST(QuantizeVerb, OneOfTwoWritersOfAFolderWins) {
     auto first = start(), second = start();
     const ProgramResult a = first.get(), b = second.get();
     ASSERT_EQ(a.exit_code + b.exit_code, 2) << a.err << b.err;
-    EXPECT_NE((a.err + b.err).find("the path exists"), std::string::npos) << a.err << b.err;
+    EXPECT_NE((a.err + b.err).find("the output path exists already"), std::string::npos) << a.err << b.err;
     EXPECT_TRUE(files_in(folder / name) == files_in(folder / "alone"));
   }
   // No temporary folders are left.

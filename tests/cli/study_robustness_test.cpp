@@ -107,7 +107,7 @@ TEST_F(StudyRobustness, GradientsTakeInterventionsAndOtherViewsRefuseThem) {
   ASSERT_EQ(edited.exit_code, 0) << edited.err;
   EXPECT_NE(plain.out, edited.out);
   expect_error({"gpt", "--view", "rollout", "--text", "the fox", "--intervene", "uniform decoder.0.1"}, 2,
-               "only to the view tokens");
+               "only to --view tokens");
 }
 
 }  // namespace

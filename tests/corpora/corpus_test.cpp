@@ -68,7 +68,7 @@ TEST_F(Corpus, TsvColumnsByNumber) {
                         .columns = {"2", "3"}};
   EXPECT_EQ(read(options), (Records{{"one", "eins"}, {"two", "zwei"}}));
   options.columns = {"2", "4"};
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: no column 4");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: the line has no column 4");
   options.columns = {"0"};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "from 1");
 }

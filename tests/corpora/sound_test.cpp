@@ -261,7 +261,7 @@ TEST(SoundProcessors, WrongValuesNameFileAndKey) {
     write_file_atomically(folder / "preprocessor_config.json", text);
     EXPECT_REGARD_ERROR(SoundProcessor::open(folder.path(), 0, 80), ErrorKind::bad_file, what);
   };
-  expect("[]", "not an object");
+  expect("[]", "not a JSON object");
   expect(R"({"feature_extractor_type": "ViTFeatureExtractor"})", "feature_extractor_type");
   expect(R"({"feature_extractor_type": "WhisperFeatureExtractor", "hop_length": 0})", "hop_length");
   expect(R"({"feature_extractor_type": "WhisperFeatureExtractor", "dither": 0.5})", "dither");

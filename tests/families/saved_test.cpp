@@ -68,7 +68,7 @@ TEST(Saved, AsHalfPrecision) {
   for (const auto& [name, tensor] : tensors_of(place.path() / "half"))
     EXPECT_EQ(tensor.dtype(), DType::bf16) << name;
   EXPECT_REGARD_ERROR(save_model(*load_model(from), from, place.path() / "half"), ErrorKind::usage,
-                      "the path exists");
+                      "the output path exists already");
 }
 
 // A copy of a model folder whose tensors can be renamed, added or changed before it is opened.

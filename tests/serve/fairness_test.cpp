@@ -153,7 +153,7 @@ TEST(Tasks, WhatWouldTakeTooMuchMemoryIs400) {
                    {"context", repeated("Maria came from Lisbon. ", 20000)}};
   const Reply answer = server.post("/answer", asked);
   EXPECT_EQ(answer.status, 400);
-  EXPECT_NE(answer.body.find("windows of the text"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("expected windows of at most"), std::string::npos) << answer.body;
   // Forty masks with a hundred sequences each are few.
   const Json filled{{"text", repeated("<mask>", 40)}, {"top_k", 100}, {"model", "fill"}};
   EXPECT_EQ(server.post("/fill", filled).status, 200);

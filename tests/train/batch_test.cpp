@@ -84,7 +84,7 @@ TEST(PairBatches, ContinueWhereTheyWereSaved) {
   EXPECT_EQ(seen, pairs.size()) << "an epoch has each pair once";
   EXPECT_REGARD_ERROR(source->restore({{"epoch", 0}, {"batch", 1000}}, "state.json"), ErrorKind::bad_file,
                       "batch");
-  EXPECT_REGARD_ERROR(pair_batches({}, {}, 2), ErrorKind::usage, "no training pairs");
+  EXPECT_REGARD_ERROR(pair_batches({}, {}, 2), ErrorKind::usage, "the training data has no pairs");
 }
 
 TEST(WindowBatches, ContinueWhereTheyWereSaved) {

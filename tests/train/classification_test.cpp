@@ -306,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{"one\thigh\n", {"model.family=transformer"}, "'model.family' does not fit"},
         WrongRows{"one\thigh\n", {"training.batch_tokens=9"}, "'training.batch_tokens' has no effect"},
         WrongRows{"one\thigh\n", {"labels.until=:", "labels.problem_type=regression"}, "has no effect"},
-        WrongRows{"", {}, "no data left to validate on"}));
+        WrongRows{"", {}, "no data is left to validate on"}));
 
 // Lines of the form "LABEL TEXT", with labels that end at `labels.until`, as in the TREC questions.
 TEST_F(Classifying, ALabelMayStandBeforeItsText) {

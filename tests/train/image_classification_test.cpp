@@ -293,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongPictures{"valid/0.pgm\tupper left\nvalid/no.pgm\tupper left\n", {}, "bad.tsv:2"},
         WrongPictures{"valid/no.pgm\tupper left\n", {}, "the image does not exist"},
         WrongPictures{"cut.pgm\tupper left\n", {}, "cut.pgm"},
-        WrongPictures{"cut.pgm\tupper left\n", {"data.malformed=skip"}, "no data left to validate on"},
+        WrongPictures{"cut.pgm\tupper left\n", {"data.malformed=skip"}, "no data is left to validate on"},
         WrongPictures{"valid/0.pgm\tupper lift\n", {}, "Did you mean 'upper left'?"},
         WrongPictures{"valid/0.pgm\t\n", {}, "the text of the image is empty"},
         WrongPictures{"valid/0.pgm\n", {}, "bad.tsv:1"},

@@ -191,7 +191,7 @@ TEST_F(Answering, WrongDataIsRefused) {
   };
   refused("{\"data\": [", "bad.json");
   refused("{\"dat\": []}", "bad.json");
-  refused("{\"data\": []}", "no data left to validate on");
+  refused("{\"data\": []}", "no data is left to validate on");
   std::string moved = questions(2, 3, false);
   moved.replace(moved.find("\"text\":\""), 8, "\"text\":\"zz");
   refused(moved, "bad.json");

@@ -155,7 +155,7 @@ TEST_F(TokenTasks, WrongTagsAreRefusedWithFileAndLine) {
   refused("one\tODDD\n", "bad.tsv:1: the label is not in the training data");
   refused("one\tODDD\n", "Did you mean 'ODD'?");
   refused("one\n", "bad.tsv:1");
-  refused("", "no data left to validate on");
+  refused("", "no data is left to validate on");
 }
 
 TEST(MaskTokens, FollowTheRules) {

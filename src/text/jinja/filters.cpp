@@ -105,7 +105,7 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
 
 Value dictsort_filter(const Value& subject, const Arguments&) {
   if (subject.dict() == nullptr)
-    throw Error(ErrorKind::bad_file, "dictsort needs a mapping").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: dictsort needs a mapping").found(subject.type());
   Dict entries = *subject.dict();
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
@@ -201,7 +201,8 @@ Value unique_filter(const Value& subject, const Arguments& arguments) {
 
 Value length_filter(const Value& subject, const Arguments&) {
   if (subject.number() || subject.none() || subject.function() != nullptr || subject.space() != nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: length of a value without length").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: the filter length needs a text, a list or a mapping")
+        .found(subject.type());
   if (subject.list() != nullptr) return std::ssize(*subject.list());
   if (subject.text() != nullptr) return static_cast<std::int64_t>(utf8::count(*subject.text()));
   return subject.dict() != nullptr ? std::ssize(*subject.dict()) : std::int64_t{0};
@@ -243,7 +244,10 @@ Value round_filter(const Value& subject, const Arguments& arguments) {
   const double scaled = subject.real() * scale;
   if (how == "ceil") return std::ceil(scaled) / scale;
   if (how == "floor") return std::floor(scaled) / scale;
-  if (how != "common") throw Error(ErrorKind::bad_file, "chat template: unknown rounding method").found(how);
+  if (how != "common")
+    throw Error(ErrorKind::bad_file, "chat template: unsupported rounding method")
+        .found(how)
+        .expected("common");
   return std::nearbyint(scaled) / scale;
 }
 

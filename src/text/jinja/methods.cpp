@@ -76,7 +76,8 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
     return parts;
   }
   const std::string between = text_at(arguments, 0, "split");
-  if (between.empty()) throw Error(ErrorKind::bad_file, "chat template: empty separator");
+  if (between.empty())
+    throw Error(ErrorKind::bad_file, "chat template: split() needs a separator that is not empty");
   charge_search(text.size(), between.size());
   // The range that remains to be split is [begin, end).
   std::size_t begin = 0, end = text.size();
@@ -170,7 +171,7 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   }
   if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
   if (name == "join") {
-    if (arguments.positional.empty()) throw Error(ErrorKind::bad_file, "chat template: join without a list");
+    if (arguments.positional.empty()) throw Error(ErrorKind::bad_file, "chat template: join() needs a list");
     return apply_filter("join", arguments.positional[0], {{subject}, {}});
   }
   if (name == "removeprefix" || name == "removesuffix") {
@@ -232,7 +233,8 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
     const Value& wanted = arguments.positional[0];
     if (name == "count") return std::int64_t{std::count(list.begin(), list.end(), wanted)};
     const auto found = std::find(list.begin(), list.end(), wanted);
-    if (found == list.end()) throw Error(ErrorKind::bad_file, "chat template: value not in the list");
+    if (found == list.end())
+      throw Error(ErrorKind::bad_file, "chat template: index() did not find the value in the list");
     return std::int64_t{found - list.begin()};
   }
   unknown(subject, name);
@@ -268,7 +270,7 @@ Value slice_of(const Value& subject, const Value& from, const Value& to, const V
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
   // Clamp the step, because any value beyond the list's length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
-  if (by == 0) throw Error(ErrorKind::bad_file, "chat template: slice step is zero");
+  if (by == 0) throw Error(ErrorKind::bad_file, "chat template: the step of a slice must not be zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {
     if (!given(value)) return otherwise;
     const std::int64_t index = value.integer() < 0 ? value.integer() + size : value.integer();

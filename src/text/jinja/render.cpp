@@ -39,7 +39,8 @@ class Renderer {
   class Level {
    public:
     explicit Level(int& depth) : depth_(depth) {
-      if (++depth_ > kDeepest) throw Error(ErrorKind::bad_file, "chat template: value nested too deeply");
+      if (++depth_ > kDeepest)
+        throw Error(ErrorKind::bad_file, "chat template: the value is nested too deeply");
     }
     ~Level() { --depth_; }
     Level(const Level&) = delete;
@@ -184,7 +185,7 @@ class Renderer {
       throw Error(ErrorKind::bad_file, "chat template: range() takes 1 to 3 numbers");
     for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
     const auto [begin, end, step] = bounds;
-    if (step == 0) throw Error(ErrorKind::bad_file, "chat template: range() step is zero");
+    if (step == 0) throw Error(ErrorKind::bad_file, "chat template: the step of range() must not be zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
     // Unsigned, because the distance can exceed the signed range.
@@ -312,9 +313,10 @@ class Renderer {
 
   // A macro can read the template's top-level variables and its own arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
-    if (++calls_ > kCalls) throw Error(ErrorKind::bad_file, "chat template: macro recursion too deep");
+    if (++calls_ > kCalls)
+      throw Error(ErrorKind::bad_file, "chat template: the macros call each other too deeply");
     if (given.positional.size() > macro.names.size())
-      throw Error(ErrorKind::bad_file, "chat template: too many arguments of a macro")
+      throw Error(ErrorKind::bad_file, "chat template: a macro is called with too many arguments")
           .found("\"" + macro.text + "\"");
     Dict arguments;
     const std::size_t required = macro.names.size() - macro.defaults.size();
@@ -338,7 +340,7 @@ class Renderer {
 
   static void check_size(std::size_t bytes) {
     if (bytes > kLongestText)
-      throw Error(ErrorKind::bad_file, "chat template: output too long")
+      throw Error(ErrorKind::bad_file, "chat template: the output is too long")
           .expected("at most " + std::to_string(kLongestText) + " bytes");
   }
 
@@ -351,10 +353,10 @@ class Renderer {
 
 std::string render(std::string_view source, const std::string& name, Dict variables, std::size_t work) {
   if (source.size() > kLongestSource)
-    throw file_error(name, "chat template: too long")
+    throw file_error(name, "the chat template is too long")
         .found(std::to_string(source.size()) + " bytes")
         .expected("at most " + std::to_string(kLongestSource));
-  if (!utf8::valid(source)) throw file_error(name, "chat template: not UTF-8");
+  if (!utf8::valid(source)) throw file_error(name, "the chat template is not UTF-8");
   const WorkLimit limit(work);
   const Body body = parse(source, name);
   return Renderer(name, std::move(variables)).run(body);

@@ -23,7 +23,7 @@ WorkLimit::~WorkLimit() {
 void charge(std::size_t bytes) {
   if (left == kUnlimited) return;
   if (bytes > left)
-    throw Error(ErrorKind::bad_file, "chat template: too many steps")
+    throw Error(ErrorKind::bad_file, "chat template: the rendering takes too many steps")
         .remedy("Check the template for an endless loop, or a string that grows in each step");
   left -= bytes;
 }

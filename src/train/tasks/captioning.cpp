@@ -31,7 +31,8 @@ class Captioning : public Task {
   const TaskTraits& traits() const override { return captioning_traits(); }
   void check() const override {
     check_pictures(config_, "the path of an image and its caption");
-    if (config_.images.highest > 0) throw usage_error("'images.highest' cannot be used for captions");
+    if (config_.images.highest > 0)
+      throw usage_error("'images.highest' cannot be used for captions").remedy("Remove it");
   }
   SequenceLimit longest_sequence() const override {
     return {"data.max_length", config_.data.max_length, ": pictures with longer captions are skipped"};

@@ -157,7 +157,10 @@ void EmbeddingTask::read_records(const std::vector<std::string>& files, data::Sp
     const bool valid = validation || records.held_out();
     Part& part = valid ? valid_ : train_;
     if (!part.texts.empty() && part.texts.size() != records.texts().size())
-      throw usage_error("the rows have different numbers of texts").found(records.place().file);
+      throw usage_error("the rows have different numbers of texts")
+          .at(records.place())
+          .found(std::to_string(records.texts().size()))
+          .expected(std::to_string(part.texts.size()));
     part.add(records.texts());
     if (validation)
       duplicates.add_validation(records.texts(), records.place());

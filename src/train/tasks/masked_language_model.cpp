@@ -169,7 +169,10 @@ void MaskedLanguageModel::load(const Tokenizers& tokenizers, ThreadPool& pool) {
     if (const auto id = tokenizer_->id_of(name)) rules_.mask = *id;
   if (rules_.mask < 0) throw usage_error("the tokenizer has no token for masks").expected("[MASK] or <mask>");
   if (config_.data.max_length <= std::ssize(tokenizer_->before()) + std::ssize(tokenizer_->after()))
-    throw usage_error("'data.max_length' is too small for the special tokens and text");
+    throw usage_error("'data.max_length' is too small for the special tokens and text")
+        .found(std::to_string(config_.data.max_length))
+        .expected(
+            fmt::format("more than {}", std::ssize(tokenizer_->before()) + std::ssize(tokenizer_->after())));
   train_ = encode(train_lines_, pool);
   valid_ = encode(valid_lines_, pool);
   for (const auto& [what, blocks] : {std::pair("training", &train_), std::pair("validation", &valid_)}) {
