@@ -128,14 +128,13 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
        .low = 0});
   std::vector<std::string> rules = text::word_rule_names();
   rules.insert(rules.begin(), "auto");
-  list.push_back(
-      {.section = "tokenizer",
-       .key = "words",
-       .target = &c.words,
-       .meaning =
-           "Word boundaries: spaces (white space), signs (also punctuation), gpt2, bert or words (letters "
-           "with combining marks, any script); auto: bert for wordpiece, signs for word, else words.",
-       .choices = rules});
+  list.push_back({.section = "tokenizer",
+                  .key = "words",
+                  .target = &c.words,
+                  .meaning = "Word boundaries: spaces (white space), signs (also punctuation), gpt2, bert or "
+                             "words (letters with combining marks, any script). auto: bert for wordpiece, "
+                             "signs for word, else words.",
+                  .choices = rules});
 }
 
 void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
