@@ -129,10 +129,11 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
   fields
       .choice("schedule", c.schedule, names_of(kSchedules),
               "Learning rate after the warm-up of w = warmup_steps. inverse-sqrt: learning_rate * sqrt(w / "
-              "step), with w = 0 learning_rate * sqrt(10000 / (step + 10000)). The others but constant fall "
-              "to min_learning_rate at max_steps: cosine (half a period), cosine-restarts (several falls), "
-              "linear, polynomial, warmup-stable-decay (constant, then a fall during decay_steps). "
-              "one-cycle: cosines from learning_rate / start_divisor up to learning_rate and down.")
+              "step), with w = 0 learning_rate * sqrt(10000 / (step + 10000)). The other schedules except "
+              "constant decrease to min_learning_rate at max_steps: cosine (half a period), cosine-restarts "
+              "(several half periods), linear, polynomial, warmup-stable-decay (constant, then a decrease "
+              "during decay_steps). one-cycle rises from learning_rate / start_divisor to learning_rate and "
+              "decreases again, both as cosines.")
       .may_change = true;
   fields
       .steps("warmup_steps", c.warmup_steps,
@@ -142,14 +143,14 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
   fields.number(
       "cosine_cycles", c.cosine_cycles, 0, 1e6,
       "cosine: number of periods; 0.5 decreases the rate once from learning_rate to min_learning_rate.");
-  Field& restarts =
-      fields.add("restarts", &c.restarts, "cosine-restarts: number of falls; each starts at learning_rate.");
+  Field& restarts = fields.add("restarts", &c.restarts,
+                               "cosine-restarts: number of half periods; each starts at learning_rate.");
   restarts.low = 1, restarts.high = 1e6;
   fields.number("power", c.power, 0, 100, "polynomial: exponent of the remaining part of the run.");
   fields.steps("decay_steps", c.decay_steps,
-               "warmup-stable-decay: length of the final fall. 0: a tenth of max_steps.");
+               "warmup-stable-decay: length of the final decrease. 0 means a tenth of max_steps.");
   fields.choice("decay_shape", c.decay_shape, names_of(kShapes),
-                "warmup-stable-decay: shape of the final fall.");
+                "warmup-stable-decay: shape of the final decrease.");
   fields.number("start_divisor", c.start_divisor, 1, 1e12,
                 "one-cycle: the first learning rate is learning_rate / start_divisor.");
   fields.number("end_divisor", c.end_divisor, 1, 1e12,
@@ -162,9 +163,10 @@ void add_stability(Fields& fields, OptimizationConfig& c) {
   fields.choice(
       "clip_norm_type", c.clip_norm_type, {"2", "1", "inf"},
       "Norm for clip_norm: Euclidean (2), sum of absolute values (1), or largest absolute value (inf).");
-  Field& skipped = fields.add("max_skipped_steps", &c.max_skipped_steps,
-                              "A step with a loss or gradient that is not finite is skipped and counted; "
-                              "more of them in a row end the run. 0 means that the first one ends it.");
+  Field& skipped =
+      fields.add("max_skipped_steps", &c.max_skipped_steps,
+                 "A step with a loss or gradient that is not finite is skipped and counted. More than this "
+                 "many skipped steps in a row end the run. 0 means that the first one ends it.");
   skipped.unit = "steps", skipped.low = 0, skipped.high = 1e9, skipped.may_change = true;
   fields.number("label_smoothing", c.label_smoothing, 0, 0.999,
                 "Part of a label's probability that is shared among all classes (PyTorch's definition).");
