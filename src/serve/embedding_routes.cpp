@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/parameter.h"
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
@@ -124,6 +125,45 @@ void answer_decode(Call& call) {
   call.reply(json);
 }
 
+// Return the name of the pooling as text-embeddings-inference has it.
+std::string pooling_name(const ModelHost& host) {
+  std::string name;
+  for (const tasks::PoolingMode mode : host.pooling())
+    name += (name.empty() ? "" : ",") +
+            std::string(mode == tasks::PoolingMode::last ? "last_token" : tasks::name_of(mode));
+  return name;
+}
+
+Json labels_json(const ModelHost& host) {
+  Json names = Json::object(), ids = Json::object();
+  for (std::size_t i = 0; i < host.labels().size(); ++i) {
+    names[std::to_string(i)] = host.labels()[i];
+    ids[host.labels()[i]] = i;
+  }
+  return {{"id2label", std::move(names)}, {"label2id", std::move(ids)}};
+}
+
+// Return the dtype of the largest weight.
+const char* dtype_name(const ModelHost& host) {
+  const Parameter* largest = nullptr;
+  std::int64_t most = -1;
+  for (const Parameter* one : host.loaded().model->parameters())
+    if (const std::int64_t elements = one->value().shape().elements(); elements > most)
+      most = elements, largest = one;
+  if (largest == nullptr) return "float32";
+  switch (largest->is_held() ? largest->held.dtype : DType::f32) {
+    case DType::f16:
+      return "float16";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::i8:
+      return "int8";
+    default:
+      return "float32";
+  }
+}
+
+// Describe the first model with vectors, or else the first model.
 void answer_info(Call& call) {
   const auto hosts = call.services.models.all();
   const ModelHost* shown = hosts.front().get();
@@ -134,20 +174,21 @@ void answer_info(Call& call) {
     }
   Json type = Json::object();
   if (shown->can(Ability::embed))
-    type = {{"embedding", {{"pooling", "mean"}}}};
-  else if (shown->can(Ability::rerank))
-    type = {{"reranker", {{"label2id", Json::object()}}}};
+    type = {{"embedding", {{"pooling", pooling_name(*shown)}}}};
   else if (shown->can(Ability::classify))
-    type = {{"classifier", {{"label2id", Json::object()}}}};
+    type = {{shown->can(Ability::rerank) ? "reranker" : "classifier", labels_json(*shown)}};
+  std::int64_t longest = shown->positions();
+  if (shown->can(Ability::embed) && shown->most_embedded_tokens() > 0)
+    longest = shown->most_embedded_tokens();
   Json models = Json::array();
   for (const auto& host : hosts) models.push_back(host->name());
   call.reply({{"model_id", shown->name()},
               {"model_sha", nullptr},
-              {"model_dtype", "float32"},
+              {"model_dtype", dtype_name(*shown)},
               {"model_type", type},
               {"max_concurrent_requests", call.services.options.in_progress},
-              {"max_input_length", shown->positions()},
-              {"max_batch_tokens", 8192},
+              {"max_input_length", longest},
+              {"max_batch_tokens", kBatchTokens},
               {"max_client_batch_size", kMostTexts},
               {"tokenization_workers", call.services.options.in_progress},
               {"version", "1"},

@@ -28,8 +28,9 @@ class HttpError : public std::exception {
   const std::string& message() const { return message_; }
   const std::string& code() const { return code_; }
   const std::string& parameter() const { return parameter_; }
-  int retry_after = 0;  // seconds; 0 means no Retry-After field
-  // regard's own routes include this in the error body, so that a client can distinguish a wrong input
+  int retry_after = 0;  // seconds; 0: no Retry-After field
+  std::string allow;    // methods of the path, for the Allow field of status 405
+  // Part of the error body of regard's own routes, so that a client can distinguish a wrong input
   // (invalid_input) from a wrong option (usage).
   ErrorKind kind;
   const char* what() const noexcept override { return message_.c_str(); }

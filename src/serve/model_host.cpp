@@ -11,9 +11,6 @@
 namespace regard::serve {
 namespace {
 
-// Maximum tokens of a batch of embeddings or classifications.
-constexpr std::int64_t kBatchTokens = 8192;
-
 bool encodes_texts(const Network& model) {
   const Output output = model.output();
   return output == Output::none || output == Output::pooled || output == Output::token_flags;

@@ -26,6 +26,9 @@
 
 namespace regard::serve {
 
+inline constexpr std::int64_t kBatchTokens =
+    8192;  // maximum tokens of a batch of embeddings or classifications
+
 // The tasks that a model supports.
 enum class Ability : std::uint8_t {
   generate,
@@ -88,6 +91,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t vector_size() const { return embedder_->size(); }
   // Return the maximum number of tokens of a text; 0 means no limit.
   std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }
+  const std::vector<tasks::PoolingMode>& pooling() const { return embedding_.modules.pooling; }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
   // `probe` is called in every pass and may change values. If it is not null, the inputs are not computed

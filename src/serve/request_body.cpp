@@ -98,6 +98,9 @@ void remove_null_members(Json& value) {
 
 void read_body(Call& call) {
   if (call.route.request.is_null()) return;
+  if (const std::string_view coding = call.request.field("content-encoding");
+      !coding.empty() && lower_case(coding) != "identity")
+    throw HttpError(415, "expected a body without Content-Encoding, found \"" + std::string(coding) + "\"");
   const std::string_view field = call.request.field("content-type");
   const std::string type = media_type(field);
   const bool json = type == "application/json" || type.ends_with("+json");

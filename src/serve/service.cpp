@@ -36,6 +36,7 @@ void send_error(HttpExchange& exchange, Protocol protocol, const HttpError& erro
   HttpResponse response{.status = error.status()};
   response.body = json_text(error_body(protocol, error));
   if (error.retry_after > 0) response.fields.emplace_back("Retry-After", std::to_string(error.retry_after));
+  if (!error.allow.empty()) response.fields.emplace_back("Allow", error.allow);
   if (error.status() == 401) response.fields.emplace_back("WWW-Authenticate", "Bearer");
   exchange.send(std::move(response));
 }
@@ -140,7 +141,7 @@ void Service::close() {
 
 // --- on the server's thread ---
 
-const Route* Service::find_route(std::string_view method, std::string_view path, bool& path_exists) const {
+const Route* Service::find_route(std::string_view method, std::string_view path, std::string& allowed) const {
   if (method == "HEAD") method = "GET";
   const Route* found = nullptr;
   for (const Route& route : routes_) {
@@ -149,15 +150,16 @@ const Route* Service::find_route(std::string_view method, std::string_view path,
     const bool matches =
         brace == of.npos ? of == path : path.size() > brace && path.substr(0, brace) == of.substr(0, brace);
     if (!matches) continue;
-    path_exists = true;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
+    if (route.method == std::string_view("GET")) allowed += ", HEAD";
     if (method == route.method && (found == nullptr || brace == of.npos)) found = &route;
   }
   return found;
 }
 
 std::size_t Service::body_limit(std::string_view method, std::string_view path) const {
-  bool exists = false;
-  const Route* route = find_route(method, path, exists);
+  std::string allowed;
+  const Route* route = find_route(method, path, allowed);
   return route != nullptr && route->files ? options_.file_bytes : options_.body_bytes;
 }
 
@@ -186,11 +188,14 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
     exchange.add_field("Access-Control-Allow-Origin", std::string(origin));
     exchange.add_field("Vary", "Origin");
   }
-  bool exists = false;
-  const Route* route = find_route(request.method, request.path, exists);
-  if (route == nullptr && exists)
-    throw HttpError(405, "this path does not support the method " + request.method);
-  if (route == nullptr) throw HttpError(404, "there is no such path; /openapi.json lists all paths");
+  std::string allowed;
+  const Route* route = find_route(request.method, request.path, allowed);
+  if (route == nullptr && !allowed.empty()) {
+    HttpError unsupported(405, "this path does not support the method " + request.method);
+    unsupported.allow = std::move(allowed);
+    throw unsupported;
+  }
+  if (route == nullptr) throw HttpError(404, "there is no such path");
   client = request.client;
   if (keys_.needed() && !route->open) {
     const std::string_view key = key_of(request);

@@ -48,7 +48,8 @@ class Service : private HttpHandler {
   void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) override;
   HttpResponse refuse(int status, const std::string& message) override;
 
-  const Route* find_route(std::string_view method, std::string_view path, bool& path_exists) const;
+  // Return the route, or null if there is none. Appends the methods of the path to `allowed`.
+  const Route* find_route(std::string_view method, std::string_view path, std::string& allowed) const;
   const Route& admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const;
   std::string client_of_key(std::string_view key) const;  // throws HttpError 401
   void answer_preflight(const HttpRequest& request, HttpExchange& exchange) const;

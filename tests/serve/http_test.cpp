@@ -156,9 +156,15 @@ TEST_F(HttpTest, KnowsPathsMethodsAndTypes) {
   EXPECT_EQ(server().get("/etc/passwd").status, 404);
   EXPECT_EQ(server().get("/v1/../../etc/passwd").status, 404);
   EXPECT_EQ(server().get("/v1/completions").status, 405);
+  EXPECT_EQ(server().get("/v1/completions").fields.at("allow"), "POST");
+  EXPECT_EQ(exchange(request_text("DELETE", "/")).fields.at("allow"), "GET, HEAD, POST");
   EXPECT_EQ(exchange(request_text("DELETE", "/health")).status, 405);
   EXPECT_EQ(exchange(request_text("POST", "/v1/completions", "{}", "text/plain")).status, 415);
   EXPECT_EQ(exchange(request_text("POST", "/v1/completions", "prompt=a", "application/x-www-form-urlencoded"))
+                .status,
+            415);
+  EXPECT_EQ(exchange(request_text("POST", "/v1/completions", "{\"prompt\":\"a\",\"max_tokens\":1}",
+                                  "application/json", "Content-Encoding: gzip\r\n"))
                 .status,
             415);
   EXPECT_EQ(exchange(request_text("POST", "/v1/completions", "{")).status, 400);

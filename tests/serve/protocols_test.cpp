@@ -284,7 +284,23 @@ TEST(Embeddings, EmbedPredictTokenizeAndSimilarity) {
   EXPECT_EQ(ids, Tokenizer(TestServer::folder("embed")).ids("the dog"));
   EXPECT_EQ(server().post("/decode", {{"ids", ids}, {"model", "embed"}}).json()[0],
             Tokenizer(TestServer::folder("embed")).decode(ids));
-  EXPECT_EQ(server().get("/info").json()["model_id"], "embed");
+}
+
+TEST(Embeddings, InfoDescribesTheModel) {
+  Json info = server().get("/info").json();
+  EXPECT_EQ(info["model_id"], "embed");
+  EXPECT_EQ(info["model_dtype"], "float32");
+  EXPECT_EQ(info["model_type"], Json::parse(R"({"embedding":{"pooling":"mean"}})"));
+  serve::ServeOptions options = serve_options();
+  options.weights = WeightMode::int8;
+  TestServer classifier(options, {"nli"});
+  info = classifier.get("/info").json();
+  EXPECT_EQ(info["model_dtype"], "int8");
+  const Json& type = info["model_type"]["classifier"];
+  const auto labels = Classifier(load(TestServer::folder("nli"))).classify("a dog", "a fox");
+  ASSERT_EQ(type["id2label"].size(), labels.size()) << info;
+  for (const auto& [id, label] : type["id2label"].items())
+    EXPECT_EQ(std::to_string(type["label2id"][label.get<std::string>()].get<int>()), id);
 }
 
 TEST(Tasks, AnswerFillTagAndAttend) {

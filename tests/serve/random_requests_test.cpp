@@ -1,9 +1,10 @@
 // Random requests to every route of the OpenAPI document: values of its schemas, values of other types, and
-// random bytes. No response is an error of the server, and each result matches the document's schema.
-// REGARD_SOAK_SECONDS sets the length.
+// random bytes, as JSON, forms and files. No response is an error of the server, and each result matches the
+// document's schema. REGARD_SOAK_SECONDS sets the length.
 #include <cstdlib>
 #include <random>
 
+#include "base/file.h"
 #include "serve/json_schema.h"
 #include "support/test_server.h"
 
@@ -27,7 +28,8 @@ const char* const kWords[] = {"the quick brown fox",
                               "../../etc/passwd",
                               "0,3-5",
                               "nan"};
-const char* const kModels[] = {"gpt", "translator", "embed", "nli", "ner", "qa", "fill", "whisper", "none"};
+const char* const kModels[] = {"gpt", "translator", "embed",   "nli", "ner",
+                               "qa",  "fill",       "whisper", "vit", "none"};
 
 class RequestMaker {
  public:
@@ -129,24 +131,140 @@ class RequestMaker {
   Random random_;
 };
 
+using FormFields = std::vector<std::pair<std::string, std::string>>;
+
+// Return the members of an object as fields of a form. A list becomes repeated fields.
+FormFields fields_of(const Json& object) {
+  FormFields fields;
+  const auto text = [](const Json& value) {
+    return value.is_string() ? value.get<std::string>()
+                             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  if (!object.is_object()) return {{"", text(object)}};
+  for (const auto& [name, value] : object.items())
+    if (value.is_array())
+      for (const Json& one : value) fields.emplace_back(name, text(one));
+    else
+      fields.emplace_back(name, text(value));
+  return fields;
+}
+
+std::string url_encoded(const FormFields& fields) {
+  std::string body;
+  const auto add = [&](const std::string& text) {
+    for (const char letter : text) {
+      char code[4];
+      std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(letter)));
+      body += std::isalnum(static_cast<unsigned char>(letter)) ? std::string(1, letter) : std::string(code);
+    }
+  };
+  for (const auto& [name, value] : fields)
+    body += body.empty() ? "" : "&", add(name), body += '=', add(value);
+  return body;
+}
+
+// `content` is sent as a file in the field `file`.
+std::string multipart(const FormFields& fields, const std::string& content) {
+  std::string body;
+  for (const auto& [name, value] : fields) {
+    const bool file = name == "file" && !content.empty();
+    body += "--edge\r\nContent-Disposition: form-data; name=\"" + name + "\"" +
+            (file ? "; filename=\"a.html\"" : "") + "\r\n\r\n" + (file ? content : value) + "\r\n";
+  }
+  return body + "--edge--\r\n";
+}
+
 struct DocumentedRoute {
-  std::string path;
+  std::string method, path;
   Json request, response;
+  std::vector<std::string> types;  // of the body
 };
 
-std::vector<DocumentedRoute> posted_routes(TestServer& server) {
+std::vector<DocumentedRoute> documented_routes(TestServer& server) {
   std::vector<DocumentedRoute> routes;
   const Json document = server.get("/openapi.json").json();
   for (const auto& [path, methods] : document["paths"].items()) {
-    if (!methods.contains("post")) continue;
-    const Json& content = methods["post"]["requestBody"]["content"];
-    const Json& answer = methods["post"]["responses"]["200"]["content"];
-    DocumentedRoute route{path, content.begin().value()["schema"], nullptr};
-    if (answer.contains("application/json"))
-      route.response = answer["application/json"].value("schema", Json());
-    if (content.contains("application/json")) routes.push_back(std::move(route));
+    for (const auto& [method, operation] : methods.items()) {
+      DocumentedRoute route{method == "get" ? "GET" : "POST", path, nullptr, nullptr, {}};
+      if (operation.contains("requestBody"))
+        for (const auto& [type, content] : operation["requestBody"]["content"].items())
+          route.request = content["schema"], route.types.push_back(type);
+      const Json& answer = operation["responses"]["200"]["content"];
+      if (answer.contains("application/json"))
+        route.response = answer["application/json"].value("schema", Json());
+      routes.push_back(std::move(route));
+    }
   }
   return routes;
+}
+
+// Files for the routes that read one: a sound, a picture, a page, bytes of no format.
+std::vector<std::string> sample_files() {
+  return {read_file(TestServer::folder("whisper") + "/short.wav"),
+          read_file(golden("pictures/bits2.png").string()), "<p>the quick <b>brown</b> fox</p>",
+          std::string("RIFF\0\0\xff\xffWAVEfmt ", 16)};
+}
+
+// Return a request to the route; `complete` is set if its bytes are those of a complete request.
+std::string random_request(RequestMaker& maker, const DocumentedRoute& route,
+                           const std::vector<std::string>& files, bool& complete) {
+  std::string path = route.path;
+  if (const std::size_t brace = path.find('{'); brace != path.npos)
+    path = path.substr(0, brace) + (maker.one_in(2) ? kModels[maker.below(std::size(kModels))] : "%2e%2E%00");
+  if (maker.one_in(10)) path += "?model=gpt&a=%20";
+  std::string request;
+  if (route.types.empty()) {
+    request = request_text(maker.one_in(8) ? "HEAD" : route.method, path);
+  } else {
+    std::string type = route.types[maker.below(route.types.size())];
+    const Json value = maker.value(route.request, "");
+    std::string body;
+    if (type == "application/json") {
+      body = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    } else if (type == "multipart/form-data") {
+      std::string file = route.request["properties"].contains("file") ? files[maker.below(files.size())] : "";
+      if (!file.empty() && maker.one_in(4)) file = maker.broken(file);
+      body = multipart(fields_of(value), file);
+      type += "; boundary=edge";
+    } else {
+      body = url_encoded(fields_of(value));
+    }
+    if (maker.one_in(6)) body = maker.broken(body);
+    request = request_text("POST", path, body, type);
+  }
+  complete = !maker.one_in(20) || request.starts_with("HEAD");
+  return complete ? request : maker.broken(request);
+}
+
+// Statuses of the replies, and the routes that answered with a result.
+struct RandomTally {
+  int asked = 0, unanswered = 0;
+  std::map<int, long> statuses;
+  std::map<std::string, long> answered;
+};
+
+void ask_at_random(RequestMaker& maker, const DocumentedRoute& route, const std::vector<std::string>& files,
+                   std::uint16_t port, RandomTally& tally) {
+  bool complete = true;
+  const std::string request = random_request(maker, route, files, complete);
+  RawClient client(port);
+  client.send(request);
+  if (request.starts_with("HEAD")) {  // the response has a length but no body
+    EXPECT_TRUE(client.read_until("\r\n\r\n", 40)) << request;
+    return;
+  }
+  const bool waits = !maker.one_in(20);
+  const Reply reply = client.read(waits ? 40 : 0);
+  ++tally.statuses[reply.status];
+  EXPECT_TRUE(reply.status < 500 || reply.status == 501) << request.substr(0, 4000) << "\n" << reply.body;
+  tally.asked += complete && waits, tally.unanswered += complete && waits && reply.status == 0;
+  if (reply.status != 200) return;
+  ++tally.answered[route.method + " " + route.path];
+  if (route.response.is_null() || !reply.fields.at("content-type").starts_with("application/json")) return;
+  const auto bad = serve::violation_of(route.response, reply.json());
+  EXPECT_FALSE(bad) << request.substr(0, 4000) << "\n"
+                    << bad->place << ": " << bad->message << "\n"
+                    << reply.body;
 }
 
 TEST(RandomRequests, AreAnsweredAsDocumented) {
@@ -155,40 +273,23 @@ TEST(RandomRequests, AreAnsweredAsDocumented) {
   serve::ServeOptions options = serve_options();
   options.most_new_tokens = 6, options.timeout = std::chrono::seconds(30);
   options.http.header = options.http.body = std::chrono::seconds(1);  // broken lengths
-  TestServer server(options, {"gpt", "translator", "embed", "nli", "ner", "qa", "fill", "whisper"});
-  const std::vector<DocumentedRoute> routes = posted_routes(server);
-  ASSERT_GE(routes.size(), 20u);
+  TestServer server(options, {"gpt", "translator", "embed", "nli", "ner", "qa", "fill", "whisper", "vit"});
+  const std::vector<DocumentedRoute> routes = documented_routes(server);
+  ASSERT_GE(routes.size(), 35u);
+  const std::vector<std::string> files = sample_files();
   RequestMaker maker(seconds ? std::random_device()() : 5);
-  int asked = 0, unanswered = 0;
-  std::map<int, long> statuses;
-  std::map<std::string, long> answered;
-  while (std::chrono::steady_clock::now() < end && !::testing::Test::HasFailure()) {
-    const DocumentedRoute& route = routes[maker.below(routes.size())];
-    std::string body = maker.value(route.request, "").dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (maker.one_in(6)) body = maker.broken(body);
-    std::string request = request_text("POST", route.path, body);
-    const bool whole = !maker.one_in(20);
-    if (!whole) request = maker.broken(request);
-    RawClient client(server.port());
-    client.send(request);
-    const bool waits = !maker.one_in(20);
-    const Reply reply = client.read(waits ? 40 : 0);
-    ++statuses[reply.status];
-    EXPECT_TRUE(reply.status < 500 || reply.status == 501) << request << "\n" << reply.body;
-    asked += whole && waits, unanswered += whole && waits && reply.status == 0;
-    if (reply.status != 200) continue;
-    ++answered[route.path];
-    if (route.response.is_null() || !reply.fields.at("content-type").starts_with("application/json"))
-      continue;
-    const auto bad = serve::violation_of(route.response, reply.json());
-    EXPECT_FALSE(bad) << request << "\n" << bad->place << ": " << bad->message << "\n" << reply.body;
-  }
+  RandomTally tally;
+  while (std::chrono::steady_clock::now() < end && !::testing::Test::HasFailure())
+    ask_at_random(maker, routes[maker.below(routes.size())], files, server.port(), tally);
   EXPECT_EQ(server.get("/health").status, 200);
-  EXPECT_FALSE(answered.empty()) << "no request was right";
-  EXPECT_LE(unanswered * 10, asked)
+  EXPECT_FALSE(tally.answered.empty()) << "no request was right";
+  EXPECT_LE(tally.unanswered * 10, tally.asked)
       << "a busy machine may stall a client for the second that a header may take";
-  for (const auto& [status, count] : statuses) std::printf("status %d: %ld\n", status, count);
-  std::printf("%zu of %zu routes answered with 200\n", answered.size(), routes.size());
+  for (const auto& [status, count] : tally.statuses) std::printf("status %d: %ld\n", status, count);
+  std::printf("%zu of %zu routes answered with 200\n", tally.answered.size(), routes.size());
+  for (const DocumentedRoute& route : routes)
+    if (!tally.answered.contains(route.method + " " + route.path))
+      std::printf("no result: %s %s\n", route.method.c_str(), route.path.c_str());
 }
 
 }  // namespace
