@@ -195,7 +195,7 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
     unsupported.allow = std::move(allowed);
     throw unsupported;
   }
-  if (route == nullptr) throw HttpError(404, "there is no such path");
+  if (route == nullptr) throw HttpError(404, "there is no such path; /openapi.json lists all paths");
   client = request.client;
   if (keys_.needed() && !route->open) {
     const std::string_view key = key_of(request);

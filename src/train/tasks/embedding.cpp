@@ -271,8 +271,7 @@ Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_
 
 // Return the loss of a micro-batch for the selected kind. Ranking (MultipleNegativesRankingLoss, Henderson et
 // al. 2017): cross-entropy of the scores s_ij = scale · cos(a_i, b_j) of row i, where b_j are the second and
-// third texts of all rows and b_i is correct. Triplet: max(0, d(a, b) − d(a, c) + margin). Cosine: (cos(a, b)
-// − score)².
+// third texts of all rows. Triplet: max(0, d(a, b) − d(a, c) + margin). Cosine: (cos(a, b) − score)².
 Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const {
   const EmbeddingConfig& how = config_.embedding;
   Var first = column(tape, vectors, 0, 1);
