@@ -42,11 +42,13 @@ Axis main_axis(const Matrix& matrix, std::size_t n) {
   constexpr double kChange = 1e-13;
   Axis axis;
   axis.vector.resize(n);
-  // Start from the column with the largest diagonal element. It must not be orthogonal to the axis.
-  std::size_t longest = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    if (matrix[i * n + i] > matrix[longest * n + longest]) longest = i;
-  for (std::size_t i = 0; i < n; ++i) axis.vector[i] = matrix[longest * n + i];
+  // Start from a sum of all columns. Its irregular factors make a start orthogonal to the axis very unlikely;
+  // a single column can be orthogonal to it.
+  for (std::size_t column = 0; column < n; ++column) {
+    const double turns = 0.6180339887498949 * static_cast<double>(column);
+    const double factor = 0.5 + turns - std::floor(turns);
+    for (std::size_t i = 0; i < n; ++i) axis.vector[i] += factor * matrix[i * n + column];
+  }
   std::vector<double> next(n);
   for (int step = 0; step < kMostSteps; ++step) {
     double norm = 0;

@@ -68,6 +68,18 @@ TEST(WordContext, EqualRowsAreAtTheOrigin) {
   }
 }
 
+// The longest rows are orthogonal to the axis of most of the variance, which is shared by many short rows.
+TEST(WordContext, LongRowsDoNotHideTheMainAxis) {
+  Tensor rows = Tensor::zeros({202, 2});
+  rows.f32()[0] = 10;
+  rows.f32()[2] = -10;
+  for (std::size_t row = 2; row < 202; ++row) rows.f32()[2 * row + 1] = row % 2 == 0 ? 5.0f : -5.0f;
+  const inspect::PlaneProjection plane = inspect::principal_plane(rows);
+  EXPECT_NEAR(plane.explained[0], 5000.0 / 5200.0, 1e-9);
+  EXPECT_NEAR(plane.explained[1], 200.0 / 5200.0, 1e-9);
+  EXPECT_NEAR(std::abs(plane.points[5][0]), 5.0, 1e-9);
+}
+
 class WordInBert : public ::testing::Test {
  protected:
   inspect::WordContext context(const std::string& word, std::vector<ContextSentence> sentences) {
