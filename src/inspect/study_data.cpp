@@ -48,6 +48,11 @@ std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<
 
 }  // namespace
 
+std::int32_t StudyExample::label() const {
+  if (labels.empty()) throw usage_error("the study needs logits of tokens or classes");
+  return labels[0];
+}
+
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options) {
   StudyExample example;

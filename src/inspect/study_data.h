@@ -20,6 +20,9 @@ struct StudyExample {
   // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class.
   // Empty if unknown.
   std::vector<std::int32_t> labels;
+
+  // Return the class of a classifier's text. Throws usage if the model has no classes.
+  std::int32_t label() const;
 };
 
 struct StudyDataOptions {

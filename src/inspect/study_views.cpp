@@ -71,7 +71,7 @@ class Study {
   // Return the id of a class, or of the first token of a text.
   std::int32_t answer_id(const std::string& text) const {
     if (model_.kind() == ModelKind::encoder)
-      return study_example(loaded_, pool_, request_.text, text).labels.at(0);
+      return study_example(loaded_, pool_, request_.text, text).label();
     const std::vector<std::int32_t> ids =
         loaded_.target->encode_ids(text, {.add_special = false, .match_special = false});
     if (ids.empty()) throw usage_error("the answer has no tokens").found("'" + text + "'");

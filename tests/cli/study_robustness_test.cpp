@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "support/golden.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
@@ -108,6 +109,13 @@ TEST_F(StudyRobustness, GradientsTakeInterventionsAndOtherViewsRefuseThem) {
   EXPECT_NE(plain.out, edited.out);
   expect_error({"gpt", "--view", "rollout", "--text", "the fox", "--intervene", "uniform decoder.0.1"}, 2,
                "only to --view tokens");
+}
+
+TEST_F(StudyRobustness, AModelWithoutLogitsIsRefused) {
+  for (const char* view : {"tokens", "direct"})
+    expect_error(
+        {testing::golden("hf-more/st-mean").string(), "--view", view, "--text", "A bank.", "--answer", "b"},
+        2, "logits");
 }
 
 }  // namespace
