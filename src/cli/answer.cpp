@@ -118,7 +118,7 @@ void add_answer(CLI::App& app, Globals& globals) {
       ->check(positive())
       ->capture_default_str();
   verb->add_flag("--no-answer", options.may_be_none,
-                 "Return an empty answer if the text probably has none (SQuAD 2.0)");
+                 "Return an empty answer if the text probably does not contain an answer (SQuAD 2.0)");
   verb->add_option("--threshold", options.threshold, "Minimum score of an answer")->capture_default_str();
   verb->add_flag("--parts-of-words", request->parts, "Allow answers that begin or end within a word");
   add_quantize(*verb, globals);

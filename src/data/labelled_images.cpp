@@ -87,9 +87,9 @@ class PixelRow {
 LabelledImages read_idx_images(const std::filesystem::path& images, const std::filesystem::path& labels) {
   LabelledImages result{read_images(images), read_idx_labels(labels), {}};
   if (result.images.size() != result.labels.size())
-    throw file_error(labels.string(), "there is not one label for each image")
+    throw file_error(labels.string(), "the number of labels differs from the number of images")
         .found(fmt::format("{} labels", result.labels.size()))
-        .expected(fmt::format("{}, as {} has images", result.images.size(), images.string()));
+        .expected(fmt::format("{}, the number of images in {}", result.images.size(), images.string()));
   result.report.records = static_cast<std::int64_t>(result.images.size());
   return result;
 }

@@ -258,9 +258,9 @@ void RunFolder::prune(int keep_last) const {
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // A best step is never later than the step that names it. In descending order, a kept checkpoint therefore
-  // adds its best step before that step is visited, and a checkpoint is removed before the one that it names
-  // as best.
+  // Each checkpoint records the best step so far, which is never later than its own step. In descending
+  // order, the best step of a kept checkpoint is marked as kept before the loop visits it, and any other
+  // checkpoint is removed before its best step.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);

@@ -284,7 +284,7 @@ class Machine {
     stack_.resize(from);
     stack_.push_back(&tuple);
   }
-  // Return the container below the objects from `from` on.
+  // Return the container that lies on the stack directly below index `from`.
   Object& container(std::size_t from, Kind kind) const {
     const std::size_t floor = marks_.empty() ? 0 : marks_.back();
     if (from <= floor || stack_[from - 1]->kind != kind) throw fault("a container is missing");

@@ -21,7 +21,7 @@ const Names& inputs_of_models() {
   return names;
 }
 
-// Names of outputs and groups that have no number.
+// Names of single outputs and of groups of outputs. They take no layer number.
 const Names& outputs_of_models() {
   static const Names names{"all",
                            "last_hidden_state",

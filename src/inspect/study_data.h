@@ -33,9 +33,9 @@ struct StudyDataOptions {
   BetweenPasses between = {};  // called while a target is generated
 };
 
-// Return one example. `text` is as in a line of a file. `target`: see StudyExample; if it is empty, an
-// encoder–decoder generates it, and other models have no label. Throws as pass_input() does, and
-// invalid_input for a label that the model does not have.
+// Return one example with the given `text` and `target` (see StudyExample). If `target` is empty, an
+// encoder–decoder generates it, and other models get an example without a label. Throws as pass_input()
+// does, and invalid_input for a label that the model does not have.
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
 

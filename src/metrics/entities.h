@@ -25,7 +25,7 @@ enum class EntityScheme {
   bilou,  // B begins, L ends, I is inside, U is a single label
 };
 EntityScheme entity_scheme_named(const std::string& name);  // "iob2"; throws usage with the valid names
-// Return the scheme that has the occurring prefixes: iob2, ioe2, iobes or bilou. Throws bad_file if none has.
+// Return the first of iob2, ioe2, iobes, bilou that fits the labels' prefixes. Throws bad_file if none does.
 EntityScheme detect_entity_scheme(LabelSequences sequences);
 
 struct Entity {

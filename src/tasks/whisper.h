@@ -2,8 +2,8 @@
 // where the last complete segment ended, and has the previous text as its prompt. Text that is too repetitive
 // or too improbable is decoded again at a higher temperature. Silence is skipped. Tokens and times equal
 // those of transformers' WhisperForConditionalGeneration.generate(), with two exceptions that follow OpenAI's
-// program: a window continues with silence after the end of the sound, and the compression ratio is that of
-// the text.
+// program: a window continues with silence after the end of the sound, and the compression ratio is
+// computed from the text, not from the token ids.
 #pragma once
 
 #include <cstdint>

@@ -61,9 +61,10 @@ std::unique_ptr<Model> read_model(const ModelSource& source) {
   if (type == "WordLevel") return read_word_level(source);
   if (type == "SentencePiece") return read_sentencepiece_model(json, file);
   if (type == "Marian") return read_marian_model(json, file);
-  throw file_error(file, "unknown model")
+  throw file_error(file, "unknown tokenizer model")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .expected("BPE, Unigram, WordPiece, WordLevel, SentencePiece or Marian")
+      .remedy("Use a tokenizer with one of these models");
 }
 
 }  // namespace regard::text

@@ -54,7 +54,7 @@ class SentencePieceNormalizer final : public Normalizer {
  private:
   struct Output {
     std::string text;
-    // input offset of each byte of `text`, and at the end the input offset of the end
+    // the input offset of each byte of `text`, followed by the input offset of the end of `text`
     std::vector<std::size_t> places;
     void add(std::string_view bytes, std::size_t place) {
       text.append(bytes);

@@ -37,7 +37,7 @@ struct Tokenizer::Parts {
   static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
   // Append the ids of a text to work.ids, with special tokens around them if the options request it. The
-  // post-processor adds the same tokens to every single text.
+  // post-processor adds the same tokens to every text that is not part of a pair.
   void encode_ids(std::string_view text, const EncodeOptions& options, IdsEncoder::Workspace& work) const {
     const bool framed = post_processor != nullptr && options.add_special;
     if (framed) work.ids.append(before);

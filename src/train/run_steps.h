@@ -48,8 +48,8 @@ class Run {
   void report_step(const StepResult& result);
   void note_skipped(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
-  // Return true if the last step was skipped. The weights may be the cause of the infinite loss, so they are
-  // not saved.
+  // Return true if the last step was skipped. The weights may be the cause of the non-finite value, so they
+  // are not saved.
   bool diverging() const { return context_.trainer->skipped().in_row > 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();

@@ -100,8 +100,8 @@ class Trainer {
   // ranks in the form that a single rank would have, and the other ranks get nothing.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
-  // Restore that state, after the model's weights have been loaded. Throws bad_file if it does not match the
-  // model.
+  // Restore the state of gathered_state() from a file, after the model's weights have been loaded. Throws
+  // bad_file if it does not match the model.
   void restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped);
 
   Network& model() { return model_; }

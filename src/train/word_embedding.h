@@ -17,7 +17,7 @@ namespace regard::train {
 std::string set_word_embedding(Network& model, const RunConfig& config, const text::Tokenizer& tokenizer,
                                ThreadPool& pool);
 
-// Return the name of the parameter that holds that embedding. Throws internal if the model has no embedding.
+// Return the name of the source embedding's parameter. Throws internal if the model has no embedding.
 std::string embedding_of_source(Network& model);
 
 }  // namespace regard::train

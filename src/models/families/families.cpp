@@ -67,8 +67,7 @@ Architecture read(const Json& config, const std::string& file) {
       .expected(all + "or a type of regard's own, such as regard-transformer");
   const std::vector<std::string> known = names();
   if (const std::string_view near = nearest(type, known); !near.empty())
-    error.remedy("The nearest name is \"" + std::string(near) +
-                 "\", which is another family unless this is a misspelling");
+    error.remedy("The nearest name is \"" + std::string(near) + "\": use it only if model_type is misspelt");
   throw error;
 }
 

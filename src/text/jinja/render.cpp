@@ -314,7 +314,8 @@ class Renderer {
   // A macro can read the template's top-level variables and its own arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
     if (++calls_ > kCalls)
-      throw Error(ErrorKind::bad_file, "chat template: the macros call each other too deeply");
+      throw Error(ErrorKind::bad_file, "chat template: macro calls are nested too deeply")
+          .expected("at most " + std::to_string(kCalls) + " nested calls");
     if (given.positional.size() > macro.names.size())
       throw Error(ErrorKind::bad_file, "chat template: a macro is called with too many arguments")
           .found("\"" + macro.text + "\"");
