@@ -59,7 +59,7 @@ TEST(Explain, SaysWhichVectorsAreInvented) {
 TEST(Explain, RefusesWhatIsNotThere) {
   EXPECT_REGARD_ERROR(explain({}), ErrorKind::usage, "without tokens");
   const std::vector<ExplainStep> steps = explain(input_for({"Bank"}), {});
-  EXPECT_REGARD_ERROR(follow_query(steps, 1), ErrorKind::usage, "no token 1");
+  EXPECT_REGARD_ERROR(follow_query(steps, 1), ErrorKind::usage, "found token 1");
 }
 
 TEST(Learner, GradientsOfAttentionAreThoseOfTheFunction) {

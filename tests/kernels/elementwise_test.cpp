@@ -77,9 +77,10 @@ TEST_P(Elementwise, GeluIsAccurateOverTheWholeRange) {
   activate(pool, Activation::gelu, x.data(), y.data(), std::ssize(x));
   activate_backward(pool, Activation::gelu, x.data(), slope.data(), slope.data(), std::ssize(x));
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double truth = plain::activation(Activation::gelu, x[i]);
+    const double truth = plain::activation(Activation::gelu, static_cast<double>(x[i]));
     EXPECT_NEAR(y[i], truth, 1.2e-7 * std::max(0.5, std::abs(truth))) << x[i];
-    EXPECT_NEAR(slope[i], plain::activation_derivative(Activation::gelu, x[i]), 1.5e-7) << x[i];
+    EXPECT_NEAR(slope[i], plain::activation_derivative(Activation::gelu, static_cast<double>(x[i])), 1.5e-7)
+        << x[i];
   }
   const float odd[] = {std::nanf(""), INFINITY, -INFINITY};
   float result[3], one[] = {1.0f, 1.0f, 1.0f};

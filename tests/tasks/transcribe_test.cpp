@@ -389,7 +389,7 @@ TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
     write_file_atomically(folder_ / "vocab.json", text);
     EXPECT_REGARD_ERROR(transcribe({}), ErrorKind::bad_file, what);
   };
-  expect("[]", "not a JSON object");
+  expect("[]", "must be JSON objects");
   expect(R"({"A": 12})", "outside the model's labels");
   expect(R"({"A": "B"})", "A");
   expect("{", "vocab.json");

@@ -262,7 +262,7 @@ TEST(Subwords, HashAndCuts) {
 
 TEST(MadeVectors, RefusesWhatDoesNotFit) {
   const std::vector<std::string> twice{"a", "a"}, two{"a", "b"};
-  EXPECT_REGARD_ERROR(WordVectors(twice, 1, {1, 2}), ErrorKind::usage, "duplicate");
+  EXPECT_REGARD_ERROR(WordVectors(twice, 1, {1, 2}), ErrorKind::usage, "same word");
   EXPECT_REGARD_ERROR(WordVectors(two, 2, {1, 2}), ErrorKind::usage, "2 × 2");
   EXPECT_REGARD_ERROR(WordVectors(two, 1, {1, kNan}), ErrorKind::usage, "finite");
   EXPECT_REGARD_ERROR(WordVectors(two, 1, {1, 2}).require("c"), ErrorKind::usage, "'c'");
