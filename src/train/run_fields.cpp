@@ -238,7 +238,7 @@ std::vector<Field> run_fields(RunConfig& config) {
        .key = "vectors",
        .target = &config.model.vectors,
        .meaning =
-           "Word vectors of size hidden_size to initialise the embedding (with two vocabularies, the "
+           "Word vectors of the embedding's size to initialise the embedding (with two vocabularies, the "
            "source's); tokens without a vector keep random values. Any format that `regard vectors` reads. "
            "Best with `tokenizer.type = \"word\"`. Relative to the run file."});
   list.push_back(

@@ -5,6 +5,7 @@
 #include "base/plain_text.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
+#include "train/sequence_keys.h"
 #include "vectors/word_vectors.h"
 
 namespace regard::train {
@@ -21,11 +22,23 @@ std::optional<std::size_t> index_of(const vectors::WordVectors& vectors, const s
   return vectors.find(lower_case(token));
 }
 
+Error wrong_size(const RunConfig& config, std::int64_t size, std::int64_t expected) {
+  const char* key = is_sequence_family(config.model.family) ? "model.embedding_size" : "model.hidden_size";
+  return usage_error("the size of the vectors of 'model.vectors' differs from that of the embedding")
+      .found(fmt::format("vectors of {} numbers", size))
+      .expected(fmt::format("{} numbers", expected))
+      .remedy(fmt::format("Set '{}' to {}", key, size));
+}
+
 }  // namespace
 
 std::string embedding_of_source(Network& model) {
   for (const char* name : {"encoder.embedding.weight", "embedding.weight"})
     if (find(model, name) != nullptr) return name;
+  // Families of transformers: the first table with a row for each token; positions follow it.
+  for (const Parameter* parameter : model.parameters())
+    if (parameter->use == Parameter::Use::table && parameter->value().rows() == model.source_vocabulary())
+      return parameter->name;
   throw Error(ErrorKind::internal, "the model has no token embedding");
 }
 
@@ -33,11 +46,7 @@ std::string set_word_embedding(Network& model, const RunConfig& config, const te
                                ThreadPool& pool) {
   const auto vectors = vectors::WordVectors::load(config.model.vectors, pool);
   Tensor& table = find(model, embedding_of_source(model))->variable.value;
-  if (vectors.size() != table.columns())
-    throw usage_error("the size of the vectors of 'model.vectors' differs from the hidden size")
-        .found(fmt::format("vectors of {} numbers", vectors.size()))
-        .expected(fmt::format("'model.hidden_size', {}", table.columns()))
-        .remedy(fmt::format("Set 'model.hidden_size' to {}", vectors.size()));
+  if (vectors.size() != table.columns()) throw wrong_size(config, vectors.size(), table.columns());
   std::int64_t found = 0;
   for (std::int64_t id = 0; id < std::min(table.rows(), tokenizer.vocabulary_size()); ++id) {
     const auto token = static_cast<std::int32_t>(id);

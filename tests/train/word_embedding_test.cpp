@@ -102,6 +102,41 @@ TEST_F(WordEmbedding, FrozenRunsResumeToTheSameBits) {
   EXPECT_EQ(weights("run"), weights("parts"));
 }
 
+// Write a run file of a classifier with the given keys of [model].
+void write_classifier(const std::filesystem::path& folder, const std::string& model) {
+  regard::testing::write_file(folder, "labels.tsv", "one two\ta\nthree two one\tb\none\ta\nthree\tb\n");
+  regard::testing::write_file(folder, "run.toml", R"(task = "classification"
+[data]
+train = ["labels.tsv"]
+valid = ["labels.tsv"]
+columns = [1, 2]
+max_length = 16
+[training]
+learning_rate = 0
+max_steps = 2
+[validation]
+metrics = ["loss"]
+[model]
+)" + model);
+}
+
+// Encoders of transformers have other names, and tables of positions and types beside that of the tokens.
+TEST_F(WordEmbedding, EveryFamilyOfEncodersTakesVectors) {
+  for (const std::string family : {"bert", "roberta", "cnn"}) {
+    write_classifier(folder.path(),
+                     std::string("layers = 1\nhidden_size = 16\n") + (family == "cnn" ? "" : "heads = 2\n"));
+    const auto result = train({"--set", "model.family=" + family, "--set", "output.folder=" + family});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const std::string table =
+        family == "cnn" ? "embedding.weight" : family + ".embeddings.word_embeddings.weight";
+    EXPECT_EQ(row(family, "three", table), vector_of(2));
+  }
+  const auto size =
+      train({"--set", "model.family=cnn", "--set", "model.embedding_size=8", "--set", "output.folder=small"});
+  EXPECT_EQ(size.exit_code, 2);
+  EXPECT_NE(size.err.find("Set 'model.embedding_size' to 16"), std::string::npos) << size.err;
+}
+
 TEST_F(WordEmbedding, WhatDoesNotFitIsRefused) {
   const auto size = train({"--set", "model.hidden_size=24"});
   EXPECT_EQ(size.exit_code, 2);
