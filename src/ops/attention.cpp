@@ -125,11 +125,9 @@ struct Operands {
   std::array<Columns, 3> list() const { return {query, key, value}; }
 };
 
-// Return true if the bf16 kernel computes the problem. With AVX512_BF16 alone, it is slower than the f32
-// kernel, which then reads widened operands.
+// Return true if the bf16 kernel computes the problem. Otherwise the f32 kernel reads widened operands.
 bool uses_bf16(const AttentionProblem& problem, const Operands& operands, Var out) {
-  return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem) &&
-         kernels::active_bf16_path() != kernels::Bf16Path::avx512_bf16;
+  return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem);
 }
 
 kernels::Bf16Operands bf16_operands(const Operands& operands, Var out) {
