@@ -5,7 +5,6 @@
 #include <string>
 
 #include "kernels/attention.h"
-#include "kernels/bf16.h"
 #include "kernels/bf16_attention.h"
 #include "kernels/rows.h"
 #include "ops/attention_probe.h"
