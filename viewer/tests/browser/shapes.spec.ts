@@ -140,52 +140,57 @@ test("a sentence opens within half a second of processor time", async ({ page: b
   expect(metrics.find((metric) => metric.name === "ProcessTime")!.value).toBeLessThan(0.5);
 });
 
-// 512 tokens, 12 layers of 12 heads; three heads have weights, as in a file that the program writes.
-test("long texts open at once and pan smoothly", async ({ page: browser }) => {
-  const source = Array.from({ length: 512 }, (_, i) => `token${i}`);
-  const file = join(folder, "large.html");
-  writeFileSync(
-    file,
-    pageWith(sampleCapture({ kind: "encoder", source, layers: 12, heads: 12, withWeights: 3 })),
-  );
-  await open(browser, file, "#head=encoder.0.1");
-  // Processor time of the page's process, so that other work on the machine does not count.
-  const session = await browser.context().newCDPSession(browser);
-  await session.send("Performance.enable");
-  const { metrics } = await session.send("Performance.getMetrics");
-  const used = metrics.find((metric) => metric.name === "ProcessTime")!.value;
-  expect(used, "seconds of processor time to the first view").toBeLessThan(1);
-  const frames = await framesOfPanning(browser, 60, 50);
-  expect(frames.length).toBeGreaterThanOrEqual(30);
-  const median = frames.sort((a, b) => a - b)[Math.floor(frames.length / 2)]!;
-  expect(median, "milliseconds of work in a frame").toBeLessThanOrEqual(8);
-  const longest = await longestTask(browser, () =>
-    browser.evaluate(async () => {
-      const scroller = document.querySelector(".scroller")!;
-      for (let i = 1; i <= 30; ++i) {
-        scroller.scrollTo(2400 - i * 50, 2000 - i * 40);
-        window.scrollTo(0, i * 60); // over the grid of heads
-        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-      }
-    }),
-  );
-  expect(longest, "milliseconds of the longest task while panning").toBeLessThanOrEqual(50);
-});
+test.describe("speed", () => {
+  // The time of a frame includes waiting for a processor that other work occupies.
+  test.describe.configure({ retries: 2 });
 
-test("2,048 tokens pan without long tasks", async ({ page: browser }) => {
-  const source = Array.from({ length: 2048 }, (_, i) => `token${i}`);
-  await show(
-    browser,
-    "longest",
-    sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 }),
-    "#head=encoder.0.0",
-  );
-  const frames: number[] = [];
-  const longest = await longestTask(browser, async () => {
-    frames.push(...(await framesOfPanning(browser, 400, 380)));
+  // 512 tokens, 12 layers of 12 heads; three heads have weights, as in a file that the program writes.
+  test("long texts open at once and pan smoothly", async ({ page: browser }) => {
+    const source = Array.from({ length: 512 }, (_, i) => `token${i}`);
+    const file = join(folder, "large.html");
+    writeFileSync(
+      file,
+      pageWith(sampleCapture({ kind: "encoder", source, layers: 12, heads: 12, withWeights: 3 })),
+    );
+    await open(browser, file, "#head=encoder.0.1");
+    // Processor time of the page's process, so that other work on the machine does not count.
+    const session = await browser.context().newCDPSession(browser);
+    await session.send("Performance.enable");
+    const { metrics } = await session.send("Performance.getMetrics");
+    const used = metrics.find((metric) => metric.name === "ProcessTime")!.value;
+    expect(used, "seconds of processor time to the first view").toBeLessThan(1);
+    const frames = await framesOfPanning(browser, 60, 50);
+    expect(frames.length).toBeGreaterThanOrEqual(30);
+    const median = frames.sort((a, b) => a - b)[Math.floor(frames.length / 2)]!;
+    expect(median, "milliseconds of work in a frame").toBeLessThanOrEqual(8);
+    const longest = await longestTask(browser, () =>
+      browser.evaluate(async () => {
+        const scroller = document.querySelector(".scroller")!;
+        for (let i = 1; i <= 30; ++i) {
+          scroller.scrollTo(2400 - i * 50, 2000 - i * 40);
+          window.scrollTo(0, i * 60); // over the grid of heads
+          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        }
+      }),
+    );
+    expect(longest, "milliseconds of the longest task while panning").toBeLessThanOrEqual(50);
   });
-  expect(frames.length).toBeGreaterThanOrEqual(30);
-  expect(longest, "milliseconds of processor time of the longest task").toBeLessThanOrEqual(50);
+
+  test("2,048 tokens pan without long tasks", async ({ page: browser }) => {
+    const source = Array.from({ length: 2048 }, (_, i) => `token${i}`);
+    await show(
+      browser,
+      "longest",
+      sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 }),
+      "#head=encoder.0.0",
+    );
+    const frames: number[] = [];
+    const longest = await longestTask(browser, async () => {
+      frames.push(...(await framesOfPanning(browser, 400, 380)));
+    });
+    expect(frames.length).toBeGreaterThanOrEqual(30);
+    expect(longest, "milliseconds of processor time of the longest task").toBeLessThanOrEqual(50);
+  });
 });
 
 test("a long text opens with visible weights in the map and the line view", async ({ page: browser }) => {
