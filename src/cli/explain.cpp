@@ -82,6 +82,8 @@ void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std:
 void show(const ExplainVerbRequest& request, const ExplainInput& input,
           const std::vector<ExplainStep>& steps) {
   const std::int64_t tokens = std::ssize(input.tokens);
+  // Refuse a wrong --query before anything is printed.
+  const std::int64_t query = request.query.empty() ? -1 : find_token(request.query, input.tokens);
   const std::int64_t shown = request.full ? tokens : std::min(tokens, kMostShown);
   print_result("{} tokens:", tokens);
   for (std::int64_t i = 0; i < shown; ++i) print_result(" [{}]", input.tokens[static_cast<std::size_t>(i)]);
@@ -93,9 +95,9 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input,
     print_result("\n{}", matrix_text(title, step.value, options));
     if (!step.note.empty()) print_result("  {}\n", step.note);
   }
-  if (request.query.empty()) return;
+  if (query < 0) return;
   print_result("\n");
-  print_query(steps, find_token(request.query, input.tokens), tokens, request.full);
+  print_query(steps, query, tokens, request.full);
 }
 
 // Return a sentence that compares the computed weights with the model's own.

@@ -154,6 +154,9 @@ TEST_F(ExplainProgram, BoundsLongTexts) {
 }
 
 TEST_F(ExplainProgram, ShowsThePullOfTrainedVectors) {
+  const auto wrong = explain({"Money Bank Grows", "--query", "9"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_EQ(wrong.out, "");
   const auto result = explain({"Money Bank Grows", "--query", "Bank"});
   EXPECT_NE(result.out.find("The projections above are random"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("  Bank: with Money 0."), std::string::npos) << result.out;
