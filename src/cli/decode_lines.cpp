@@ -94,7 +94,8 @@ class LineDecoder : public infer::Listener {
     bool done() const { return open == 0; }
   };
 
-  // Read the lines that have arrived, up to kLinesAhead. Blocks only if no line is in progress.
+  // Read available input lines until kLinesAhead lines are being decoded. Wait for input only if no line is
+  // being decoded.
   void take_lines() {
     while (!ended_ && lines_.size() < kLinesAhead && (lines_.empty() || reader_.ready())) {
       try {

@@ -109,8 +109,8 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Add a file. The name of a text may also be FOLDER/NAME. Throws usage unless names are plain (without a
-  // leading dot) and distinct.
+  // Add a file to the checkpoint. Throws usage if `name` starts with a dot, contains a slash, or was added
+  // before. add_text() also accepts one folder: FOLDER/NAME.
   void add_tensors(const std::string& name, std::span<const NamedTensor> tensors,
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);

@@ -53,9 +53,10 @@ struct Bf16Storage {
   std::uint16_t* c = nullptr;
   std::uint16_t* pre = nullptr;      // only with c
   const Dropout* dropout = nullptr;  // of C, after the activation (rows.h); its x, y and sizes are not used
-  // If set, compute the backward pass of activation and dropout. Requires c and pre; pre is then an input.
-  // With D the factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c
-  // and pre may be the same array.
+  // If not null, multiply C by the derivative of activation and dropout (the backward pass), and store the
+  // result of activation and dropout here. Requires c and pre, and reads pre instead of writing it. With D
+  // the factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c and
+  // pre may be the same array.
   std::uint16_t* activated = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // A feed-forward layer in bf16 (bf16_store.h) as one operation: y = down(dropout(activation(up(x)))) +
-// residual. Only the inner value up(x) is stored, as bf16. The backward pass recomputes the activation
-// bit-identically. The gradient of up(x) is bf16.
+// residual. The forward pass keeps only up(x), as bf16. The backward pass computes the activation again,
+// with the same bits. The gradient of up(x) is bf16.
 #pragma once
 
 #include "kernels/gemm.h"

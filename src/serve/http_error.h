@@ -1,4 +1,4 @@
-// An error and the HTTP status of its response.
+// Exception that a route throws to send an error response with an HTTP status.
 #pragma once
 
 #include <exception>

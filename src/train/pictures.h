@@ -46,7 +46,7 @@ class PictureInput {
 
  private:
   data::ImageProcessor processor_;
-  // size of the model's images in pixels, and their number of positions
+  // height and width of the model's images in pixels; number of positions of an image in the model
   std::int64_t height_ = 0, width_ = 0, positions_ = 0;
   std::string text_;  // preprocessor_config.json of the folder; if empty, it is written from processor_
 };
