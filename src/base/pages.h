@@ -9,7 +9,7 @@ namespace regard {
 // huge pages from 2 MiB on: a matrix with long rows touches one page per row, more pages than the TLB holds.
 void* allocate_pages(std::size_t bytes);
 
-// Request huge pages: a hint that the system may ignore. `memory` is aligned to a page.
+// Request huge pages for the whole pages inside [memory, memory + bytes): a hint that the system may ignore.
 void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace regard

@@ -1,7 +1,6 @@
 #include "nn/page_pool.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 
 #include "base/pages.h"
@@ -12,17 +11,7 @@ namespace {
 
 constexpr std::int64_t kSegmentFloats = 16 << 20;
 constexpr std::int64_t kFloatsInLine = 16;
-constexpr std::uintptr_t kSystemPage = 4096;                 // bytes
 constexpr std::size_t kLargeSegment = std::size_t{4} << 20;  // bytes
-
-// Attention reads a row of each head per key, many rows apart, so small pages need an entry of the TLB for
-// each key. Memory that is never written stays unused.
-void read_in_large_pages(void* memory, std::size_t bytes) {
-  if (bytes < kLargeSegment) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (begin + kSystemPage - 1) / kSystemPage * kSystemPage;
-  ask_for_large_pages(reinterpret_cast<void*>(first), (begin + bytes - first) / kSystemPage * kSystemPage);
-}
 
 }  // namespace
 
@@ -38,8 +27,10 @@ void PagePool::grow(std::int64_t pages) {
     segments_.emplace_back(static_cast<float*>(std::calloc(floats, sizeof(float))), std::free);
     void* memory = segments_.back().get();
     if (memory == nullptr) throw out_of_memory(floats * sizeof(float));
-    read_in_large_pages(memory, floats * sizeof(float));
     std::size_t space = floats * sizeof(float);
+    // Attention reads a row of each head per key, many rows apart, so small pages need an entry of the TLB
+    // for each key. Memory that is never written stays unused.
+    if (space >= kLargeSegment) ask_for_large_pages(memory, space);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
     for (std::int64_t i = 0; i < count; ++i) pages_.push_back(begin + i * stride);
   }
