@@ -187,14 +187,12 @@ void add_sentence(std::string& text, const std::string& sentence) {
 }
 
 void answer_sound(Call& call) {
-  if (call.files.size() != 1)
-    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
-                    "file");
+  call.only_file();  // refuse other numbers of files first
   read_request(call);
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
   const TurnHolder turn(*host, call);
-  const MemoryFile file(call.files[0].value);
+  const MemoryFile file(call.only_file().value);
   tasks::ShownSound sound;
   try {
     sound = tasks::read_shown_sound(host->model_folder(), loaded, host->pool(), file.path(),
@@ -203,7 +201,7 @@ void answer_sound(Call& call) {
     refuse_file(error);
   }
   inspect::AttendRequest request = request_of(call, *host);
-  request.text = call.files[0].file_name;
+  request.text = call.only_file().file_name;
   request.input = sound.input, request.source_labels = sound.labels;
   request.prompt = sound.prompt, request.search = &sound.search;
   set_target(call, *host, request);
@@ -222,7 +220,7 @@ void answer_sound(Call& call) {
 
 // Read the image file of the request. Throws HttpError 400 if it is not an image.
 data::Image read_picture(const Call& call) {
-  const MemoryFile file(call.files[0].value);
+  const MemoryFile file(call.only_file().value);
   try {
     std::vector<data::Image> images = data::read_images(file.path(), kMostOfImage);
     if (images.size() != 1)
@@ -235,9 +233,7 @@ data::Image read_picture(const Call& call) {
 }
 
 void answer_picture(Call& call) {
-  if (call.files.size() != 1)
-    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
-                    "file");
+  call.only_file();  // refuse other numbers of files first
   read_request(call);
   const auto host = call.find_model(Ability::attend_picture);
   if (call.has("language"))
@@ -249,7 +245,7 @@ void answer_picture(Call& call) {
   const InputSpec& spec = loaded.model->input_spec();
   const std::filesystem::path& folder = host->model_folder().path;
   inspect::AttendRequest request = request_of(call, *host);
-  request.text = call.files[0].file_name;
+  request.text = call.only_file().file_name;
   request.input = tasks::ImageReader(folder, spec).read({&image, 1})[0];
   set_target(call, *host, request);
   std::string left_out = limit_weights(call, *host, request);

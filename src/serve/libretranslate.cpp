@@ -145,10 +145,7 @@ void answer_detect(Call& call) {
 }
 
 void answer_translate_file(Call& call) {
-  if (call.files.size() != 1)
-    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
-                    "file");
-  const FormPart& file = call.files[0];
+  const FormPart& file = call.only_file();
   if (!utf8::valid(file.value))
     throw HttpError(400, "expected a file of text in UTF-8", "invalid_value", "file");
   const bool html = file.file_name.ends_with(".html") || file.file_name.ends_with(".htm");

@@ -1,5 +1,7 @@
 #include "serve/route.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -36,6 +38,12 @@ void Call::reply(const Json& json, int status) {
 
 void Call::reply_text(std::string text, std::string type) {
   exchange->send({.status = 200, .type = std::move(type), .body = std::move(text)});
+}
+
+const FormPart& Call::only_file() const {
+  if (files.size() != 1)
+    throw HttpError(400, fmt::format("expected one file, found {}", files.size()), "invalid_value", "file");
+  return files[0];
 }
 
 std::shared_ptr<ModelHost> Call::find_model(Ability ability) {

@@ -74,6 +74,8 @@ struct Call {
 
   void reply(const Json& json, int status = 200);
   void reply_text(std::string text, std::string type);
+  // Return the file of a multipart form. Throws HttpError 400 unless there is exactly one.
+  const FormPart& only_file() const;
   // Return the model that the body's member `model` names or, without this member, the only model with this
   // ability. Throws HttpError if there is no such model, or if several match.
   std::shared_ptr<ModelHost> find_model(Ability ability);

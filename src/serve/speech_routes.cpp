@@ -54,7 +54,7 @@ TranscriptFormat format_of(const std::string& name) {
 // Return the transcript in the given format.
 std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOptions& options,
                           TranscriptFormat format) {
-  const FormPart& file = call.files[0];
+  const FormPart& file = call.only_file();
   const MemoryFile sound(file.value);
   tasks::Transcriber transcriber(host.model_folder(), host.loaded(), host.pool(), options);
   tasks::TranscriptWriter writer(format, file.file_name);
@@ -97,9 +97,7 @@ Json verbose_json(const Json& transcript, bool translates) {
 
 void answer_speech(Call& call, bool translates) {
   refuse_unavailable(call);
-  if (call.files.size() != 1)
-    throw HttpError(400, fmt::format("expected one file, found {}", call.files.size()), "invalid_value",
-                    "file");
+  call.only_file();  // refuse other numbers of files first
   const auto host = call.find_model(Ability::transcribe);
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);
