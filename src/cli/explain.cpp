@@ -79,11 +79,9 @@ void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std:
   }
 }
 
-void show(const ExplainVerbRequest& request, const ExplainInput& input,
-          const std::vector<ExplainStep>& steps) {
+void show(const ExplainVerbRequest& request, const ExplainInput& input, const std::vector<ExplainStep>& steps,
+          std::optional<std::int64_t> query) {
   const std::int64_t tokens = std::ssize(input.tokens);
-  // Refuse a wrong --query before anything is printed.
-  const std::int64_t query = request.query.empty() ? -1 : find_token(request.query, input.tokens);
   const std::int64_t shown = request.full ? tokens : std::min(tokens, kMostShown);
   print_result("{} tokens:", tokens);
   for (std::int64_t i = 0; i < shown; ++i) print_result(" [{}]", input.tokens[static_cast<std::size_t>(i)]);
@@ -95,9 +93,9 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input,
     print_result("\n{}", matrix_text(title, step.value, options));
     if (!step.note.empty()) print_result("  {}\n", step.note);
   }
-  if (query < 0) return;
+  if (!query) return;
   print_result("\n");
-  print_query(steps, query, tokens, request.full);
+  print_query(steps, *query, tokens, request.full);
 }
 
 // Return a sentence that compares the computed weights with the model's own.
@@ -169,10 +167,10 @@ void run(ExplainVerbRequest& request, Globals& globals) {
       print_result("{}\n", to_json(step, request.full ? INT64_MAX : kMostShown).dump());
     return;
   }
-  show(request, found.input, steps);
+  std::optional<std::int64_t> query;  // a wrong --query is refused before anything is printed
+  if (!request.query.empty()) query = find_token(request.query, found.input.tokens);
+  show(request, found.input, steps, query);
   if (found.shipped && found.options.projections) {
-    std::optional<std::int64_t> query;
-    if (!request.query.empty()) query = find_token(request.query, found.input.tokens);
     if (const std::string pull = pull_text(found.input, query, globals.pool()); !pull.empty())
       print_result("\n{}", pull);
   }
