@@ -1,5 +1,4 @@
 // The routes of LibreTranslate.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

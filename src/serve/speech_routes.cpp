@@ -1,5 +1,4 @@
 // POST /v1/audio/transcriptions and /v1/audio/translations of OpenAI's API.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
