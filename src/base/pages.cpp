@@ -11,14 +11,22 @@ namespace regard {
 namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+void advise_whole_pages(void* memory, std::size_t bytes, int advice) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage, end = (begin + bytes) / kPage * kPage;
+  if (first < end) static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, advice));
+}
 }  // namespace
 
 void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(MADV_HUGEPAGE)
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage, end = (begin + bytes) / kPage * kPage;
-  if (first < end) static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE));
+  advise_whole_pages(memory, bytes, MADV_HUGEPAGE);
 #endif
+}
+
+void discard_pages(void* memory, std::size_t bytes) noexcept {
+  advise_whole_pages(memory, bytes, MADV_DONTNEED);
 }
 
 void* allocate_pages(std::size_t bytes) {

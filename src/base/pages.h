@@ -12,4 +12,8 @@ void* allocate_pages(std::size_t bytes);
 // Request huge pages for the whole pages inside [memory, memory + bytes): a hint that the system may ignore.
 void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
 
+// Return the physical memory of the whole pages inside [memory, memory + bytes) to the system. The memory
+// stays allocated; its contents are lost.
+void discard_pages(void* memory, std::size_t bytes) noexcept;
+
 }  // namespace regard

@@ -71,6 +71,14 @@ void Arena::reset() {
   most_used_ = 0;
 }
 
+void Arena::discard() {
+  reset();
+  for (Chunk& chunk : chunks_) {
+    discard_pages(chunk.memory.get(), chunk.size);
+    chunk.touched = 0;
+  }
+}
+
 bool Arena::contains(const void* memory) const noexcept {
   const std::less<const void*> before;
   return std::any_of(chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) {

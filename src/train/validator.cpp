@@ -9,6 +9,9 @@ ValidationReport validate(TrainingContext& context, const infer::Stop& stop) {
   const Stopwatch watch;
   ValidationReport report;
   report.step = context.trainer->steps();
+  // The weights packed for the validation and the activations of the last step together would be the peak of
+  // memory.
+  context.trainer->arena().discard();
   bool stopped = false;
   distributed::StopVote vote(context.ranks);
   const infer::Stop on_any_rank = [&] { return vote.stopped(stop && stop()); };

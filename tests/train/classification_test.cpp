@@ -9,6 +9,7 @@
 #include "support/throws.h"
 #include "task_step.h"
 #include "train/training_context.h"
+#include "train/validator.h"
 
 namespace regard::train {
 namespace {
@@ -317,6 +318,18 @@ TEST_F(Classifying, ALabelMayStandBeforeItsText) {
   ThreadPool pool(1);
   TrainingContext context(run, pool);
   EXPECT_EQ(context.model->config()["id2label"], (Json{{"0", "HUM"}, {"1", "NUM"}}));
+}
+
+// Otherwise the packed weights of the validation and the activations of the step would be in memory together.
+TEST_F(Classifying, ValidationFreesTheActivationsOfTheStepBefore) {
+  ThreadPool pool(1);
+  TrainingContext context(config(), pool);
+  context.trainer->step();
+  const std::size_t of_the_step = context.trainer->activation_bytes();
+  context.trainer->arena().reset();
+  context.trainer->arena().allocate(8 * of_the_step);  // activations of a larger step
+  validate(context);
+  EXPECT_LT(context.trainer->activation_bytes(), 2 * of_the_step);
 }
 
 }  // namespace

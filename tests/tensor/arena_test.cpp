@@ -1,0 +1,44 @@
+// Arena: memory returned to the system between steps.
+#include "tensor/arena.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace regard {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// The number of bytes of the whole pages inside [memory, memory + bytes) that are in physical memory.
+std::size_t resident(std::byte* memory, std::size_t bytes) {
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kPage * kPage;
+  std::vector<unsigned char> pages((end - begin) / kPage);
+  EXPECT_EQ(mincore(reinterpret_cast<void*>(begin), end - begin, pages.data()), 0);
+  std::size_t count = 0;
+  for (const unsigned char page : pages) count += page & 1u;
+  return count * kPage;
+}
+
+TEST(Arena, DiscardReturnsThePhysicalMemoryAndKeepsTheCapacity) {
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  Arena arena;
+  std::byte* memory = arena.allocate(kBytes);
+  std::memset(memory, 1, kBytes);
+  ASSERT_GE(resident(memory, kBytes), kBytes - kPage);
+  const std::size_t capacity = arena.capacity();
+  arena.discard();
+  EXPECT_EQ(resident(memory, kBytes), 0u);
+  EXPECT_EQ(arena.touched(), 0u);
+  EXPECT_EQ(arena.capacity(), capacity);
+  EXPECT_EQ(arena.allocate(kBytes), memory) << "a new allocation starts at the beginning";
+  std::memset(memory, 2, kBytes);
+  EXPECT_EQ(arena.touched(), kBytes);
+}
+
+}  // namespace
+}  // namespace regard
