@@ -1,5 +1,5 @@
-// A small learner for experiments and tutorials: parameters, a tape, back-propagation and AdamW. It uses the
-// same operations as the training loop of whole models.
+// Training of small models for experiments and tutorials: parameters, a tape of operations, back-propagation
+// and AdamW. The tape uses the same operations as the training loop of whole models.
 //
 //   regard::Learner learner;
 //   const auto w = learner.parameter("W", regard::random_normal({4, 4}, 1, "W"));

@@ -31,7 +31,7 @@
 
 namespace regard {
 
-// The command-line program ends with the exit code in parentheses.
+// The exit code of the command-line program for each kind is in parentheses.
 enum class ErrorKind {
   usage,               // (2)
   invalid_input,       // (3)

@@ -34,7 +34,7 @@ namespace regard {
 namespace api {
 struct ModelAccess;  // access to internals, for the library's other public functions
 }
-class Sessions;  // regard/session.h
+class Sessions;  // defined in regard/session.h
 struct SessionLimits;
 struct SessionMemory;
 
@@ -50,7 +50,8 @@ struct DecodingOptions {
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default (0): from all
   double top_p = 1.0;
   std::uint64_t seed = 1;
-  double min_p = 0.0;  // omit tokens less probable than min_p · the highest probability; default (0): none
+  // omit tokens whose probability is below min_p times the highest probability; default (0): off
+  double min_p = 0.0;
   double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default (1): off
   // The following options apply to search and sampling.
   std::int64_t min_new = 0;  // minimum number of new tokens
@@ -186,9 +187,10 @@ class REGARD_API Model {
 // the kernels, with the completed share in bytes.
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {});
 
-// Write the model of `from` to the new folder `to` with int8 weights, about a quarter of the size of f32.
-// load() and all other functions that take a folder accept it and compute with int8 (docs/quantization.md).
-// Throws as load() does; usage if `to` exists, numeric if weights are not finite.
+// Convert the model in folder `from` to int8 weights and write it to the new folder `to`; int8 weights have
+// about a quarter of the size of f32. load() and all other functions that take a folder accept it and compute
+// with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists, numeric if weights are not
+// finite.
 REGARD_API void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace regard

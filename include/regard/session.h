@@ -42,7 +42,7 @@ struct SessionLimits {
 // Memory in bytes that Sessions with these limits would use; session_memory() allocates nothing.
 struct SessionMemory {
   std::int64_t weights = 0;  // weights in their stored type (f32, f16, bf16 or int8), shared by all sessions
-  std::int64_t cache = 0;    // keys and values of all sessions together
+  std::int64_t cache = 0;    // keys and values of all sessions
 };
 REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
 
@@ -53,7 +53,7 @@ struct SessionResult {
   std::string text = {};         // the complete text if finished
   double log_probability = 0.0;  // log-probability of the text under the model
   bool complete = false;   // true if ended by an end token or a stop string, false if cut off by max_new
-  std::string error = {};  // reason of a failure, such as outputs of the model that are not finite
+  std::string error = {};  // reason for a failure, such as outputs of the model that are not finite
 };
 
 struct SessionCallbacks {

@@ -34,7 +34,8 @@ struct StudyOptions {
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
-  std::filesystem::path state = {};  // heads, sets: file of finished heads, from which a later call continues
+  // heads, sets: file with the results of finished heads, from which a later call continues
+  std::filesystem::path state = {};
   // position at which the answer is predicted; default (-1): the last position of a decoder, otherwise 0
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines of `data`; 0 means all
@@ -54,7 +55,7 @@ struct StudyOptions {
 
 struct Study {
   using Cell = std::variant<std::string, double>;
-  using Row = std::vector<Cell>;  // one cell per column
+  using Row = std::vector<Cell>;  // cells of one row, one per column
 
   // `view` is a name such as "heads"; `title` is one line with the measured quantity and its unit.
   std::string view, title;

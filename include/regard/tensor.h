@@ -98,8 +98,9 @@ class REGARD_API Tensor {
   static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
   // View memory of the caller. It must outlive the tensor unless `keeper` owns it.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
-  static Tensor of(std::initializer_list<float> values);               // [n]
-  static Tensor of(Shape shape, std::initializer_list<float> values);  // throws usage if the count differs
+  static Tensor of(std::initializer_list<float> values);  // [n]
+  // throws usage if the number of values does not fit the shape
+  static Tensor of(Shape shape, std::initializer_list<float> values);
 
   bool defined() const noexcept { return data_ != nullptr; }
   DType dtype() const noexcept { return dtype_; }
@@ -107,7 +108,8 @@ class REGARD_API Tensor {
   std::int64_t elements() const noexcept { return shape_.elements(); }
   std::int64_t rows() const noexcept { return shape_.rows(); }
   std::int64_t columns() const noexcept { return shape_.back(); }
-  std::int64_t row_stride() const noexcept { return row_stride_; }  // in elements
+  // distance between the starts of two rows, in elements
+  std::int64_t row_stride() const noexcept { return row_stride_; }
   bool contiguous() const noexcept { return row_stride_ == shape_.back(); }
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
 
@@ -121,7 +123,7 @@ class REGARD_API Tensor {
   std::uint8_t* u8() const { return as<std::uint8_t>(dtype_ == DType::boolean ? dtype_ : DType::u8); }
   float* row(std::int64_t index) const { return f32() + index * row_stride_; }  // f32; 0 ≤ index < rows()
 
-  Tensor reshape(Shape shape) const;  // shares memory; throws usage unless contiguous
+  Tensor reshape(Shape shape) const;  // view with another shape; throws usage unless contiguous
   // slice along the first dimension; shares memory
   Tensor slice_rows(std::int64_t begin, std::int64_t end) const;
   Tensor slice_columns(std::int64_t begin,

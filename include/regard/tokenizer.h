@@ -25,7 +25,7 @@
 
 namespace regard {
 
-class Model;  // regard/model.h
+class Model;  // defined in regard/model.h
 
 // Side of a translation model. Most models have one tokenizer for both; Marian folders have two.
 enum class TextSide : std::uint8_t { source, target };
@@ -56,7 +56,7 @@ struct Encoding {
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;             // spelled as in the vocabulary
   std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
-  std::vector<TextOffsets> character_offsets;  // in code points, as in Hugging Face's library
+  std::vector<TextOffsets> character_offsets;  // offsets in code points, as in Hugging Face's library
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
   std::vector<std::uint8_t> special;  // 1 if added as a special token or as padding
   std::vector<std::uint8_t> attention_mask;  // 1 for tokens, 0 for padding

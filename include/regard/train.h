@@ -44,8 +44,8 @@ struct TrainingStep {
 };
 
 struct TrainingSample {
-  std::string source = {};     // for language models, the prompt
-  std::string reference = {};  // empty if there is none
+  std::string source = {};     // source text; for language models, the prompt
+  std::string reference = {};  // reference text; empty if there is none
   std::string output = {};
 };
 
@@ -75,9 +75,9 @@ struct TrainingResult {
   bool ended = false;  // true if the run reached one of its limits
   // stopped by stop() or a callback; a checkpoint was written, so the run can be resumed
   bool cancelled = false;
-  std::string metric = {};            // name of the metric that selects the best checkpoint
-  double best = 0.0;                  // best value of the metric; NaN if there was no validation
-  std::int64_t best_step = -1;        // −1 if there was no validation
+  std::string metric = {};      // name of the metric that selects the best checkpoint
+  double best = 0.0;            // best value of the metric; NaN if there was no validation
+  std::int64_t best_step = -1;  // step with the best value of the metric; −1 if there was no validation
   std::filesystem::path folder = {};  // folder of the run; regard::load() opens its best checkpoint
 };
 

@@ -30,7 +30,8 @@ struct TranscribeOptions {
   bool timestamps = true;     // if false, one segment per 30 seconds
   std::string prompt = {};    // text assumed to precede the sound, such as names and their spelling
   bool use_previous = true;   // use the transcript so far as the prompt of the next 30 seconds
-  std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};  // tried in this order
+  // temperatures of sampling, tried in this order
+  std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
   // Decode again at the next temperature if the compression ratio is above this value, or the mean
   // log-probability below it. Skip silence if the probability of "no speech" is above this value. An empty
   // value disables the rule.

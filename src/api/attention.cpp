@@ -147,7 +147,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-  // The log-sum-exp does not depend on the values, so the keys are passed as values.
+  // Compute the log-sum-exp, which does not depend on the values. The keys are passed as values.
   Problem problem(q, k, &k, options);
   Tensor out = Tensor::empty(q.shape()), lse = Tensor::empty({q.rows()});
   problem.kernel.out = out.f32();

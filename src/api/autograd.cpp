@@ -33,7 +33,7 @@ namespace {
 
 struct Trained {
   Parameter parameter;
-  Tensor first, second;  // AdamW's moments
+  Tensor first, second;  // moving averages of AdamW
 };
 
 }  // namespace
@@ -43,12 +43,13 @@ struct REGARD_HIDDEN Learner::State {
     tape.begin({.record = true, .training = true, .keep = true});
   }
 
-  std::mutex calls;  // serialises the calls
+  std::mutex calls;  // serialises the calls of all functions
   std::shared_ptr<ThreadPool> pool;
   Arena arena;
   Tape tape;
-  std::deque<Trained> trained;                // a deque, because its elements must not move when it grows
-  std::deque<std::vector<std::int32_t>> ids;  // ids are kept until the next begin()
+  // trained parameters; a deque, because its elements must not move when it grows
+  std::deque<Trained> trained;
+  std::deque<std::vector<std::int32_t>> ids;  // token ids of embeddings, kept until the next begin()
   std::deque<RaggedBuffer> shapes;
   std::deque<Tensor> constants;
   Value walked = nullptr;  // loss passed to backward() since begin(); null if it was not called

@@ -22,7 +22,7 @@ void require_number(const char* function, const char* name, double value, double
 
 Error moved_from(const char* type);
 
-// Return the object that a handle refers to. Throws usage if the handle was moved from.
+// Return the object to which a handle refers. Throws usage if the handle was moved from.
 template <class Pointer>
 auto& state_of(const Pointer& state, const char* type) {
   if (state == nullptr) throw moved_from(type);

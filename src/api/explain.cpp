@@ -219,7 +219,8 @@ struct SmallEntry {
   float vector[4];
 };
 
-// The vector of "bank" is common in textbooks; the others are invented with the same four features.
+// Example vectors with four features. The one of "bank" is common in textbooks; the others are invented to
+// match it.
 constexpr SmallEntry kSmall[] = {
     {"bank", {0.6f, 0.2f, 0.1f, 0.7f}},  {"money", {0.9f, 0.4f, 0.0f, 0.1f}},
     {"grows", {0.3f, 0.9f, 0.2f, 0.1f}}, {"river", {0.0f, 0.2f, 0.9f, 0.6f}},

@@ -45,7 +45,7 @@ infer::SearchOptions search_options(const infer::LoadedModel& loaded, const Deco
 ModelInput read_conversation(const ModelAccess::State& model, std::span<const Message> conversation,
                              bool truncate, std::string_view chat_template);
 
-void check_text(std::string_view text);  // throws invalid_input if it is not UTF-8
+void check_text(std::string_view text);  // throws invalid_input if the text is not UTF-8
 
 }  // namespace api
 }  // namespace regard

@@ -21,9 +21,9 @@ int wanted = 0;
 std::shared_ptr<ThreadPool> api::pool() {
   const std::lock_guard lock(guard);
   if (!shared_pool) shared_pool = std::make_shared<ThreadPool>(wanted);
-  // Hold the mutex during fork(), so that the child never inherits it locked by another thread. Handlers that
-  // run before a fork run in reverse order of registration. This one is registered after the pool's handler,
-  // so it locks first. This function locks in the same order.
+  // Hold the mutex during fork(), so that the child never inherits a mutex locked by another thread. Handlers
+  // that run before a fork are called in reverse order of registration. This handler is registered after that
+  // of the pool, so this mutex is locked before those of the pool. pool() locks in the same order.
   static const int watched =
       pthread_atfork([] { guard.lock(); }, [] { guard.unlock(); }, [] { guard.unlock(); });
   static_cast<void>(watched);
@@ -33,8 +33,8 @@ std::shared_ptr<ThreadPool> api::pool() {
 void set_threads(int threads) {
   if (threads < 0 || threads > 1024)
     throw usage_error("expected a number of threads from 0 to 1024, found " + std::to_string(threads));
-  std::shared_ptr<ThreadPool>
-      before;  // destroyed after the mutex is released, because its destructor may join threads
+  // the previous pool; destroyed after the mutex is released, because its destructor may join threads
+  std::shared_ptr<ThreadPool> before;
   const std::lock_guard lock(guard);
   wanted = threads;
   before = std::move(shared_pool);

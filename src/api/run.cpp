@@ -44,7 +44,7 @@ struct REGARD_HIDDEN Runner::State {
   }
   std::shared_ptr<ThreadPool> pool = api::pool();
   std::mutex calls;
-  infer::LoadedModel loaded;  // the model is opened without tokenizers
+  infer::LoadedModel loaded;  // the model, opened without tokenizers
 };
 
 Runner::Runner(const std::filesystem::path& folder) : state_(std::make_shared<State>(folder)) {}

@@ -26,9 +26,10 @@ infer::SessionLimits inner(const SessionLimits& limits) {
 struct SessionStreamer {
   SessionCallbacks callbacks;
   std::shared_ptr<const infer::SearchOptions> search;
-  std::vector<std::int32_t> prompt;  // prompt of a decoder
+  std::vector<std::int32_t> prompt;  // token ids of the prompt of a decoder
   infer::TextStream stream;
-  bool streams = false;  // tokens are delivered one by one: there is a text callback and no beam search
+  // true if tokens are delivered one by one: there is a text callback and no beam search
+  bool streams = false;
 
   void emit(const std::string& piece) const {
     if (callbacks.text && !piece.empty()) callbacks.text(piece);
@@ -103,8 +104,8 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     const bool streams = callbacks.text && search->beam == 1;
     SessionStreamer streamer{std::move(callbacks), search, prompt, infer::TextStream(loaded, *search, prompt),
                              streams};
-    // Hold the lock until the session is in `streamers`: a
-    // step on another thread may deliver tokens at once.
+    // Hold the lock until the session is in `streamers`, because a step on another thread may deliver its
+    // first tokens immediately.
     const std::lock_guard lock(guard);
     if (closed) throw usage_error("no session can be added while the Sessions object is being destroyed");
     const Id id = sessions.join(std::move(request));
@@ -130,11 +131,12 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
 
   std::shared_ptr<Model::State> model;
   std::shared_ptr<ThreadPool> pool;
-  std::mutex steps;                            // serialises the steps
-  std::atomic<std::thread::id> stepping = {};  // the thread inside step(); a default id if there is none
+  std::mutex steps;  // mutex that serialises the steps
+  // id of the thread that runs step(); a default id if there is none
+  std::atomic<std::thread::id> stepping = {};
   infer::Sessions sessions;
   std::mutex guard;
-  std::unordered_map<Id, SessionStreamer> streamers;  // streamers of live sessions
+  std::unordered_map<Id, SessionStreamer> streamers;  // callbacks of the sessions that have not ended
   bool closed = false;
 };
 

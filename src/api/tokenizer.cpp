@@ -196,7 +196,7 @@ struct REGARD_HIDDEN TokenStream::State {
 };
 
 TokenStream::TokenStream(const Tokenizer& tokenizer, bool skip_special) {
-  static_cast<void>(tokenizer.state());  // throws for a moved-from tokenizer
+  static_cast<void>(tokenizer.state());  // throws usage for a moved-from tokenizer
   state_ = std::make_unique<State>(tokenizer.state_, skip_special);
 }
 

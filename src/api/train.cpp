@@ -70,7 +70,7 @@ struct REGARD_HIDDEN Training::State : train::Listener {
   }
 
   TrainingResult result() {
-    // Do not lock if a callback calls this during a step: its thread already holds the lock.
+    // If a callback calls this function during a step, its thread already holds the lock.
     std::unique_lock lock(calls, std::defer_lock);
     if (stepping != std::this_thread::get_id()) lock.lock();
     const train::RunResult found = run->result();
@@ -87,7 +87,8 @@ struct REGARD_HIDDEN Training::State : train::Listener {
   std::shared_ptr<ThreadPool> pool = api::pool();
   train::RunConfig config;
   std::mutex calls;
-  std::atomic<std::thread::id> stepping = {};  // the thread inside advance(); a default id if there is none
+  // id of the thread that runs advance(); a default id if there is none
+  std::atomic<std::thread::id> stepping = {};
   std::atomic<bool> stopping = false;
   bool going = true, failed = false;
   std::optional<train::TrainingRun> run;

@@ -9,7 +9,7 @@
 namespace regard::evaluate {
 namespace {
 
-constexpr std::size_t kLargestMatrix = 50;  // maximum number of classes
+constexpr std::size_t kLargestMatrix = 50;  // maximum number of classes of a confusion matrix in the results
 
 // Return row statistics for a score of classes. The table has the columns truth and predicted (class
 // numbers).

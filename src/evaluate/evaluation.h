@@ -19,15 +19,15 @@
 
 namespace regard::evaluate {
 
-// Statistics of each row of the data, and a function that computes the score of a sample of rows. Used for
-// confidence intervals and for comparisons of two models.
+// Statistics of each row of the data, and a function that returns a scorer for them. The scorer computes the
+// score of a sample of rows, for confidence intervals and comparisons of two models.
 using Table = std::vector<std::vector<float>>;
 struct RowStatistics {
   Table rows;
   std::function<metrics::Scorer(Table)> scorer;  // empty if the score cannot be resampled
 };
-// sums() returns a score computed from sums of the statistics. mean() returns `factor` times the mean of the
-// rows' first value.
+// sums() makes a score that is computed from the sums of the statistics. mean() makes a score that is
+// `factor` times the mean of the rows' first value.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 

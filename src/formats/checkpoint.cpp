@@ -31,8 +31,8 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step < 0 ? std::nullopt : std::optional(step);
 }
 
-// Return true if the name, or both parts of FOLDER/NAME, are plain and not hidden: names that start with a
-// dot may be temporary files.
+// Return true if the name, or both parts of FOLDER/NAME, are plain file names without a leading dot. Names
+// with a leading dot may belong to temporary files.
 bool plain_name(const std::string& name) {
   const auto plain = [](const std::string& part) { return plain_file_name(part) && part.front() != '.'; };
   const std::size_t slash = name.find('/');
@@ -64,7 +64,7 @@ void validate_file(const std::filesystem::path& path, const Json& entry, const s
   if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
 }
 
-// Compare the file named `only` with the manifest, or every file if `only` is empty.
+// Compare the file named `only`, or every file if `only` is empty, with the manifest.
 void validate(const std::filesystem::path& folder, std::string_view only) {
   const std::filesystem::path manifest_path = folder / kManifest;
   const std::string name = manifest_path.string();
@@ -231,7 +231,8 @@ std::optional<Checkpoint> RunFolder::latest() const {
   try {
     return validated(*step);
   } catch (const Error& error) {
-    if (linked(kLatest) != step) return latest();  // the run has written a checkpoint meanwhile
+    // another process has written a checkpoint meanwhile: try again
+    if (linked(kLatest) != step) return latest();
     return newest_good(step, std::string(error.what()) + "; ");
   }
 }
@@ -243,7 +244,8 @@ std::optional<Checkpoint> RunFolder::best() const {
   try {
     return validated(*step);
   } catch (const Error& error) {
-    if (best_called_by_latest() != called) return best();  // the run has written a checkpoint meanwhile
+    // another process has written a checkpoint meanwhile: try again
+    if (best_called_by_latest() != called) return best();
     auto other = latest();
     if (!other) throw;
     other->warning = std::string("the best checkpoint is unusable: ") + error.what() +

@@ -9,7 +9,7 @@
 // renamed, its parent synced and the links switched; only then are old checkpoints removed. After a crash or
 // power failure at any time, the run folder therefore opens at the previous or the new checkpoint. The best
 // checkpoint is the one named by "best_step" in the state.json of the latest checkpoint. The link RUN/best is
-// for people; it is used only if no state.json names a checkpoint.
+// a convenience for users; it is read only if no state.json names a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ namespace regard::formats {
 struct Checkpoint {
   std::int64_t step = 0;
   std::filesystem::path folder;
-  // Empty if this is the requested checkpoint. Otherwise names the damaged checkpoint, the reason, and the
-  // checkpoint used instead.
+  // Empty if this is the requested checkpoint. Otherwise a message with the damaged checkpoint, the reason,
+  // and the checkpoint that is used instead.
   std::string warning;
   // While this exists, no process removes the checkpoint.
   std::shared_ptr<FolderLock> lock = nullptr;
@@ -76,7 +76,8 @@ class RunFolder {
  private:
   friend class CheckpointWriter;
   RunFolder(std::filesystem::path path, std::unique_ptr<FolderLock> lock);
-  std::optional<std::int64_t> linked(const char* link) const;  // the step that a link points to
+  // step of the checkpoint to which a link points
+  std::optional<std::int64_t> linked(const char* link) const;
   bool has(std::int64_t step) const;
   // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
@@ -96,7 +97,7 @@ class RunFolder {
 void validate_checkpoint(const std::filesystem::path& folder);
 
 struct CommitOptions {
-  bool best = false;  // mark as best, regardless of state.json
+  bool best = false;  // mark this checkpoint as best, regardless of state.json
   int keep_last = 2;  // number of newest checkpoints to keep
 };
 

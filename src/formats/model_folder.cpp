@@ -5,7 +5,7 @@
 namespace regard::formats {
 namespace {
 
-constexpr std::size_t kMaxConfig = std::size_t{64} << 20;  // bytes
+constexpr std::size_t kMaxConfig = std::size_t{64} << 20;  // maximum size of a JSON file in bytes
 
 Json read_object(const std::filesystem::path& path) {
   JsonLimits limits;

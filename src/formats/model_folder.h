@@ -15,12 +15,12 @@ namespace regard::formats {
 struct ModelFolder {
   std::filesystem::path path;             // folder of config.json
   std::string config_file;                // path of config.json, for messages
-  Json config;                            // an object
-  std::optional<Json> generation_config;  // generation_config.json, an object
+  Json config;                            // content of config.json, an object
+  std::optional<Json> generation_config;  // content of generation_config.json, an object
   std::filesystem::path tokenizer;        // folder of the tokenizer's files
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
-  std::string warning;               // set if the best checkpoint is damaged and another one is used
+  std::string warning;  // message if the best checkpoint is damaged and another one is used; otherwise empty
   std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
 
   // Read the JSON files; `adapter` is set if the folder of config.json has one. weights() reads the tensors.

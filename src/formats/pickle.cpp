@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Object::Kind;
 
-// The supported classes and functions.
+// Python's classes and functions that are supported.
 constexpr const char* kOrderedDict = "collections OrderedDict";
 constexpr const char* kRebuildTensor = "torch._utils _rebuild_tensor_v2";
 constexpr const char* kRebuildParameter = "torch._utils _rebuild_parameter";
@@ -187,7 +187,7 @@ class Machine {
     }
   }
 
-  // Reading of bytes, numbers and texts.
+  // Functions that read bytes, numbers and texts.
   Error fault(const std::string& message) const {
     return {ErrorKind::bad_file,
             "pickle refused: " + message,
@@ -200,7 +200,7 @@ class Machine {
     need(count);
     position_ += count;
   }
-  std::uint64_t number(int count) {  // little endian
+  std::uint64_t number(int count) {  // read `count` bytes as a little-endian number
     need(static_cast<std::uint64_t>(count));
     std::uint64_t value = 0;
     for (int i = count; i-- > 0;)
@@ -221,7 +221,7 @@ class Machine {
     return result;
   }
 
-  // Operations on the stack and on marks.
+  // Functions that operate on the stack and on marks.
   Object& make(Kind kind) {
     if (objects_.size() >= kMaxObjects) throw fault("it creates too many objects");
     objects_.emplace_back().kind = kind;
@@ -236,7 +236,8 @@ class Machine {
     Object& object = push(count <= 8 ? Kind::integer : Kind::large);
     const auto* data = reinterpret_cast<const char*>(bytes_.data()) + position_;
     object.text.assign(data, count);
-    std::uint64_t value = count > 0 && (data[count - 1] & 0x80) != 0 ? ~std::uint64_t{0} : 0;  // sign
+    // fill with the sign bit
+    std::uint64_t value = count > 0 && (data[count - 1] & 0x80) != 0 ? ~std::uint64_t{0} : 0;
     if (count <= 8) std::memcpy(&value, data, count);
     object.integer = static_cast<std::int64_t>(value);
     position_ += count;
@@ -277,7 +278,7 @@ class Machine {
     return false;
   }
 
-  // Instructions that create or fill containers.
+  // Functions for instructions that create or fill containers.
   void make_tuple(std::size_t from) {
     Object& tuple = make(Kind::tuple);
     tuple.items.assign(stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
@@ -303,7 +304,7 @@ class Machine {
     stack_.resize(from);
   }
 
-  // Instructions that create storages and tensors.
+  // Functions for instructions that create storages and tensors.
   Ref item(const Object& tuple, std::size_t index, Kind kind) const {
     if (index >= tuple.items.size() || tuple.items[index]->kind != kind)
       throw fault("malformed description of a tensor");

@@ -16,19 +16,19 @@
 namespace regard::formats::pickle {
 
 struct Object;
-using Ref = const Object*;  // owned by the Pickle
+using Ref = const Object*;  // pointer to an object that the Pickle owns
 
 // Contiguous elements that one or several tensors refer to.
 struct Storage {
-  std::string dtype;  // safetensors' spelling
-  std::string key;    // identifies the storage in the file
+  std::string dtype;  // dtype in safetensors' spelling
+  std::string key;    // key that identifies the storage in the file
   std::uint64_t elements = 0;
 };
 
 struct StoredTensor {
   const Storage* storage = nullptr;
-  std::uint64_t offset = 0;                 // offset in elements of the storage
-  std::vector<std::int64_t> shape, stride;  // stride in elements
+  std::uint64_t offset = 0;                 // offset in the storage, in elements
+  std::vector<std::int64_t> shape, stride;  // sizes, and strides in elements
 };
 
 struct Object {
@@ -49,8 +49,9 @@ struct Object {
   Kind kind = Kind::none;
   std::int64_t integer = 0;  // value of an integer or a boolean
   double real = 0;
-  std::string text;        // string; global: "module name"; large integer: its bytes, little endian
-  std::vector<Ref> items;  // items of a tuple or list
+  // a string; of a global, "module name"; of a large integer, its bytes in little-endian order
+  std::string text;
+  std::vector<Ref> items;                    // items of a tuple or list
   std::vector<std::pair<Ref, Ref>> members;  // members of a dictionary
   Storage storage;
   StoredTensor tensor;
@@ -64,7 +65,7 @@ class Pickle {
   Pickle(std::span<const std::byte> bytes, const std::string& name, std::uint64_t first_byte = 0);
 
   Ref root() const noexcept { return root_; }
-  std::size_t size() const noexcept { return size_; }  // bytes of the pickle
+  std::size_t size() const noexcept { return size_; }  // size of the pickle in bytes
 
  private:
   std::deque<Object> objects_;

@@ -14,7 +14,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "safetensors files are little-endian and memory-mapped");
 
-// Rank in the reference implementation's order of dtypes: wide ones first, so that each tensor is aligned.
+// Return the position of a dtype in the reference implementation's order: wide dtypes first, so that each
+// tensor is aligned.
 int rank_of(DType dtype) {
   constexpr DType kOrder[] = {DType::u64,     DType::i64,     DType::f64, DType::f32, DType::u32,
                               DType::i32,     DType::bf16,    DType::f16, DType::u16, DType::i16,
@@ -39,7 +40,8 @@ std::vector<const NamedTensor*> in_order(std::span<const NamedTensor> tensors) {
 std::string header_text(std::span<const NamedTensor* const> tensors,
                         const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
-  auto& members = header.get_ref<Json::object_t&>();  // append directly: a lookup per name would be quadratic
+  // append members directly: a lookup for each name would take quadratic time
+  auto& members = header.get_ref<Json::object_t&>();
   if (!metadata.empty()) members.Container::emplace_back("__metadata__", Json(metadata));
   std::uint64_t offset = 0;
   for (const NamedTensor* item : tensors) {

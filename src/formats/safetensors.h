@@ -26,7 +26,8 @@ class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<S
   const std::vector<TensorEntry>& entries() const noexcept override { return header_.entries; }
   const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
   const SafetensorsHeader& header() const noexcept { return header_; }
-  const TensorEntry* find(std::string_view name) const { return index_.find(name); }  // null if there is none
+  // returns null if there is no such tensor
+  const TensorEntry* find(std::string_view name) const { return index_.find(name); }
 
   Tensor tensor(std::string_view name) const override;
   // Return the bytes of the entry in the file, for any dtype and rank.

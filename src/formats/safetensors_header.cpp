@@ -71,7 +71,8 @@ class EntryReader {
       throw fault(label + "its data extend beyond the end of the file")
           .found("offset " + std::to_string(end))
           .expected("at most " + std::to_string(data_size_));
-    std::uint64_t total = bits;  // bits of the whole tensor; the left-to-right product must not overflow
+    // number of bits of the tensor; no partial product, from left to right, may overflow
+    std::uint64_t total = bits;
     std::uint64_t elements = 1;
     for (const std::int64_t size : entry.shape)
       if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(size), &elements))

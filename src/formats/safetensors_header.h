@@ -19,7 +19,7 @@ namespace regard::formats {
 
 struct SafetensorsHeader {
   std::optional<std::map<std::string, std::string>> metadata;
-  std::vector<TensorEntry> entries;  // in file order; names are distinct
+  std::vector<TensorEntry> entries;  // entries in file order; names are distinct
 };
 
 // Maximum header length of the reference implementation, in bytes.

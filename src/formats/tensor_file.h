@@ -20,10 +20,10 @@ namespace regard::formats {
 
 struct TensorEntry {
   std::string name;
-  std::string dtype;                // spelling of safetensors: "BF16"
-  std::vector<std::int64_t> shape;  // any rank
+  std::string dtype;                // dtype in safetensors' spelling, such as "BF16"
+  std::vector<std::int64_t> shape;  // shape of any rank
   std::uint64_t begin = 0;          // byte offset from the start of the file
-  std::uint64_t size = 0;           // bytes
+  std::uint64_t size = 0;           // size in bytes
 
   std::uint64_t elements() const noexcept;
 };
@@ -34,7 +34,8 @@ class TensorFile {
   virtual ~TensorFile() = default;
 
   virtual const std::filesystem::path& path() const noexcept = 0;
-  virtual const std::vector<TensorEntry>& entries() const noexcept = 0;  // in file order; names are distinct
+  // entries in file order; names are distinct
+  virtual const std::vector<TensorEntry>& entries() const noexcept = 0;
   virtual const std::map<std::string, std::string>& metadata() const noexcept = 0;
 
   // Return the tensor, read-only: a view that keeps the file mapped, or a copy if it is unaligned or strided
@@ -45,7 +46,8 @@ class TensorFile {
   virtual void release(const TensorEntry& entry) const noexcept = 0;
 };
 
-// Shape and dtype of an entry usable for computation; usable_type() throws bad_file if it can only be stored.
+// Shape and dtype of an entry with which the library can compute. usable_type() throws bad_file for an entry
+// that can only be stored.
 struct UsableType {
   DType dtype;
   Shape shape;
@@ -60,14 +62,15 @@ Tensor tensor_at(std::span<const std::byte> bytes, const TensorEntry& entry, con
 // Return the DType of a spelling, or std::nullopt if it is unknown or can only be stored (F4, C64, …).
 std::optional<DType> dtype_of(const std::string& spelling) noexcept;
 const char* spelling_of(DType dtype) noexcept;
-unsigned bits_of(const std::string& spelling) noexcept;  // bits of one element; 0 for an unknown spelling
+// number of bits of one element; 0 for an unknown spelling
+unsigned bits_of(const std::string& spelling) noexcept;
 
 // Index of entries by name. The entries must outlive the index and must not move.
 class EntryIndex {
  public:
   EntryIndex() = default;
   explicit EntryIndex(const std::vector<TensorEntry>& entries);
-  const TensorEntry* find(std::string_view name) const;  // null if there is none
+  const TensorEntry* find(std::string_view name) const;  // returns null if there is no such entry
   // Throws bad_file, naming the file, if there is no such entry.
   const TensorEntry& require(std::string_view name, const std::string& file) const;
 

@@ -69,7 +69,7 @@ std::shared_ptr<const TorchFile> TorchFile::open(const std::filesystem::path& pa
 
 void TorchFile::read_archive() {
   const auto members = read_zip(map_.bytes(), name_);
-  // All members are in one folder, named after the original file name: FOLDER/data.pkl.
+  // All members are in one folder, which is named after the original file, such as FOLDER/data.pkl.
   std::string folder;
   const ZipMember* data = nullptr;
   for (const auto& [member, place] : members) {

@@ -25,7 +25,7 @@ class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFi
   const std::filesystem::path& path() const noexcept override { return map_.path(); }
   const std::vector<TensorEntry>& entries() const noexcept override { return entries_; }
   const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
-  Tensor tensor(std::string_view name) const override;  // copies strided tensors
+  Tensor tensor(std::string_view name) const override;  // copies the elements of strided tensors
   void release(const TensorEntry& entry) const noexcept override;
 
  private:
@@ -38,10 +38,10 @@ class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFi
   MappedFile map_;
   std::string name_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
-      storages_;  // key to offset and size in bytes
+      storages_;  // for each storage key, offset and size in bytes
   std::vector<TensorEntry> entries_;
   std::map<std::string, std::vector<std::int64_t>> strides_;  // strides of non-contiguous tensors
-  std::map<std::string, std::string> metadata_;               // always empty
+  std::map<std::string, std::string> metadata_;               // metadata of the file; always empty
   EntryIndex index_;
 };
 

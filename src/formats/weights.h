@@ -20,12 +20,13 @@ namespace regard::formats {
 // Return true if a file name from a JSON file is plain: not empty, without a folder, not "." or "..".
 bool plain_file_name(std::string_view name) noexcept;
 
-// Immutable; any number of threads may read it. The files are mapped; opening reads only the headers.
+// Immutable; any number of threads may read it. The files are memory-mapped; open() reads only the headers.
 class Weights {
  public:
   // Open the first of these that exists: model.safetensors; model.safetensors.index.json and its shards;
   // pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of each
-  // shard exactly once, and must name shards by plain file names. Throws bad_file, io.
+  // shard exactly once, and must name shards by plain file names. Throws bad_file for invalid files, io if a
+  // file cannot be read.
   static Weights open(const std::filesystem::path& folder);
   // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);
@@ -33,17 +34,18 @@ class Weights {
   // Open the shards that an index names, which are in the folder of the index.
   static Weights open_index(const std::filesystem::path& path);
 
-  const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, in file order
+  // names file by file, in file order
+  const std::vector<std::string>& names() const noexcept { return names_; }
   bool contains(std::string_view name) const { return index_.contains(name); }
-  const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is none
-  Tensor tensor(std::string_view name) const;             // see TensorFile::tensor()
-  void release(std::string_view name) const;              // see TensorFile::release()
-  // a release() that may be called after this object is destroyed
+  const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is no such tensor
+  Tensor tensor(std::string_view name) const;             // returns the tensor as TensorFile::tensor() does
+  void release(std::string_view name) const;  // releases the tensor's pages as TensorFile::release() does
+  // return a function that does release(), and may be called after this object is destroyed
   std::function<void()> releaser(std::string_view name) const;
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
-  const std::string& label() const noexcept { return label_; }  // the file or index, for messages
-  std::uint64_t bytes() const noexcept;                         // bytes of all tensors
+  const std::string& label() const noexcept { return label_; }  // name of the file or index, for messages
+  std::uint64_t bytes() const noexcept;                         // size of all tensors in bytes
 
  private:
   const TensorFile& file_of(std::string_view name) const;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20, kCentralSize = 46, kLocalSize = 30;
 constexpr std::uint32_t kEndMark = 0x06054B50, kEnd64Mark = 0x06064B50, kLocatorMark = 0x07064B50,
                         kCentralMark = 0x02014B50, kLocalMark = 0x04034B50;
-constexpr std::uint32_t k32 = 0xFFFFFFFF;  // means that the value is in a zip64 record
+constexpr std::uint32_t k32 = 0xFFFFFFFF;  // value that means that the actual value is in a zip64 record
 constexpr std::uint32_t k16 = 0xFFFF;
 
 // Reads little-endian numbers at any offset of the file; throws bad_file beyond its end.
@@ -47,7 +47,7 @@ class Bytes {
   const std::string& name_;
 };
 
-// Location of the central directory, and its number of members.
+// Location and size of the central directory, and the number of its members.
 struct Directory {
   std::uint64_t begin = 0, size = 0, members = 0;
 };
@@ -75,8 +75,8 @@ Directory find_directory(const Bytes& bytes) {
   return directory;
 }
 
-// Read a member's zip64 extra field, which holds 64-bit replacements, in fixed order, for those of `values`
-// that are 0xFFFFFFFF.
+// Read a member's zip64 extra field, which holds 64-bit values, in fixed order, for those of `values` that
+// are 0xFFFFFFFF.
 void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t end, std::uint64_t* const (&values)[3]) {
   while (at + 4 <= end) {
     const std::uint64_t kind = bytes.u16(at), size = bytes.u16(at + 2);

@@ -1,4 +1,4 @@
-// Detection of AMX. The operating system enables this x86-64 extension for a process on request.
+// Detection of AMX. A process must request this x86-64 extension from the operating system.
 #pragma once
 
 namespace regard::kernels {

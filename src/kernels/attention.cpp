@@ -18,8 +18,10 @@ REGARD_KERNEL_TABLE(AttentionTable, attention_table)
 
 namespace {
 
-constexpr double kOperationsInTask = 1e6;        // multiply-adds per task; they outweigh its overhead
-constexpr double kOperationsForThreads = 400e3;  // multiply-adds; with fewer, one thread is faster
+// multiply-adds per task, enough to make the overhead of a task negligible
+constexpr double kOperationsInTask = 1e6;
+// minimum number of multiply-adds for several threads; below it, one thread is faster
+constexpr double kOperationsForThreads = 400e3;
 constexpr std::int64_t kTasksForThread = 8;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
@@ -60,7 +62,8 @@ struct Cut {
   }
 };
 
-// Estimated cost in multiply-adds. Loading a key costs as much as multiplying it by kQueriesWorthKey queries.
+// Estimated cost in multiply-adds. Loading a key is assumed to cost as much as multiplying it by
+// kQueriesWorthKey queries.
 double operations_of(const Attention& problem) {
   constexpr std::int64_t kQueriesWorthKey = 8;
   double pairs = 0.0;
@@ -94,7 +97,8 @@ class Turns final : public PanelTurns {
  public:
   Turns(const ThreadPool& pool, std::int32_t* done) : pool_(pool), done_(done) {}
   void wait(std::int64_t panel, std::int64_t turn) override {
-    // The awaited chunk was started earlier, so it has finished or is running on another thread.
+    // The chunk that is waited for was started earlier, so it has finished or is running on another thread.
+    // The wait therefore ends.
     pool_.wait_until([&] { return std::atomic_ref(done_[panel]).load(std::memory_order_acquire) >= turn; });
   }
   void done(std::int64_t panel) override {
@@ -121,7 +125,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   const std::int64_t panels =
       problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
   const Cut cut(pool, turn, chunks * pairs, 2.5 * operations_of(problem));
-  // Reused between calls; its capacity stays that of the largest problem so far.
+  // Memory is reused between calls; its capacity stays that of the largest problem so far.
   static thread_local std::vector<std::int32_t> counters;
   std::int32_t* done = nullptr;
   if (chunks > 1 && cut.threaded) {

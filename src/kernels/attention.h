@@ -19,8 +19,8 @@ namespace regard::kernels {
 
 // Keys and values in cache pages. Row r of the sequence is row r % rows of page r / rows.
 struct AttentionPages {
-  const float* const* at = nullptr;  // a page that no query may attend to may be null
-  std::int64_t rows = 0;             // rows per page; even
+  const float* const* at = nullptr;  // pointers to the pages; a page that no query may attend to may be null
+  std::int64_t rows = 0;             // rows per page; an even number
   std::int64_t key = 0, value = 0;   // offsets of keys and values in a page, in floats
 };
 
@@ -29,22 +29,23 @@ struct AttentionPages {
 struct AttentionSequence {
   std::int64_t query_begin = 0;  // first row in q
   std::int64_t queries = 0;
-  const float* key = nullptr;     // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
-  const float* value = nullptr;   // [keys, kv_heads × value_dim], stride value_stride
-  AttentionPages pages;           // replaces key and value if pages.at is set; forward only
-  float* key_gradient = nullptr;  // backward only: shape of key, stride key_gradient_stride; overwritten
+  const float* key = nullptr;    // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
+  const float* value = nullptr;  // [keys, kv_heads × value_dim], stride value_stride
+  AttentionPages pages;          // used instead of key and value if pages.at is set; forward only
+  // backward only: gradient with the shape of key, stride key_gradient_stride; overwritten
+  float* key_gradient = nullptr;
   float* value_gradient = nullptr;
   std::int64_t keys = 0;
-  std::int64_t offset =
-      0;  // query i is at the position of key i + offset: keys − queries aligns the ends, 0 the starts
+  // query i is at the position of key i + offset; keys − queries aligns the ends, and 0 aligns the starts
+  std::int64_t offset = 0;
   std::uint64_t index = 0;    // the sequence's index in the global batch, which selects its random draws
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
 // The AttentionSpec must be resolved(). A dropout draw has the counter (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
-  const float* bias = nullptr;  // added to the scores
-  // has the strides of the bias; gradients are added in the order of sequences, then queries
+  const float* bias = nullptr;  // bias added to the scores; may be null
+  // shares the strides of the bias; gradients are added in the order of sequences, then of queries
   float* bias_gradient = nullptr;
   RandomKey dropout_key;
 
@@ -54,9 +55,10 @@ struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   std::int64_t key_stride = 0, value_stride = 0;
   float* out = nullptr;  // [rows, heads × value_dim], row stride out_stride
   std::int64_t out_stride = 0;
-  float* lse = nullptr;  // [rows, heads]; may be null if no backward pass follows
+  float* lse = nullptr;  // log-sum-exp of each row [rows, heads]; may be null if no backward pass follows
 
-  // Backward only: out_gradient, d loss / d out, is read; query_gradient, d loss / d query, is overwritten.
+  // Backward only. out_gradient (d loss / d out) is an input, and query_gradient (d loss / d query) is
+  // overwritten.
   const float* out_gradient = nullptr;
   std::int64_t out_gradient_stride = 0;
   float* query_gradient = nullptr;

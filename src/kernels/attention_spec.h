@@ -11,14 +11,15 @@ struct AttentionSpec {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0 means `heads`
   std::int64_t head_dim = 0;
-  std::int64_t value_dim = 0;  // 0: head_dim
-  float scale = 0.0f;          // 0 means head_dim
+  std::int64_t value_dim = 0;  // features of a value; 0 means head_dim
+  float scale = 0.0f;          // factor of the products q · k; 0 means 1 / √head_dim
   // If above 0, scores become softcap · tanh(score / softcap), before bias and mask. 0 disables it.
   float softcap = 0.0f;
   bool causal = false;  // query i may attend to key j only if j ≤ i + offset
   std::int64_t window =
       0;  // if above 0, also requires |i + offset − j| < window (if causal, the last `window` keys)
-  float dropout = 0.0f;  // dropout rate of the weights in training; kept ones are scaled by 1 / (1 − dropout)
+  // dropout rate of the weights in training; kept weights are multiplied by 1 / (1 − dropout)
+  float dropout = 0.0f;
 
   // Return the options with every default replaced by its value. The kernels require resolved options.
   AttentionSpec resolved() const {

@@ -41,19 +41,20 @@ struct AttentionColumns {
 };
 
 struct AttentionTable {
-  std::int64_t forward_panel = 0;     // rows per call of `forward` should be a multiple of this
-  std::int64_t forward_queries = 0;   // maximum rows per call of `forward`
-  std::int64_t backward_keys = 0;     // maximum keys per call of `backward`
-  std::int64_t backward_queries = 0;  // queries per panel of PanelTurns
+  std::int64_t forward_panel = 0;     // number of rows in a call of `forward` should be a multiple of this
+  std::int64_t forward_queries = 0;   // maximum number of rows in a call of `forward`
+  std::int64_t backward_keys = 0;     // maximum number of keys in a call of `backward`
+  std::int64_t backward_queries = 0;  // number of queries in a panel of PanelTurns
 
   std::size_t (*forward_bytes)(const Attention& problem);
-  // `following`: the rows that this thread computes next, which are prefetched; may be null.
+  // Compute the rows. `following` holds the rows that this thread computes next; their keys are prefetched.
+  // It may be null.
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 
-  // Overwrite the gradients of these keys and values. Add to the query gradients of the sequence, or
-  // overwrite them if key_begin is 0. Therefore calls for one sequence and head must start in the order of
-  // keys, and may overlap only if `turns` is set.
+  // Compute the gradients of these keys and values, which are overwritten. Add to the query gradients of the
+  // sequence, or overwrite them if key_begin is 0. Therefore calls for one sequence and head must start in
+  // the order of keys, and may overlap only if `turns` is set.
   std::size_t (*backward_bytes)(const Attention& problem);
   void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
                    const AttentionColumns* following, std::byte* scratch);

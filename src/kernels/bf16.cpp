@@ -19,7 +19,8 @@ REGARD_KERNEL_TABLE(Bf16Table, bf16_table)
 
 namespace {
 
-constexpr double kBf16WorkForThreads = 1e6;       // multiply-adds; with fewer, one thread is faster
+// minimum number of multiply-adds for several threads; below it, one thread is faster
+constexpr double kBf16WorkForThreads = 1e6;
 constexpr std::int64_t kBytesOfRows = 512 << 10;  // bytes of packed rows of A per task
 constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
 constexpr std::int64_t kTasksForThread = 2;
@@ -33,7 +34,7 @@ std::vector<Bf16Path> find_paths() {
     return paths;
   paths.push_back(Bf16Path::avx512_bf16);
   const char* cap = std::getenv("REGARD_ISA");
-  const bool capped = cap != nullptr && name_of(Isa::avx512) == cap;  // the value avx512 excludes AMX
+  const bool capped = cap != nullptr && name_of(Isa::avx512) == cap;  // REGARD_ISA=avx512 excludes AMX
   if (!capped && has_amx(AmxFeature::bf16)) paths.push_back(Bf16Path::amx_bf16);
   return paths;
 }
@@ -51,8 +52,9 @@ std::int64_t panel_numbers(std::int64_t k) {
   return blocks_of(k) * kBf16Steps * kBf16PanelColumns;
 }
 
-// A matrix of lines with k steps each, stored as f32 at `data` or as bf16 at `stored`. If `along` is true,
-// elements of adjacent lines are adjacent in memory; otherwise elements of adjacent steps are.
+// A matrix [lines, k steps], stored as f32 at `data` or as bf16 at `stored`. Lines are rows of A or columns
+// of B. If `along` is true, elements of adjacent lines are adjacent in memory; otherwise elements of adjacent
+// steps are.
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
@@ -103,7 +105,7 @@ class Bf16Product {
   void run(const Bf16Matrix* packed) {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // the caller runs inside a task of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // one thread if the caller runs inside a task of the pool
     choose_tasks();
     const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
     const std::uint16_t* b = nullptr;
@@ -141,8 +143,8 @@ class Bf16Product {
     }
   }
 
-  // Choose the number of rows per task: as many as fit L2, but few enough that every thread gets tasks. If
-  // there are few rows, the columns are divided too.
+  // Choose the number of rows per task: as many as fit into the L2 cache, but few enough that every thread
+  // gets tasks. If there are few rows, the columns are divided too.
   void choose_tasks() {
     const std::int64_t tasks = threads_ > 1 ? kTasksForThread * threads_ : 1;
     const std::int64_t fitting =
@@ -261,7 +263,7 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
-  whole.m = whole.n;  // packing divides its work by columns, as if they were rows
+  whole.m = whole.n;  // the division into tasks counts rows, and packing works on columns
   const Bf16Storage none;
   Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};
@@ -280,7 +282,7 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
     throw Error(ErrorKind::internal,
                 "a product with bf16 storage needs k above 0, and cannot accumulate or add a residual");
-  if (problem.k <= 0) return gemm(pool, problem);  // writes zeros and applies the epilogue
+  if (problem.k <= 0) return gemm(pool, problem);  // an empty sum: write zeros and apply the epilogue
   Bf16Product(pool, problem, stored).run(packed);
 }
 

@@ -26,7 +26,7 @@ std::string_view name_of(Bf16Path path);
 // Return the paths that this processor supports and REGARD_ISA allows, fastest last, without `emulated`.
 const std::vector<Bf16Path>& bf16_paths();
 
-// Throws usage if bf16_paths() is empty and set_bf16_path() was not called. The message contains `what`, such
+// Throw usage if bf16_paths() is empty and set_bf16_path() was not called. The message contains `what`, such
 // as "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
@@ -51,8 +51,9 @@ struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;
-  std::uint16_t* pre = nullptr;      // only with c
-  const Dropout* dropout = nullptr;  // of C, after the activation (rows.h); its x, y and sizes are not used
+  std::uint16_t* pre = nullptr;  // values before the activation; requires c
+  // dropout of C, applied after the activation (rows.h); its x, y and sizes are not used
+  const Dropout* dropout = nullptr;
   // If not null, multiply C by the derivative of activation and dropout (the backward pass), and store the
   // result of activation and dropout here. Requires c and pre, and reads pre instead of writing it. With D
   // the factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c and

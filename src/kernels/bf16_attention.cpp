@@ -16,8 +16,10 @@ namespace regard::kernels {
 namespace {
 
 constexpr std::int64_t kForwardRows = 64, kLongTextRows = 16, kManyKeys = 4096;
-constexpr std::int64_t kBackwardRows = 64;   // a multiple of kBf16Steps: key gradients sum over these rows
-constexpr std::int64_t kBackwardKeys = 960;  // a multiple of kBf16Steps and kBf16PanelColumns
+// queries per block of the backward pass; a multiple of kBf16Steps, because key gradients sum over them
+constexpr std::int64_t kBackwardRows = 64;
+// keys per block of the backward pass; a multiple of kBf16Steps and kBf16PanelColumns
+constexpr std::int64_t kBackwardKeys = 960;
 
 // One key/value head of a sequence.
 struct HeadTask {
@@ -31,7 +33,7 @@ struct HeadTask {
   const Bf16Table::Path& path;
   const AttentionDropout* dropout = nullptr;  // null means no dropout
 
-  // Fill `draws` with the draws for the row's keys, starting at `first_key`.
+  // Store the dropout draws for the row's keys in `draws`, beginning with `first_key`.
   void drop(Bf16ScoreRow& row, std::int64_t i, std::int64_t head, std::int64_t first_key,
             std::uint16_t* draws) const {
     if (dropout == nullptr) return;
@@ -73,7 +75,7 @@ std::int64_t forward_rows(std::int64_t keys) {
 }
 
 std::int64_t padded_keys(std::int64_t keys) {
-  // the result is also a multiple of kBf16Steps
+  // kBf16PanelColumns * 2 is also a multiple of kBf16Steps
   return round_up(std::max<std::int64_t>(keys, 1), kBf16PanelColumns * 2);
 }
 static_assert(kBf16PanelColumns * 2 % kBf16Steps == 0);

@@ -17,7 +17,7 @@ struct Bf16Operands {
   const std::uint16_t* query = nullptr;
   const std::uint16_t* key = nullptr;
   const std::uint16_t* value = nullptr;
-  std::uint16_t* out = nullptr;  // stride out_stride; replaces Attention::out
+  std::uint16_t* out = nullptr;  // attention output with row stride out_stride; replaces Attention::out
 };
 
 // Return true if the problem has no softcap, window, mask or bias. The functions below do not support them.

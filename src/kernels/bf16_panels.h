@@ -14,7 +14,7 @@ inline std::int64_t padded_steps(std::int64_t k) {
   return round_up(k, kBf16Steps);
 }
 
-constexpr std::int64_t kCacheLine = 64;  // bytes
+constexpr std::int64_t kCacheLine = 64;  // size of a cache line in bytes
 
 // Allocates aligned pieces of a buffer. If the buffer is null, it only counts the bytes.
 class Pieces {
@@ -60,13 +60,13 @@ struct Panels {
 };
 
 // C [rows, columns of b] = A B, or C += A B, for a range of columns of b and `steps` steps of k from
-// `first_step` on, a multiple of kBf16Steps. Writes whole panels.
+// `first_step` on, a multiple of kBf16Steps. Whole panels are written.
 struct PanelProduct {
   Bf16Tiles a;  // [rows, steps]
   std::int64_t rows = 0;
   Range columns;  // columns.begin is a multiple of kBf16PanelColumns
   std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // the element of the first of `columns`
+  float* c = nullptr;  // points to the element of the first of `columns`
   std::int64_t ldc = 0;
   bool accumulate = false;
 

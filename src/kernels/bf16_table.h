@@ -1,8 +1,8 @@
 // The inner loops of bf16 products that each instruction set provides to src/kernels/bf16.cpp.
 //
 // A is packed into tiles [kBf16Rows] [kBf16Steps]; the tiles of the same rows are adjacent. B is packed into
-// panels [steps / 2] [columns] [2]: each 32 bits hold two steps of k. columns = kBf16PanelColumns, but in the
-// last panel only a multiple of kBf16Columns. Both are padded with zeros.
+// panels [steps / 2] [columns] [2]: each 32 bits hold two steps of k. A panel has kBf16PanelColumns columns;
+// the last one may have fewer, in multiples of kBf16Columns. Tiles and panels are padded with zeros.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,19 @@ static_assert(kPackedColumnStep % kBf16PanelColumns == 0);
 // one of the strides is 1. The lines are rows of A or columns of B.
 struct Bf16Source {
   const float* data = nullptr;
-  const std::uint16_t* stored = nullptr;  // bf16 elements; replaces data if not null
+  const std::uint16_t* stored = nullptr;  // elements stored as bf16; replaces data if not null
   std::int64_t line_stride = 0, step_stride = 1;
   std::int64_t lines = 0, steps = 0;
 };
 
 // Operand A of a block, in tiles. Distances are in elements. If Path::reads_rows, it may also be an unpacked
-// bf16 matrix whose sizes are multiples of a tile's.
+// bf16 matrix whose sizes are multiples of the sizes of a tile.
 struct Bf16Tiles {
   const std::uint16_t* data = nullptr;
-  std::int64_t line = kBf16Steps;              // from one row of a tile to the next
-  std::int64_t step = kBf16Rows * kBf16Steps;  // from a tile to the tile of the same rows and the next steps
-  std::int64_t group = 0;                      // from a tile to the tile of the next rows
+  std::int64_t line = kBf16Steps;  // distance from one row of a tile to the next
+  // distance from a tile to the next tile of the same rows (next steps)
+  std::int64_t step = kBf16Rows * kBf16Steps;
+  std::int64_t group = 0;  // distance from a tile to the tile of the next rows
 
   static Bf16Tiles packed(const std::uint16_t* tiles, std::int64_t blocks) {
     return {tiles, kBf16Steps, kBf16Rows * kBf16Steps, blocks * kBf16Rows * kBf16Steps};
@@ -49,10 +50,10 @@ struct Bf16Dropout {
 
 // A block of C: `rows` rows of A times one panel of B.
 struct Bf16Block {
-  std::int64_t rows = 0, columns = 0, blocks = 0;  // blocks of kBf16Steps steps
+  std::int64_t rows = 0, columns = 0, blocks = 0;  // `blocks` counts blocks of kBf16Steps steps
   Bf16Tiles a;
-  const std::uint16_t* b = nullptr;  // a panel
-  float* c = nullptr;                // the block's first element; row stride ldc
+  const std::uint16_t* b = nullptr;  // a panel of B
+  float* c = nullptr;                // first element of the block in C; row stride ldc
   std::int64_t ldc = 0;
   // If the results are stored as bf16 (Bf16Storage), these replace c and epilogue->pre. They point to the
   // block's first element.
@@ -94,9 +95,9 @@ struct Bf16RowSum {
 struct Bf16Table {
   struct Path {
     void (*pack_a)(const Bf16Source& source, std::uint16_t* tiles) = nullptr;
-    void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // packs at most one panel
+    void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // pack at most one panel
     void (*multiply)(const Bf16Block& block) = nullptr;
-    bool reads_rows = false;  // see Bf16Tiles
+    bool reads_rows = false;  // true if A may be an unpacked matrix; see Bf16Tiles
   };
   Path of[3];  // indexed by Bf16Path; paths that the instruction set lacks are empty
   void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;

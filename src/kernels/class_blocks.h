@@ -26,11 +26,11 @@ struct BlockedLogits {
   const std::int32_t* targets = nullptr;
   std::int32_t ignore_index = 0;  // rows with this target have loss 0 and gradient 0
   float label_smoothing = 0.0f;
-  float factor = 1.0f;            // factor of the gradient
-  float* gradient = nullptr;      // [rows, classes], overwrites the logits; null if not needed
-  float* maximum = nullptr;       // statistic m_b; finish_blocks() overwrites it by the gradient's factor
-  float* sum = nullptr;           // statistic
-  float* gap = nullptr;           // statistic Σ (m_b − x); used with label smoothing only
+  float factor = 1.0f;        // factor of the gradient
+  float* gradient = nullptr;  // gradient [rows, classes], which overwrites the logits; null if not needed
+  float* maximum = nullptr;   // statistic m_b; finish_blocks() overwrites it with the factor of the gradient
+  float* sum = nullptr;       // statistic s_b
+  float* gap = nullptr;       // statistic Σ (m_b − x); used with label smoothing only
   float* target_logit = nullptr;  // [rows]
   float* loss = nullptr;          // [rows]
 };
@@ -38,8 +38,9 @@ struct BlockedLogits {
 // Rows [begin, end) of one block of classes.
 struct LogitsTile {
   std::int64_t block = 0, begin = 0, end = 0;
-  float* logits = nullptr;  // [end − begin, columns of the block]; if the gradient is needed, the
-                            // corresponding part of BlockedLogits::gradient
+  // logits [end − begin, columns of the block]; if the gradient is needed, they are part of
+  // BlockedLogits::gradient
+  float* logits = nullptr;
   std::int64_t stride = 0;
 };
 

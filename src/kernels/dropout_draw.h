@@ -10,7 +10,7 @@
 namespace regard::kernels {
 
 struct DropoutDraw {
-  std::uint32_t key0 = 0, key1 = 0;  // fold(RandomKey)
+  std::uint32_t key0 = 0, key1 = 0;  // key of the Philox generator: fold(RandomKey)
   std::uint32_t threshold = 0;       // draws below it are dropped; the rate in units of 1/65536, rounded
   float kept = 1.0f;                 // factor of kept values: 1 / (1 − threshold / 65536)
 

@@ -18,16 +18,18 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 
 namespace {
 
-constexpr std::int64_t kSharedBytes = 8 << 20;  // bytes of packed B per phase; less than the shared L3 cache
+constexpr std::int64_t kSharedBytes = 8 << 20;  // packed bytes of B per phase; less than the shared L3 cache
 constexpr std::int64_t kFloatsInPage = 1024;
-constexpr std::int64_t kFewRows = 24;  // with at most this many rows, packing all of B first is slower
+// at most this many rows are multiplied without packing all of B first, which would be slower
+constexpr std::int64_t kFewRows = 24;
 constexpr std::int64_t kRowsToWidenFor = 16;
-constexpr std::int64_t kRowsOfWidened = 192;  // maximum rows of a tile that shares a widened panel
+// maximum number of rows of a tile for which a panel is widened once
+constexpr std::int64_t kRowsOfWidened = 192;
 
 // Prefetch distance, in floats, in a weight that is read once. The address may lie in the next panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
-// Number of multiply-adds. With fewer, one thread is faster.
+// Minimum number of multiply-adds for several threads; below it, one thread is faster.
 constexpr double kWorkForThreads = 400e3;
 
 // Computes one product: selects the path and calls the inner loops of the instruction set.
@@ -43,7 +45,7 @@ class Product {
   void run() {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // the caller runs inside a task of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // one thread if the caller runs inside a task of the pool
     if (problem_.packed != nullptr) {
       multiply_prepacked();
     } else if (problem_.m <= kFewRows) {
@@ -126,7 +128,7 @@ class Product {
   struct Panels {
     std::int64_t first_column = 0;
     const float* f32 = nullptr;
-    const std::uint16_t* halves = nullptr;  // packed f16, or bf16 if `brain`, in place of f32
+    const std::uint16_t* halves = nullptr;  // elements in packed f16 (bf16 if `brain`), used instead of f32
     bool brain = false;
   };
 
@@ -144,7 +146,8 @@ class Product {
     tile.brain = panels.brain;
     tile.b_panel = table_.tile_columns * padded_k();
     tile.widened = widened;
-    tile.ahead = tile.halves + k.size() * width;  // prefetch the next steps of k, or the next panel
+    // prefetch the panel's following steps of k, or the next panel
+    tile.ahead = tile.halves + k.size() * width;
   }
 
   // Return k rounded up to an even number, the size of k in packed 16-bit matrices.
@@ -208,7 +211,7 @@ class Product {
 
   // Compute the product in one pass over the weight. A tile covers a group of `panels` panels, and each
   // thread gets a range of adjacent groups. For each tile, call prepare(tile, columns), which sets the
-  // panels' location, and then multiply(tile).
+  // location of the panels in `tile`, and then multiply(tile).
   template <class Prepare>
   void stream_panels(void (*multiply)(const GemmBlock&), std::int64_t panels, const Prepare& prepare) {
     const std::int64_t width = panels * table_.tile_columns;
@@ -284,8 +287,8 @@ class Product {
   // Division of packing into tasks. If B is transposed, a task packs complete columns, because their source
   // rows are contiguous. Otherwise it packs some steps of k over several panels.
   struct PackTasks {
-    std::int64_t panels = 1, steps = 0;  // panels and steps of one task
-    std::int64_t across = 0, along = 0;  // tasks
+    std::int64_t panels = 1, steps = 0;  // number of panels, and of steps of k, in one task
+    std::int64_t across = 0, along = 0;  // numbers of tasks: across the panels, and along k
     std::int64_t count() const { return across * along; }
   };
 

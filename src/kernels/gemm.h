@@ -28,7 +28,7 @@ enum class Activation : std::uint8_t {
 // add bias[column]; store the result to `pre`; apply the activation; add residual.
 struct Epilogue {
   const float* bias = nullptr;  // [n]
-  float* pre = nullptr;         // [m, n], row stride ldc: output, the value before the activation; or null
+  float* pre = nullptr;  // output [m, n], row stride ldc: the values before the activation; may be null
   Activation activation = Activation::none;
   const float* residual = nullptr;  // [m, n], row stride residual_stride
   std::int64_t residual_stride = 0;
@@ -48,7 +48,7 @@ PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
 // end at a multiple of this or at the last column.
 constexpr std::int64_t kPackedColumnStep = 480;
 
-// C = op(A) op(B), or C += op(A) op(B) if accumulate.
+// Arguments of gemm(): C = op(A) op(B), or C += op(A) op(B) if accumulate.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  // [m, k], row stride lda; [k, m] if transpose_a
@@ -57,11 +57,11 @@ struct Gemm {
   const float* b = nullptr;  // [k, n], row stride ldb; [n, k] if transpose_b
   std::int64_t ldb = 0;
   bool transpose_b = false;
-  const PackedMatrix* packed = nullptr;  // packed B, in place of b
+  const PackedMatrix* packed = nullptr;  // packed B, used instead of b
   std::int64_t packed_column = 0;        // B is n columns of `packed` starting at this column
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
-  bool accumulate = false;  // the sum starts from the value in C
+  bool accumulate = false;  // add the product to the value in C
   Epilogue epilogue;
 };
 

@@ -2,8 +2,8 @@
 // threads).
 //
 // B is read from panels of `tile_columns` columns, [k, tile_columns], so each step of k reads consecutive
-// floats. The last panel is as narrow as whole vectors permit and is padded with zeros. A is read in place
-// or, if transposed and packed, from slivers [k, tile_rows].
+// floats. The last panel has only as many whole vectors as its columns need, padded with zeros. A is read in
+// place or, if transposed and packed, from slivers [k, tile_rows].
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace regard::kernels {
 
-// C [rows, columns] = A [rows, k] · B [k, columns], plus C if `accumulate`; may span several panels.
+// Arguments of a block: C [rows, columns] = A [rows, k] · B [k, columns], plus C if `accumulate`. The block
+// may span several panels.
 struct GemmBlock {
   std::int64_t rows = 0, columns = 0, k = 0;
   const float* a = nullptr;
@@ -22,13 +23,14 @@ struct GemmBlock {
   const float* b = nullptr;
   std::int64_t b_stride = 0;  // stride between steps of k; unused if b_packed
   std::int64_t b_panel = 0;   // stride between panels
-  bool b_packed = false;      // b is in panels; the stride between steps of k is the panel's width
-  std::int64_t b_start = 0;   // the first step of k within each panel
-  // If not null, memory of one panel's size to prefetch during the last rows of the last panel.
+  bool b_packed = false;      // B is packed in panels; the stride between steps of k is the panel's width
+  std::int64_t b_start = 0;   // index of the block's first step of k within each panel
+  // If not null, memory of the size of one panel, which is prefetched while the last rows of the last panel
+  // are computed.
   const void* ahead = nullptr;
   float* c = nullptr;
   std::int64_t ldc = 0;
-  bool accumulate = false;  // add to the value in C
+  bool accumulate = false;  // add the product to the value in C
   // If not null, packed f16 (bf16 if `brain`) elements that replace b, starting at the block's first step of
   // k. The unit of b_panel is then 16-bit elements.
   const std::uint16_t* halves = nullptr;
@@ -47,13 +49,13 @@ struct GemmBlock {
 struct PackedPanels {
   float* data = nullptr;
   std::int64_t panel = 0;
-  std::int64_t start = 0;  // the first step of k within each panel
+  std::int64_t start = 0;  // index of the first step of k within each panel
 };
 
 struct GemmTable {
   std::int64_t lanes = 0;
   std::int64_t tile_rows = 0, tile_columns = 0;
-  std::int64_t panels_together = 1;  // panels per call of multiply_halves if the rows are few
+  std::int64_t panels_together = 1;  // number of panels per call of multiply_halves if there are few rows
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 

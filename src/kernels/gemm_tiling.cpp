@@ -10,7 +10,8 @@ namespace {
 // Maximum number of steps of k between a load and a store of the partial sums in C. Wider vectors need more
 // steps, because they take less time per step.
 constexpr std::int64_t kLongestK = 384, kLongestKOfWide = 512;
-constexpr double kSmallestTile = 400e3;  // multiply-adds; smaller tiles balance better but cost more overhead
+// multiply-adds in a tile; smaller tiles balance the load better but cost more overhead
+constexpr double kSmallestTile = 400e3;
 constexpr std::int64_t kTilesForThread = 16;
 
 std::int64_t second_level_cache_bytes() {

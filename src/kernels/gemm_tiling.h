@@ -29,7 +29,7 @@ inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
 struct GemmSize {
   std::int64_t m = 0, n = 0, k = 0;
   int threads = 1;
-  bool packs_a = false;  // each tile packs its part of A
+  bool packs_a = false;  // true if each tile packs its part of A
 };
 
 struct GemmTiling {
@@ -41,7 +41,8 @@ struct GemmTiling {
 // Return the number of steps per k-block. Blocks are nearly equal, and one block of a panel fits in cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
-// Choose tiles whose parts of A, B and C fit L2 and which are small enough for several tiles per thread.
+// Choose tiles whose parts of A, B and C fit into the L2 cache and which are small enough for several tiles
+// per thread.
 GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size);
 
 }  // namespace regard::kernels

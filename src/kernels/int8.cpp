@@ -20,8 +20,9 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 
 namespace {
 
-constexpr double kWorkForThreads = 1e6;          // multiply-adds; with fewer, one thread is faster
-constexpr std::int64_t kChunkBytes = 512 << 10;  // bytes of quantised rows per chunk
+// minimum number of multiply-adds for several threads; below it, one thread is faster
+constexpr double kWorkForThreads = 1e6;
+constexpr std::int64_t kChunkBytes = 512 << 10;  // size of a chunk of quantised rows in bytes
 constexpr std::int64_t kBlockRows = 32;          // number of rows whose sums fit in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;

@@ -19,13 +19,13 @@
 
 namespace regard::kernels {
 
-// The instructions used to multiply. All but `portable` belong to one instruction set.
+// The instructions used to multiply. Each of them except `portable` belongs to one instruction set.
 enum class Int8Path : std::uint8_t {
   portable,
-  avx2,         // 256 bits; multiplies |w| by a with the sign of w, so sums of pairs fit 16 bits
-  avx_vnni,     // dot products of four bytes, 256 bits
-  avx512,       // the same as avx2 with 512 bits
-  avx512_vnni,  // dot products of four bytes, 512 bits
+  avx2,  //  by a with the sign of w, so that sums of two products fit 16 bits|w|256-bit vectors; multiplies
+  avx_vnni,     // dot products of four bytes, in 256-bit vectors
+  avx512,       // the same as avx2 with 512-bit vectors
+  avx512_vnni,  // dot products of four bytes, in 512-bit vectors
   amx,          // AMX tiles; products of fewer than 4 rows use avx512_vnni
 };
 

@@ -1,7 +1,7 @@
 // The inner loops of int8 products that each instruction set provides to src/kernels/int8.cpp.
 //
 // B is in panels as in gemm_table.h, with four consecutive bytes of k in place of each float: [k / 4, width,
-// 4], the last step zero-padded. A row of A is bytes, zero-padded to a multiple of four.
+// 4], where the last step is zero-padded. A row of A consists of bytes, zero-padded to a multiple of four.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace regard::kernels {
 
-// Computes the sums [rows, width] of the products of some rows of A and one panel of B.
+// Arguments of a block, which computes the sums [rows, width] of the products of some rows of A and one panel
+// of B.
 struct Int8Block {
   std::int64_t rows = 0;
   std::int64_t vectors = 0;  // width of the panel in vectors of the instruction set
-  std::int64_t groups = 0;   // steps of four bytes
+  std::int64_t groups = 0;   // number of steps of k, of four bytes each
   const std::int8_t* a = nullptr;
-  std::int64_t a_stride = 0;  // bytes
+  std::int64_t a_stride = 0;  // stride between rows of A, in bytes
   const std::int8_t* b = nullptr;
   std::int32_t* sums = nullptr;
-  const std::int8_t* next = nullptr;  // null, or the next panel to prefetch
+  const std::int8_t* next = nullptr;  // the next panel, to prefetch; may be null
 };
 
 // Scale of a quantised row: an element is step · byte + middle.
@@ -31,11 +32,11 @@ struct RowScale {
 // Conversion of integer sums to C.
 struct Int8Finish {
   std::int64_t rows = 0, columns = 0, width = 0;
-  const std::int32_t* sums = nullptr;         // [rows, width]
-  bool flipped = false;                       // A's bytes have an offset of 128, whose share is subtracted
+  const std::int32_t* sums = nullptr;  // [rows, width]
+  bool flipped = false;  // true if A's bytes have an offset of 128, whose contribution must be subtracted
   const RowScale* row_scale = nullptr;        // [rows]
   const float* column_scale = nullptr;        // [columns]
-  const std::int32_t* column_sums = nullptr;  // [columns] sums of B's bytes
+  const std::int32_t* column_sums = nullptr;  // [columns]: sums of the bytes of B
   float* c = nullptr;
   std::int64_t ldc = 0;
   const Epilogue* epilogue = nullptr;
@@ -45,7 +46,7 @@ struct Int8Finish {
 struct Int8Table {
   std::int64_t lanes = 0, width = 0;  // lanes per vector and columns per panel, as in GemmTable
 
-  // Quantise x [columns] symmetrically to q. Return the scale.
+  // Quantise x [columns] symmetrically; write the bytes to q and return the scale.
   float (*quantise)(const float* x, std::int64_t columns, std::int8_t* q) = nullptr;
   // Quantise x around the middle of its range to q, zero-padded to `padded` bytes. Every byte is XORed with
   // `flip`.
@@ -53,9 +54,10 @@ struct Int8Table {
                                std::int8_t* q) = nullptr;
   void (*dequantise)(const std::int8_t* q, std::int64_t columns, float factor, float* y) = nullptr;
   void (*finish)(const Int8Finish& block) = nullptr;
-  // Null if this build or instruction set lacks the path. Call only if the processor supports the path.
+  // A pointer is null if this build or instruction set lacks the path. Call the function only if the
+  // processor supports the path.
   using Multiply = void (*)(const Int8Block& block);
-  Multiply multiply[6] = {};  // indexed by Int8Path
+  Multiply multiply[6] = {};  // functions by Int8Path
 };
 
 }  // namespace regard::kernels

@@ -103,7 +103,8 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
         .expected(std::string(kNarrowest))
         .remedy("Most processors since about 2015 have these features");
   if (cap.empty()) return all.back();
-  // With "amx", int8 and bf16 products use AMX, and all other kernels use AVX-512.
+  // Accepted values of REGARD_ISA. With "amx", int8 and bf16 products use AMX, and all other kernels use
+  // AVX-512.
   constexpr std::pair<std::string_view, Isa> kCaps[] = {
       {"neon", Isa::neon}, {"avx2", Isa::avx2}, {"avx512", Isa::avx512}, {"amx", Isa::avx512}};
   std::string names;

@@ -1,4 +1,5 @@
-// Function table of the norm family: rows [begin, end), or all rows given, on the calling thread.
+// Function table of the norm family: each function processes rows [begin, end), or all rows given, on the
+// calling thread.
 #pragma once
 
 #include "kernels/rows.h"
@@ -7,7 +8,8 @@ namespace regard::kernels {
 
 struct NormTable {
   void (*norm)(const Norm& problem, std::int64_t begin, std::int64_t end);
-  // Also add these rows' weight gradients to gain_sum and bias_sum [columns], if not null.
+  // Compute dx, and add the weight gradients of these rows to gain_sum and bias_sum [columns] unless they are
+  // null.
   void (*norm_backward)(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                         float* bias_sum);
   // sum[c] += Σ_rows dy[row, c], in order.

@@ -1,5 +1,5 @@
-// One step of an element-wise optimiser over `count` weights w, with g = gradient_scale · gradient. Constants
-// are double, because 1 − 0.999f has a relative error of 1e-5. AdamW is declared in rows.h.
+// One step of an element-wise optimiser over `count` weights w, with g = gradient_scale · gradient. Options
+// are double, because in f32, 1 − 0.999 has a relative error of 1e-5. AdamW is declared in rows.h.
 #pragma once
 
 #include <cstdint>

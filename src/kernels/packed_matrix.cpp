@@ -33,7 +33,7 @@ std::size_t panel_bytes(std::int64_t k, std::int64_t n, WeightType type) {
   return static_cast<std::size_t>(columns * padded(k, type)) * bytes_of(type) + 64;
 }
 
-// Reads columns of the parts of a source. Each column becomes padded(k) consecutive numbers.
+// Reads columns from the parts of a source. Each column is read as padded(k) consecutive numbers.
 class ColumnReader {
  public:
   explicit ColumnReader(const MatrixSource& source)
@@ -41,8 +41,8 @@ class ColumnReader {
 
   std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
 
-  // Return a pointer to the columns if each is stored contiguously in whole 32-bit lanes, otherwise null. Set
-  // `stride` to the distance between columns, in lanes.
+  // Return a pointer to the columns if each is stored contiguously in whole 32-bit lanes, otherwise return
+  // null. Set `stride` to the distance between columns, in lanes.
   const std::byte* in_place(Range columns, std::int64_t& stride) const {
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
@@ -70,7 +70,7 @@ class ColumnReader {
   template <class Number>
   void copy_as(Range columns, Number* to) const {
     const std::size_t room = bytes(columns.size());
-    if (room == 0) return;  // k is 0, so `to` may be null
+    if (room == 0) return;  // with k = 0 nothing is copied, and `to` may be null
     std::memset(to, 0, room);
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
@@ -97,8 +97,9 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// Reorder an f16 panel, in which the two elements of a column for a pair of steps of k are adjacent, into two
-// vectors per pair, one for each step, as the conversion in simd/gemm_half.h requires.
+// Reorder an f16 panel in which the elements of two consecutive steps of k are adjacent for each column.
+// Afterwards, each pair of steps has two vectors, one per step, as the conversion in simd/gemm_half.h
+// requires.
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];

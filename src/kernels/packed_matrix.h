@@ -29,11 +29,12 @@ constexpr std::int64_t kLongestInt8Sum = 65536;
 struct MatrixPart {
   const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] if transposed
   std::int64_t columns = 0;
-  std::int64_t stride = 0;       // in elements
+  std::int64_t stride = 0;       // stride in elements
   const float* scale = nullptr;  // [columns], for i8 only
 };
 
-// The matrix to pack: the columns of all parts, concatenated. Only transposed parts may be more than one.
+// The matrix to pack: the columns of all parts, concatenated. If there is more than one part, all parts must
+// be transposed.
 struct MatrixSource {
   WeightType type = WeightType::f32;
   std::int64_t k = 0;
@@ -49,7 +50,7 @@ class PackedMatrix {
   std::int64_t k() const noexcept { return k_; }
   std::int64_t n() const noexcept { return n_; }
   Isa isa() const noexcept { return isa_; }
-  // Panels of columns, one after another. Only the kernels may depend on this layout.
+  // Panels of columns, stored consecutively. Only the kernels may depend on this layout.
   const std::byte* data() const noexcept { return data_.get(); }
   std::byte* data() noexcept { return data_.get(); }
   const float* f32() const noexcept { return reinterpret_cast<const float*>(data_.get()); }

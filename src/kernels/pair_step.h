@@ -12,13 +12,13 @@ namespace regard::kernels {
 // more than once in either list; its updates are then added in order.
 struct PairStep {
   std::int64_t size = 0;           // elements per row
-  std::int64_t inputs = 0;         // ≤ kMaxInputs
-  std::int64_t outputs = 0;        // ≤ kMaxOutputs
+  std::int64_t inputs = 0;         // number of input rows; at most kMaxInputs
+  std::int64_t outputs = 0;        // number of output rows; at most kMaxOutputs
   float* const* input = nullptr;   // [inputs] rows
   float* const* output = nullptr;  // [outputs] rows
-  const float* label = nullptr;    // [outputs] 1 for positive rows, 0 for negative rows
+  const float* label = nullptr;    // [outputs]: 1 for positive rows, 0 for negative rows
   float rate = 0;
-  float* scratch = nullptr;  // [pair_step_scratch(size)], aligned to 64 bytes
+  float* scratch = nullptr;  // scratch memory of pair_step_scratch(size) floats, aligned to 64 bytes
   float* loss = nullptr;     // if not null, Σ −log σ(±s) is added to it
 };
 constexpr std::int64_t kMaxInputs = 32, kMaxOutputs = 64;
@@ -35,7 +35,7 @@ struct GloveStep {
   std::int64_t size = 0;
   float* word = nullptr;             // [size + 1]; the last element is the bias
   float* context = nullptr;          // [size + 1]
-  float* word_squares = nullptr;     // [size + 1] sums of squared gradients
+  float* word_squares = nullptr;     // [size + 1]: sums of squared gradients
   float* context_squares = nullptr;  // [size + 1]
   float log_count = 0, weight = 0, rate = 0;
 };

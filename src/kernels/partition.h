@@ -13,7 +13,7 @@ namespace regard::kernels {
 // balance the load.
 constexpr std::int64_t kElementsPerTask = 8192;
 
-// It is a multiple of every vector length, so that no task starts inside a vector.
+// kElementsPerTask is a multiple of every vector length, so that no task starts inside a vector.
 static_assert(kElementsPerTask % 64 == 0);
 
 // Call body(begin, end) for disjoint ranges of rows that cover [0, rows). A row has `columns` elements.

@@ -30,12 +30,12 @@ struct RecurrentStep {
   std::int64_t x_stride = 0;
   const float* s = nullptr;  // [rows, gates × hidden], step order
   float* h = nullptr;        // [rows, hidden], step order: the state; updated by the step
-  float* c = nullptr;        // [rows, hidden], step order: the LSTM's cell; updated
+  float* c = nullptr;        // [rows, hidden], step order: the LSTM's cell; updated by the step
   float* out = nullptr;      // [tokens, hidden], token order: h'
   float* cells = nullptr;    // [tokens, hidden], token order: c' of the LSTM
-  // Values for the backward pass, in token order; null if not kept.
+  // Values that the forward pass stores for the backward pass, in token order; null if not needed.
   float* gates = nullptr;      // [tokens, gates × hidden] after activation; lstm, gru
-  float* candidate = nullptr;  // [tokens, hidden]: the part of s for n; gru only
+  float* candidate = nullptr;  // [tokens, hidden]: the part of s that belongs to gate n; gru only
 };
 void recurrent_step(ThreadPool& pool, const RecurrentStep& step);
 
@@ -48,13 +48,13 @@ struct RecurrentStepBackward {
   const float* candidate = nullptr;
   const float* out = nullptr;
   const float* cells = nullptr;
-  const float* h_before = nullptr;  // [tokens, hidden], token order; gru only
-  const float* c_before = nullptr;  // [tokens, hidden], token order; lstm only
+  const float* h_before = nullptr;  // state before the step [tokens, hidden], token order; gru only
+  const float* c_before = nullptr;  // cell before the step [tokens, hidden], token order; lstm only
   // Gradients of `out` and `cells` from later operations, in token order; null means zero.
   const float* out_gradient = nullptr;
   const float* cell_gradient = nullptr;
-  // In step order. Input: the gradient of the state after the step. Output: the gradient of the state before
-  // the step, without the part that passes through s.
+  // Gradient of the state, in step order. Input: that of the state after the step. Output: that of the state
+  // before the step, without the part that passes through s.
   float* dh = nullptr;
   float* dc = nullptr;
   float* dx = nullptr;           // [tokens, gates × hidden], token order; overwritten

@@ -1,6 +1,7 @@
 // Row-wise and element-wise kernels on plain pointers. Arrays are [rows, columns] with contiguous rows unless
 // a stride is given. The result of a row depends only on that row. Sums within a row use a fixed number of
-// accumulators and one reduction tree for every length; tails use masked vectors, never scalar loops.
+// accumulators and one reduction tree for every length; the last elements use masked vectors, not scalar
+// loops.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +56,9 @@ struct NormBackward {
   const float* mean = nullptr;
   const float* inverse_deviation = nullptr;
   const float* dy = nullptr;
-  float* dx = nullptr;  // overwritten, or added to if accumulate_dx
+  float* dx = nullptr;  // gradient of x; overwritten, or added to if accumulate_dx is set
   bool accumulate_dx = false;
-  float* gain_gradient = nullptr;  // [columns], added to in fixed chunks of rows; null if not needed
+  float* gain_gradient = nullptr;  // [columns]; sums over fixed chunks of rows are added; null if not needed
   float* bias_gradient = nullptr;
 };
 void norm_backward(ThreadPool& pool, const NormBackward& problem);
@@ -120,12 +121,12 @@ void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, 
             std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position, const float* cosine,
             const float* sine, bool interleaved, bool inverse);
 
-// One step of torch.optim.AdamW (Loshchilov and Hutter 2019) over `count` weights in one pass. Parameters are
-// double because 1 − 0.999f has a relative error of 1e-5.
+// One step of torch.optim.AdamW (Loshchilov and Hutter 2019) over `count` weights in one pass. Options are
+// double, because in f32, 1 − 0.999 has a relative error of 1e-5.
 struct AdamW {
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double gradient_scale;            // factor of the gradient, from clipping
-  double correction1, correction2;  // 1 − beta^t
+  double correction1, correction2;  // bias corrections: 1 − beta1^t and 1 − beta2^t
 };
 void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
            float* second, std::int64_t count);

@@ -1,4 +1,5 @@
-// Function table of the softmax family: rows [0, rows), or one row for top_k, on the calling thread.
+// Function table of the softmax family: each function processes all rows, or one row for top_k, on the
+// calling thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct CrossEntropyRows {
   std::int32_t ignore_index = 0;
   float* loss = nullptr;
   float* lse = nullptr;
-  const float* known_lse = nullptr;  // lse from the forward pass, input of the backward pass
+  const float* known_lse = nullptr;  // log-sum-exp from the forward pass; an input of the backward pass
   float factor = 1.0f;
   float* gradient = nullptr;
 };

@@ -27,7 +27,8 @@ std::u32string prepared(const std::string& text, const BleuOptions& options, Wor
   return numbers.line(split_words(line));
 }
 
-// Return the reference length closest to the hypothesis length; if two are equally close, the shorter.
+// Return the reference length closest to the hypothesis length; if two lengths are equally close, the shorter
+// one.
 std::int64_t closest_length(std::int64_t length, std::span<const std::u32string> references) {
   std::int64_t best = static_cast<std::int64_t>(references[0].size());
   for (const std::u32string& reference : references) {
@@ -97,7 +98,8 @@ BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
     }
   }
   double logs = 0;
-  for (std::size_t n = 0; n < effective; ++n) logs += std::log(result.precisions[n]);  // log 0 = −∞: score 0
+  // log 0 is −∞, so the score is 0
+  for (std::size_t n = 0; n < effective; ++n) logs += std::log(result.precisions[n]);
   result.score = result.brevity_penalty * std::exp(logs / static_cast<double>(effective));
   return result;
 }

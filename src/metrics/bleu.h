@@ -25,13 +25,14 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exp;
   std::optional<double> smoothing_value;
   int max_order = 4;
-  bool effective_order = false;  // ignore orders for which the text is too short
+  bool effective_order = false;  // compute the mean without orders for which the text is too short
 };
 
 struct BleuScore {
-  double score = 0;                    // 0 to 100
-  std::vector<double> counts, totals;  // matches and n-grams of each order, after add_k
-  std::vector<double> precisions;      // percent
+  double score = 0;  // 0 to 100
+  // numbers of matches and of n-grams of each order, after smoothing with add_k
+  std::vector<double> counts, totals;
+  std::vector<double> precisions;  // precision of each order, in percent
   double brevity_penalty = 1;
   std::int64_t hypothesis_length = 0, reference_length = 0;
 

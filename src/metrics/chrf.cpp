@@ -57,7 +57,8 @@ Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
   Match result;
   for (const auto& [ngram, count] : reference) result.reference += count;
   for (const auto& [ngram, count] : hypothesis) {
-    if (!reference.empty()) result.hypothesis += count;  // orders missing in the reference are ignored
+    // orders without n-grams in the reference are not counted
+    if (!reference.empty()) result.hypothesis += count;
     if (const auto found = reference.find(ngram); found != reference.end())
       result.both += std::min(count, found->second);
   }

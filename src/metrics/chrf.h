@@ -10,11 +10,11 @@ namespace regard::metrics {
 
 struct ChrfOptions {
   int character_order = 6;
-  int word_order = 0;  // 2: chrF++
+  int word_order = 0;  // maximum order of word n-grams; 2 gives chrF++
   int beta = 2;        // weight of recall relative to precision
   bool lowercase = false;
   bool whitespace = false;         // count white space as characters
-  bool epsilon_smoothing = false;  // average the F-scores of all orders instead of P and R
+  bool epsilon_smoothing = false;  // average the F-scores of the orders, instead of precision and recall
 };
 
 // Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; each line uses the reference with
@@ -31,7 +31,7 @@ std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<cons
                                    const ChrfOptions& options = {});
 double chrf_of(std::span<const double> sums, const ChrfOptions& options = {});
 
-std::string chrf_name(const ChrfOptions& options);  // "chrF2++"
+std::string chrf_name(const ChrfOptions& options);  // name of the metric, such as "chrF2++"
 std::string chrf_signature(const ChrfOptions& options, std::size_t references);
 
 }  // namespace regard::metrics

@@ -13,24 +13,26 @@
 
 namespace regard::metrics {
 
-using LabelSequences = std::span<const std::vector<std::string>>;  // the labels of each text: "B-PER", "O"
+// labels of each text, such as "B-PER" and "O"
+using LabelSequences = std::span<const std::vector<std::string>>;
 
 // Labelling schemes, with the meaning of their prefixes.
 enum class EntityScheme {
-  iob1,   // I inside; B begins an entity directly after one of the same type
-  ioe1,   // I inside; E ends an entity directly before one of the same type
+  iob1,   // I is inside an entity; B begins an entity directly after one of the same type
+  ioe1,   // I is inside an entity; E ends an entity directly before one of the same type
   iob2,   // B begins every entity, I continues it ("BIO")
   ioe2,   // E ends every entity
   iobes,  // B begins, E ends, I is inside, S is a single label ("BIOES")
   bilou,  // B begins, L ends, I is inside, U is a single label
 };
-EntityScheme entity_scheme_named(const std::string& name);  // "iob2"; throws usage with the valid names
+// the scheme of a name such as "iob2"; for other names, throws usage that lists the valid ones
+EntityScheme entity_scheme_named(const std::string& name);
 // Return the first of iob2, ioe2, iobes, bilou that fits the labels' prefixes. Throws bad_file if none does.
 EntityScheme detect_entity_scheme(LabelSequences sequences);
 
 struct Entity {
   std::string type;
-  std::size_t sequence = 0, first = 0, last = 0;  // last: inclusive
+  std::size_t sequence = 0, first = 0, last = 0;  // sequence, and first and last label (inclusive)
   friend auto operator<=>(const Entity&, const Entity&) = default;
 };
 

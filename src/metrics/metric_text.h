@@ -20,14 +20,15 @@ enum class MetricTokenizer {
 };
 
 const char* name_of(MetricTokenizer tokenizer) noexcept;          // sacreBLEU's name, such as "13a"
-MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usage listing the known names
+MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usage that lists the known names
 
 // Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
 // The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() inserts
 // spaces around ASCII punctuation and symbols other than apostrophe, comma, hyphen and full stop;
-// separate_stops() around full stops and commas, except between digits, and around a dash after a digit.
+// separate_stops() inserts spaces around full stops and commas, except between digits, and around a dash
+// after a digit.
 std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 

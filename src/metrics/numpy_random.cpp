@@ -71,7 +71,7 @@ std::uint32_t NumpyRandom::next32() {
 }
 
 std::uint32_t NumpyRandom::below(std::uint32_t count) {
-  if (count == 1) return 0;  // no random number is drawn, as in numpy
+  if (count == 1) return 0;  // if there is one possible value, no random number is drawn, as in numpy
   std::uint64_t product = static_cast<std::uint64_t>(next32()) * count;
   auto low = static_cast<std::uint32_t>(product);
   if (low < count) {

@@ -24,14 +24,15 @@ Scorer scorer_of_sums(std::vector<std::vector<float>> statistics,
 Scorer scorer_of_mean(std::vector<double> values);
 
 struct ResamplingOptions {
-  std::int64_t samples = 0;  // Default: 0, which means 1000 for the bootstrap and 10000 for randomisation
+  // number of samples; default (0): 1000 for the bootstrap, 10000 for randomisation
+  std::int64_t samples = 0;
   std::uint32_t seed = 12345;
 };
 
 struct Interval {
   double mean = 0;              // mean of the resampled scores
   double half_width = 0;        // half the width of the 95 % confidence interval
-  double lower = 0, upper = 0;  // ends of the interval
+  double lower = 0, upper = 0;  // ends of the confidence interval
 };
 // Return the confidence interval of a score. Throws usage if there are no lines or samples.
 Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptions& options = {});

@@ -15,15 +15,16 @@ namespace regard::metrics {
 // separated by one space.
 std::string normalize_answer(std::string_view answer);
 
-bool exact_match(std::string_view predicted, std::string_view truth);  // compares normalised answers
+// true if the normalised answers are equal
+bool exact_match(std::string_view predicted, std::string_view truth);
 // Return the F1 of the words of the normalised answers. If neither answer has words, return 1; if only one
 // has none, return 0.
 double answer_f1(std::string_view predicted, std::string_view truth);
 
 struct AnsweredQuestion {
-  std::string predicted;             // empty for "no answer"
+  std::string predicted;             // predicted answer; empty for "no answer"
   std::vector<std::string> truths;   // acceptable answers; empty if the question has no answer
-  double no_answer_probability = 0;  // predicted probability; used for the best thresholds
+  double no_answer_probability = 0;  // predicted probability of "no answer"; used for the best thresholds
 };
 
 struct AnswerScores {

@@ -11,16 +11,17 @@
 namespace regard::metrics {
 
 struct TerOptions {
-  bool normalized = false;      // separate punctuation, replace XML entities
+  bool normalized = false;      // separate punctuation and replace XML entities
   bool no_punctuation = false;  // remove punctuation
-  bool asian_support = false;   // apply these options to Chinese and Japanese too
+  bool asian_support = false;   // apply the two options above to Chinese and Japanese too
   bool case_sensitive = false;
 };
 
 struct TerScore {
   double score = 0;  // percent; 0 is a perfect translation, values above 100 are possible
   std::int64_t edits = 0;
-  double reference_length = 0;  // in words; the mean over the references of each line, summed over lines
+  // number of words: the mean over the references of each line, summed over lines
+  double reference_length = 0;
 };
 
 // references[r][i] is the r-th reference of line i; each line uses the reference with the fewest edits.

@@ -11,7 +11,7 @@
 namespace regard::metrics {
 namespace {
 
-// Tercom's search limits.
+// Limits of Tercom's search. Sizes and distances are in words.
 constexpr int kMaxShiftSize = 10;      // words
 constexpr int kMaxShiftDistance = 50;  // words
 constexpr int kBeamWidth = 25;         // cells on each side of the diagonal
@@ -28,7 +28,8 @@ struct Cell {
 
 // The hypothesis word aligned to each reference word, and the words that need an edit.
 struct Alignment {
-  std::vector<int> hypothesis_of;  // [reference words]; -1 means before the first word
+  // [reference words]: index of a hypothesis word; −1 means before the first word
+  std::vector<int> hypothesis_of;
   std::vector<bool> reference_error, hypothesis_error;
 
   static bool any(const std::vector<bool>& errors, int begin, int length) {
@@ -60,7 +61,7 @@ class EditTable {
   }
 
   Alignment alignment() const {
-    std::vector<Edit> edits;  // last edit first
+    std::vector<Edit> edits;  // edits in reverse order
     for (std::size_t i = rows_.size() - 1, j = reference_.size(); i > 0 || j > 0;) {
       const Edit edit = rows_[i][j].edit;
       edits.push_back(edit);
@@ -68,7 +69,7 @@ class EditTable {
       if (edit != Edit::only_hypothesis) --j;
     }
     Alignment result;
-    int place = -1;  // index of the current word in the hypothesis
+    int place = -1;  // index of the current hypothesis word
     for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
       const bool error = *edit != Edit::keep;
       if (*edit != Edit::only_reference) {
@@ -176,7 +177,8 @@ class ShiftSearch {
     if (!Alignment::any(alignment_.hypothesis_error, start, length)) return;
     if (!Alignment::any(alignment_.reference_error, aim, length)) return;
     const int aligned = alignment_.hypothesis_of[static_cast<std::size_t>(aim)];
-    if (start <= aligned && aligned < start + length) return;  // already aligned
+    // the reference word is already aligned with a word of the phrase
+    if (start <= aligned && aligned < start + length) return;
     int previous = -1;
     for (int offset = -1; offset < length; ++offset) {
       if (aim + offset >= static_cast<int>(reference_.size())) break;

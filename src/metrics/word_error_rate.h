@@ -11,7 +11,7 @@ namespace regard::metrics {
 struct Errors {
   std::int64_t errors = 0, length = 0;  // number of edits; number of words or characters in the reference
 
-  // Return errors / length. If the reference is empty, return 0 if there are no errors, else 1.
+  // Return errors / length. If the reference is empty, return 0 if there are no errors, otherwise 1.
   double rate() const {
     if (length == 0) return errors == 0 ? 0.0 : 1.0;
     return static_cast<double>(errors) / static_cast<double>(length);

@@ -40,7 +40,8 @@ class Block {
   // Return [tokens, hidden] for x [tokens, hidden]. `self` and `cross` are the inputs of the two attentions.
   Var forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const;
 
-  void collect(std::vector<Parameter*>& parameters);  // order: for each branch, its layer, then its norms
+  // append the parameters: for each branch, those of its layer, then those of its norms
+  void collect(std::vector<Parameter*>& parameters);
   void prepare_for_inference(const Preparation& how);
 
  private:

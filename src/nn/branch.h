@@ -14,7 +14,8 @@ struct BranchEnd {
   Var residual = nullptr;         // may be null
   const Ragged* shape = nullptr;  // the batch; determines the dropout draws
   ops::DropoutOptions dropout;
-  std::string_view point;      // probe point POINT.output is the branch after its norm, before dropout
+  // prefix of probe points; POINT.output is the branch after its norm, before dropout
+  std::string_view point;
   const Norm* norm = nullptr;  // norm of the branch, before dropout (Gemma 2); may be null
 };
 

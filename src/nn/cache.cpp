@@ -10,7 +10,7 @@
 namespace regard {
 namespace {
 
-constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // tokens
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens if there is no limit
 
 std::int64_t page_floats(const CacheShape& shape) {
   return shape.layers * kPageTokens * (shape.key_width + shape.value_width);
@@ -115,7 +115,8 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   }
 }
 
-// Call before a write: if the last page is partly full and shared, replace it by a copy.
+// Make the last page writable; call this before a write. If the last page is partly full and shared, replace
+// it by a copy.
 void Cache::own_last_page(Table& table) {
   const std::int64_t used = table.length % kPageTokens;
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);

@@ -52,7 +52,7 @@ class Cache {
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
-  std::int64_t capacity() const { return capacity_; }  // capacity of a slot, in tokens
+  std::int64_t capacity() const { return capacity_; }  // capacity of a slot in tokens
   std::int64_t length(std::int64_t slot) const;        // tokens appended to the slot so far
 
   // Set the slots to which decode() appends the sequences of its batch, one slot per sequence, until the next
@@ -79,7 +79,7 @@ class Cache {
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
   std::int64_t bytes() const;  // bytes of all pages
-  // number of the slot's pages, including shared pages and those of cross-attention
+  // number of pages that the slot uses, including shared pages and those of cross-attention
   std::int64_t held_pages(std::int64_t slot) const;
   // true if a page must be copied before the slot's next token is written
   bool writes_to_shared_page(std::int64_t slot) const;
@@ -97,13 +97,16 @@ class Cache {
   // Write rows after the slot's current length. make_room() must have been called; only advance() changes the
   // length. Different threads may append to different slots concurrently.
   void append(std::int64_t layer, std::int64_t slot, const Rows& rows);
-  ops::CachedKeys keys(std::int64_t layer, std::int64_t slot, std::int64_t count) const;  // first `count`
-  void advance(std::int64_t slot, std::int64_t tokens);  // to be called after the last layer
+  // keys and values of the slot's first `count` tokens
+  ops::CachedKeys keys(std::int64_t layer, std::int64_t slot, std::int64_t count) const;
+  // increase the slot's length by `tokens`; call after the last layer has appended its rows
+  void advance(std::int64_t slot, std::int64_t tokens);
 
-  bool has_cross(std::int64_t slot) const;  // true if it is complete
-  // Reserve pages for the cross-attention to a source of `keys` tokens, replacing the previous source. It is
-  // incomplete (cross_is_new()) until advance(). Throws resource_exhausted if there are too few free pages,
-  // and usage if the shape has no cross-attention.
+  // true if the slot has complete keys and values for cross-attention
+  bool has_cross(std::int64_t slot) const;
+  // Reserve pages for the cross-attention to a source of `keys` tokens, replacing the previous source. The
+  // new keys and values are incomplete (cross_is_new()) until advance(). Throws resource_exhausted if there
+  // are too few free pages, and usage if the shape has no cross-attention.
   void start_cross(std::int64_t slot, std::int64_t keys);
   bool cross_is_new(std::int64_t slot) const;
   std::int64_t cross_length(std::int64_t slot) const;

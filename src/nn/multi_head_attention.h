@@ -22,7 +22,7 @@ namespace regard::nn {
 struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden
-  bool cross = false;              // true if it attends to a memory
+  bool cross = false;              // true for cross-attention: keys and values are computed from a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
   // names of the norms of each head, applied before rotary positions (Qwen 3); empty if there are none
   std::string query_norm, key_norm;
@@ -43,7 +43,7 @@ struct AttentionConfig : kernels::AttentionSpec {
 struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   const Ragged* shape = nullptr;      // the batch of the queries
   const Memory* memory = nullptr;     // for cross-attention
-  Cache* cache = nullptr;             // not allowed if the tape records
+  Cache* cache = nullptr;             // key/value cache; not allowed if the tape records
   std::int64_t layer = 0;             // index of the layer in the cache
   RotaryPositions* rotary = nullptr;  // for self-attention
 };

@@ -21,7 +21,7 @@ class Norm {
  public:
   Norm(const std::string& name, std::int64_t size, const NormConfig& config);  // NAME.weight, NAME.bias
 
-  // `store_bf16` is described at ops::NormOptions.
+  // See ops::NormOptions for `store_bf16`.
   Var forward(Tape& tape, Var x, bool store_bf16 = false) const;
 
   void collect(std::vector<Parameter*>& parameters);

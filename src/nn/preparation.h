@@ -21,7 +21,8 @@ struct Preparation {
   }
 
   ThreadPool* pool = nullptr;
-  std::function<void(std::int64_t bytes)> told;  // may be empty; if it throws, no further weights are packed
+  // called with each weight's size in bytes; may be empty; if it throws, no further weights are packed
+  std::function<void(std::int64_t bytes)> told;
 };
 
 }  // namespace regard::nn

@@ -18,14 +18,14 @@ struct RecurrentConfig {
   std::int64_t input = 0, hidden = 0;  // hidden: size of one direction
   std::int64_t layers = 1;
   bool bidirectional = false;
-  float dropout = 0.0f;          // between the layers
+  float dropout = 0.0f;          // dropout between the layers
   std::int64_t first_layer = 0;  // number of the first layer in the names of probes and random draws
 };
 
 // The states of a stack with only the forward direction, one entry for each layer.
 struct RecurrentStates {
   std::span<const Var> initial = {};      // see ops::RecurrenceOptions::initial; empty means zeros
-  std::span<ops::Recurrence> after = {};  // set by forward(); empty if not needed
+  std::span<ops::Recurrence> after = {};  // states after each token, set by forward(); empty if not needed
 };
 
 class Recurrent {
@@ -48,7 +48,7 @@ class Recurrent {
   // One direction of one layer.
   struct Direction {
     Parameter weight_ih, weight_hh, bias_ih, bias_hh;
-    mutable kernels::PackedMatrix packed_ih, packed_hh;  // dropped by a recording pass
+    mutable kernels::PackedMatrix packed_ih, packed_hh;  // packed weights, which a recording pass drops
   };
   ops::Recurrence run(Tape& tape, Direction& direction, Var x, const Ragged& shape, Var initial,
                       bool reverse) const;

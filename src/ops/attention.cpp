@@ -30,7 +30,7 @@ void check_columns(const Tape& tape, std::string_view name, const Columns& colum
         {{name, columns.variable}});
 }
 
-// Check the options. Return their AttentionSpec with defaults replaced by values.
+// Check the options. Return their AttentionSpec, with 0 replaced by the default that it stands for.
 kernels::AttentionSpec checked(const AttentionOptions& options) {
   const kernels::AttentionSpec spec = options.resolved();
   if (spec.heads < 1 || spec.head_dim < 1 || spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0)
@@ -91,8 +91,8 @@ bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
 }
 
 // Merge adjacent sequences with the same pages (such as beams over one encoder output) into one sequence with
-// more queries, so that its keys are read once. Not possible with causality, window, mask, bias or dropout,
-// which treat the queries of different sequences differently.
+// more queries, so that its keys are read once. Not done with causality, window, mask, bias or dropout, which
+// treat the queries of different sequences differently.
 void join_neighbours(AttentionProblem& problem) {
   if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
       problem.dropout > 0.0f || problem.sequences.empty())
@@ -108,7 +108,7 @@ void join_neighbours(AttentionProblem& problem) {
   problem.set_sequences(all.first(last + 1));
 }
 
-// Report the heads' inputs [tokens, heads × size], after position encoding, to the probe.
+// Report queries, keys or values [tokens, heads × size] to the probe, with position encodings applied.
 void show_columns(Tape& tape, std::string_view point, const char* what, const Columns& columns,
                   std::int64_t width) {
   if (tape.probe == nullptr || point.empty()) return;
@@ -120,7 +120,7 @@ void show_columns(Tape& tape, std::string_view point, const char* what, const Co
 struct Operands {
   Columns query, key, value;
 
-  bool stored() const { return is_bf16(query.variable); }  // true if all three are stored as bf16
+  bool stored() const { return is_bf16(query.variable); }  // true if query, key and value are stored as bf16
   std::array<Columns, 3> list() const { return {query, key, value}; }
 };
 
@@ -155,8 +155,8 @@ void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands)
   }
 }
 
-// Run the forward pass. Return the heads whose weights the probe replaced if the tape records, else nothing.
-// If operands or result are stored as bf16, there is no probe.
+// Run the forward pass. Return the heads whose weights the probe replaced if the tape records, otherwise an
+// empty span. There is no probe if operands or the result are stored as bf16.
 std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out,
                                   bool wanted, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
@@ -272,7 +272,7 @@ struct GradientTargets {
     if (const Tape::Gradient gradient = tape.gradient(variable);
         gradient.data != nullptr && !gradient.accumulate)
       target.data = gradient.data;
-    else  // needed even without a gradient: the kernel computes all three
+    else  // the kernel computes the gradients of query, key and value even if only some are needed
       target.data = tape.take(shape.elements()), target.apart = true;
     if (columns_read < shape.back()) std::fill_n(target.data, shape.elements(), 0.0f);
     return target;

@@ -209,7 +209,7 @@ std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention
     const AttentionSequence& sequence = problem.sequences[s];
     const std::int64_t size = sequence.queries * sequence.keys;
     const Tensor weights = Tensor::empty({shown_count, sequence.queries, sequence.keys});
-    Tensor spare;  // weights of a replaced head that is not shown
+    Tensor spare;  // buffer for the weights of a replaced head that the probe did not request
     float* next = weights.f32();
     for (std::int64_t h = 0; h < problem.heads; ++h) {
       const bool shows = shown[static_cast<std::size_t>(h)], changes = replaced[static_cast<std::size_t>(h)];
@@ -228,7 +228,8 @@ std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention
 
 void attention_backward(Tape& tape, kernels::Attention& problem, std::span<const ReplacedHead> replaced) {
   if (replaced.empty()) return kernels::attention_backward(tape.pool(), problem);
-  // Set the output gradient of the replaced heads to zero, so that the kernel adds nothing for them.
+  // Set the output gradient of the replaced heads to zero: HeadBackward computes their gradients, so the
+  // kernel must add nothing.
   const float* whole = problem.out_gradient;
   std::int64_t rows = 0;
   for (const AttentionSequence& sequence : problem.sequences)

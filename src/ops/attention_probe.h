@@ -26,7 +26,7 @@ struct ReplacedHead {
 
 // Report weights to the probe; call this after the forward pass. The output of a head whose weights the probe
 // replaces is computed again in double, in the order of the keys. Other heads are unchanged. Return the
-// replaced heads if the tape records, else nothing.
+// replaced heads if the tape records, otherwise an empty span.
 std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
                                             std::string_view point);
 

@@ -1,6 +1,6 @@
 // Activations are stored as bf16 while a tape records with Precision::bf16, which halves their memory until
-// the backward pass. Stored so are inputs of linear layers, which round them to bf16 anyway, and queries,
-// keys, values and contexts of attention. Gradients are f32.
+// the backward pass. This applies to inputs of linear layers, which round them to bf16 anyway, and to
+// queries, keys, values and contexts of attention. Gradients are f32.
 #pragma once
 
 #include "kernels/rows.h"
@@ -32,8 +32,8 @@ float* widened(Tape& tape, const Tensor& value);
 // Copy f32 `values`, with the shape of `value`, to `value`, rounded to bf16.
 void store_rounded(Tape& tape, const float* values, const Tensor& value);
 
-// The destructor frees the memory that the tape's arena has allocated since construction. Values that must
-// live longer, such as gradients, may not be allocated in that time.
+// The destructor frees the memory that the tape's arena has allocated since construction. Do not allocate
+// values that must live longer, such as gradients, while it exists.
 class TemporaryValues {
  public:
   explicit TemporaryValues(Tape& tape) : arena_(tape.arena()), mark_(arena_.mark()) {}

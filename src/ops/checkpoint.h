@@ -1,7 +1,7 @@
 // Gradient checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost", 2016):
-// of a part of the forward pass, only the result is stored. The backward pass computes the part again and
-// then runs its backward functions. Random draws depend only on names and positions (base/random.h), so
-// values and gradients are bit-identical with and without checkpointing.
+// only the result of a part of the forward pass is stored, without its intermediate values. The backward pass
+// computes the part again and then runs its backward functions. Random draws depend only on names and
+// positions (base/random.h), so values and gradients are bit-identical with and without checkpointing.
 #pragma once
 
 #include <type_traits>
@@ -24,9 +24,9 @@ struct CheckpointNode : Tape::Node {
   }
 };
 
-// Return part(tape). If Options::checkpoint is set and no probe observes them, intermediate values are not
-// kept, and the backward pass calls `part` a second time. Until then, objects to which `part` refers must
-// exist. It must not change variables that were made before it.
+// Return part(tape). If Options::checkpoint is set and no probe observes the part's intermediate values, they
+// are not kept, and the backward pass calls `part` a second time. Objects to which `part` refers must exist
+// until then. It must not change variables that were made before it.
 template <class Part>
 Var checkpointed(Tape& tape, const Part& part) {
   static_assert(std::is_trivially_destructible_v<Part>);

@@ -1,6 +1,7 @@
 // A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. In memory,
-// adjacent windows overlap if rows have `channels` features: they are a matrix with row stride stride ·
-// channels, which the product reads without a copy. Padding or groups require one copy of the frames.
+// adjacent windows overlap if rows have `channels` features: they form a matrix whose rows start stride ·
+// channels elements apart, which the product reads without a copy. Padding or groups require one copy of the
+// frames.
 #include "ops/convolution.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct ConvolutionSizes {
   std::int64_t in, out, groups, kernel;
   std::int64_t in_group() const { return in / groups; }
   std::int64_t out_group() const { return out / groups; }
-  std::int64_t taps() const { return kernel * in_group(); }  // weights of one output
+  std::int64_t taps() const { return kernel * in_group(); }  // number of weights of one output feature
 };
 
 ConvolutionSizes checked_sizes(Var x, Var weight, Var bias, std::span<const std::int32_t> offsets,
@@ -70,7 +71,7 @@ void add_from_window_order(ThreadPool& pool, const ConvolutionSizes& sizes, cons
 // The frames of one sequence in the layout that the product reads.
 struct Frames {
   const float* data;          // [groups, frames, in / groups]
-  std::int64_t group_stride;  // elements between groups
+  std::int64_t group_stride;  // distance between groups, in elements
 };
 
 // Copy `frames` rows of x to [groups, padding + frames + padding_end, in / groups].

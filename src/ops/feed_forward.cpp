@@ -30,7 +30,7 @@ void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
                       {{"residual", residual}, {"x", x}, {"down", weights.down}});
 }
 
-// Return the arguments of y = x Wᵀ + b without y.
+// Return the arguments of the product y = x Wᵀ + b. The destination y is not set.
 Gemm layer(const Tensor& x, Var weight, Var bias, bool transposed) {
   Gemm problem;
   problem.m = x.rows(), problem.k = x.columns();

@@ -55,13 +55,13 @@ struct LinearCrossEntropyNode : Tape::Node {
 struct Problem {
   Var hidden, weight, bias;
   const kernels::PackedMatrix* packed;       // Wᵀ
-  const kernels::PackedMatrix& packed_back;  // W; empty if not needed or too large
+  const kernels::PackedMatrix& packed_back;  // W packed for d hidden; empty if not needed or too large
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
   kernels::Bf16Matrix rounded = {}, rounded_back = {};  // replace packed and packed_back in bf16
 };
 
-// Return the weight as operand B of the product with `hidden` or, if `back`, of the product with the gradient
-// of the logits.
+// Return a product with the weight as operand B: if `back`, for the product with the gradient of the logits,
+// otherwise for the product with `hidden`.
 kernels::Gemm weight_as_b(Var weight, bool back) {
   const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;

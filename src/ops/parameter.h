@@ -67,23 +67,25 @@ struct Parameter {
   // drop the numbers.
   struct Held {
     Tensor numbers, scale;         // numbers: the value's shape; scale: [outputs], i8 only
-    DType dtype = DType::f32;      // remains set after the numbers are freed
+    DType dtype = DType::f32;      // dtype of the numbers; remains set after they are freed
     std::function<void()> let_go;  // releases the mapped pages that contain the numbers; may be empty
   };
   Held held;
   bool is_held() const { return held_; }
   static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
   std::int64_t outputs() const;                      // number of rows, or of columns if transposed
-  void hold(Held numbers);                           // drops the value
+  void hold(Held numbers);                           // keep `numbers` for inference and drop the value
   Tensor widened() const;  // the value as f32; throws usage if the numbers were dropped
 
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }
   bool trainable() const { return variable.needs_gradient; }
-  void allocate();                     // allocate zeros; no effect if the value already has memory
-  void adopt(const Tensor& stored);    // f32, same number of elements; viewed if possible, else copied
-  void set_trainable(bool trainable);  // true: allocate a zero gradient, copy a mapped value; else: free it
-  void clear_gradient();               // zeros
+  void allocate();  // allocate zeros; no effect if the value already has memory
+  // use `stored` (f32, same number of elements) as the value: a view if possible, otherwise a copy
+  void adopt(const Tensor& stored);
+  // if true, allocate a zero gradient and copy a mapped value; if false, free the gradient
+  void set_trainable(bool trainable);
+  void clear_gradient();  // set the gradient to zeros
 
  private:
   void own();

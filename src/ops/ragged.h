@@ -46,7 +46,7 @@ class RaggedBuffer {
     offsets_.push_back(static_cast<std::int32_t>(positions_.size()));
   }
 
-  // Valid until the next add() or clear().
+  // The result is valid until the next add() or clear().
   Ragged view() const { return {offsets_, positions_, sequence_index_}; }
 
  private:

@@ -94,9 +94,9 @@ float* Tape::accumulated(Var variable) {
   return target.data;
 }
 
-// Sizes repeat across layers, so a free block of nearly the right size usually exists. Blocks more than 25 %
-// larger are not used, but kept for larger requests. The search starts at the last freed block, because it is
-// most likely still in cache.
+// Return a recycled block if its size fits. Sizes repeat across layers, so a free block of nearly the right
+// size usually exists. Blocks more than 25 % larger are kept for larger requests. The search starts at the
+// last freed block, because it is most likely still in cache.
 float* Tape::take(std::int64_t count) {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const FreeBlock block = free_[i];
@@ -108,7 +108,7 @@ float* Tape::take(std::int64_t count) {
 }
 
 void Tape::recycle(float* memory, std::int64_t count) {
-  constexpr std::int64_t kSmallest = 1024;  // floats; smaller blocks are not worth keeping
+  constexpr std::int64_t kSmallest = 1024;  // in floats; smaller blocks are not kept for recycling
   if (memory == nullptr || count < kSmallest || options_.keep || segment_.contains(memory)) return;
   free_.push_back({memory, count});
 }
@@ -116,7 +116,7 @@ void Tape::recycle(float* memory, std::int64_t count) {
 void Tape::release(Var variable, Var kept) {
   if (variable == nullptr || variable == kept || options_.keep) return;
   if (variable->owns_gradient) recycle(variable->gradient.f32(), variable->gradient.elements());
-  if (variable->owns_value)  // f32, or bf16 of half the size
+  if (variable->owns_value)  // a block of the value's size: f32, or bf16 of half the size
     recycle(static_cast<float*>(variable->value.data()),
             static_cast<std::int64_t>(variable->value.bytes() / sizeof(float)));
   variable->owns_gradient = variable->owns_value = false;

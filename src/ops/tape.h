@@ -31,7 +31,7 @@ class Tape {
     bool record = false;    // record nodes, and keep the values that the backward pass reads
     bool training = false;  // apply dropout
     bool keep = false;      // keep all values and gradients readable after backward(); uses more memory
-    std::uint64_t seed = 0, step = 0;  // determine the random draws
+    std::uint64_t seed = 0, step = 0;  // seed and step number; they determine the random draws
     bool checkpoint = false;           // recompute layers in the backward pass (ops/checkpoint.h)
     kernels::Precision precision = kernels::Precision::f32;  // precision of matrix products (ops/product.h)
   };
@@ -46,8 +46,8 @@ class Tape {
     return {options_.seed ^ pass_ * 0x9E3779B97F4A7C15u, options_.step, place};
   }
 
-  // Return the number of this pass over the same batch. Passes with different numbers have different random
-  // draws. begin() sets it to 0.
+  // Index of this pass among the passes over the same batch, such as the two passes of R-Drop. Passes with
+  // different indices have different random draws. begin() sets it to 0.
   std::uint64_t pass() const { return pass_; }
   void set_pass(std::uint64_t pass) { pass_ = pass; }
 
@@ -56,10 +56,11 @@ class Tape {
   // Discard all variables and nodes and reset the arena.
   void begin(const Options& options);
 
-  Var constant(const Tensor& value);                    // refers to the memory of `value`; no gradient
-  Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, uninitialised
-  Var input(const Tensor& value, bool needs_gradient);  // refers to `value`; gradient kept after backward()
-  Var alias(Var other, bool needs_gradient);            // shares other's memory, has its own gradient
+  Var constant(const Tensor& value);           // a variable without gradient; refers to the memory of `value`
+  Var make(Shape shape, bool needs_gradient);  // a contiguous, uninitialised activation
+  // a variable that refers to `value`; its gradient is kept after backward()
+  Var input(const Tensor& value, bool needs_gradient);
+  Var alias(Var other, bool needs_gradient);  // shares the memory of `other`, but has its own gradient
 
   // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. `out`
   // is the variable that the operation made. Its consumers were recorded later, so the memory of `out` is
@@ -82,7 +83,7 @@ class Tape {
   // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate`, the
   // caller must add to it instead of overwriting it.
   struct Gradient {
-    float* data = nullptr;  // contiguous, the variable's shape; null if no gradient is needed
+    float* data = nullptr;  // contiguous, with the variable's shape; null if no gradient is needed
     bool accumulate = false;
   };
   Gradient gradient(Var variable);
@@ -127,7 +128,7 @@ class Tape {
     Node* before_;
   };
   bool in_segment() const { return in_segment_; }
-  std::size_t segment_bytes() const { return segment_.touched(); }  // memory used by segments
+  std::size_t segment_bytes() const { return segment_.touched(); }  // bytes of memory used by segments
 
   // Return true if a value computed from these inputs requires a gradient, so that a node must be recorded.
   // Null inputs are ignored.

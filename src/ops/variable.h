@@ -10,7 +10,8 @@ class Tape;
 // Variables of activations are stored in the tape's arena. A Parameter contains its own Variable.
 struct Variable {
   Tensor value;
-  Tensor gradient;  // defined once a backward function has written it; trainable parameters: always
+  // defined after a backward function has written it; always defined for trainable parameters
+  Tensor gradient;
   bool needs_gradient = false;
   bool gradient_started = false;  // the next writer must add, not overwrite
   // True if the tape may recycle the memory of value (gradient) after its last use.

@@ -26,7 +26,7 @@ Json reduced(const std::vector<Point>& curve) {
   for (std::size_t range = 0; range < ranges; ++range) {
     const auto begin = curve.begin() + static_cast<std::ptrdiff_t>(range * curve.size() / ranges);
     const auto end = curve.begin() + static_cast<std::ptrdiff_t>((range + 1) * curve.size() / ranges);
-    // Order NaN after every number, so that it is the smallest value only in a range without numbers.
+    // Order NaN after every number. A range without numbers then has NaN as its smallest value.
     const auto less = [](const Point& a, const Point& b) {
       return !std::isnan(a.value) && (std::isnan(b.value) || a.value < b.value);
     };

@@ -28,16 +28,18 @@ struct Progress {
 struct RunHistory {
   std::filesystem::path folder = {};
   std::vector<std::pair<std::string, std::string>> settings =
-      {};  // keys ("section.key") and values in TOML; sorted
+      {};  // settings: keys ("section.key") and values in TOML; sorted
   // Curves by name: "loss", "learning_rate", … from training lines; "validation.loss", "validation.bleu", …
   // from validation lines. Each curve is ordered by step.
   std::map<std::string, std::vector<Point>> curves = {};
   std::vector<Progress> progress = {};  // positions of the training lines, ordered by step
-  std::vector<Json> starts = {};        // the "run" objects of the log, with "changes" if there are any
+  // "run" objects of the log, one for each start of the run, with "changes" if settings changed
+  std::vector<Json> starts = {};
   std::vector<Json> samples = {};  // {"step": …, "samples": […]} of every validation that has samples
-  Json confusion = {};  // {"labels": […], "counts": [[…]]} of the last validation with one; else null
+  // {"labels": […], "counts": [[…]]} of the last validation that has a confusion matrix; otherwise null
+  Json confusion = {};
   std::int64_t best_step = -1;  // step of the last validation that is marked as best; −1 if there is none
-  Json average = {};            // object "validation" of the average of checkpoints; null if there is none
+  Json average = {};            // validation results of the average of checkpoints; null if there are none
 };
 
 // Read a run folder. An incomplete last line of the log, which a run is still writing, is ignored. Throws

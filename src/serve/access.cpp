@@ -13,8 +13,8 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::uint64_t kLargestKeyFile = 1 << 20;  // bytes
-constexpr std::size_t kShortestKey = 16;            // characters
+constexpr std::uint64_t kLargestKeyFile = 1 << 20;  // in bytes
+constexpr std::size_t kShortestKey = 16;            // in characters
 
 std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key.data(), key.size())));

@@ -16,7 +16,7 @@ namespace regard::serve {
 // API keys, stored as SHA-256 digests. A key is compared with every stored key, each in constant time.
 class ApiKeys {
  public:
-  ApiKeys() = default;  // no key is required
+  ApiKeys() = default;  // accepts every request: no key is required
   // Read a file with one key per line. Empty lines and lines that start with # are skipped. Throws io, or
   // bad_file if there is no key or a key has fewer than 16 characters.
   explicit ApiKeys(const std::filesystem::path& file);
@@ -37,14 +37,14 @@ std::string_view key_of(const HttpRequest& request);
 std::optional<std::string> host_name(std::string_view field);
 // Return true if the name is a numeric IPv4 or IPv6 address.
 bool is_address(const std::string& name);
-bool is_loopback(const std::string& address);  // also true for "localhost"
+bool is_loopback(const std::string& address);  // returns true also for "localhost"
 
 // Return true if requests for this host are accepted: an address, localhost or one of `names`. This protects
 // against web pages that make their own host name resolve to this machine (DNS rebinding).
 bool host_allowed(std::string_view field, const std::vector<std::string>& names);
 
 // Return true if web pages of this origin may send requests. The origin must have the same host and port as
-// the server, or be one of `origins` ("*" allows any).
+// `host`, the request's Host field, or be one of `origins` ("*" allows any).
 bool origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& origins);
 
 }  // namespace regard::serve

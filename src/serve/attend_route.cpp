@@ -23,7 +23,8 @@ namespace regard::serve {
 namespace {
 
 constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements of query, key and value vectors
-// Maximum number of attention weights of a sound or picture, with 8 bits each and with "full" precision.
+// Maximum number of attention weights in a response for a sound or picture: with 8 bits per weight, and with
+// "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 constexpr data::ImageLimits kMostOfImage{.bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25};
 
@@ -91,7 +92,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   return request;
 }
 
-// If the body has "free": true, add the text that the model generates freely, i.e. without the given target.
+// If the body has "free": true, add the text that the model generates without the given target.
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
@@ -187,7 +188,7 @@ void add_sentence(std::string& text, const std::string& sentence) {
 }
 
 void answer_sound(Call& call) {
-  call.only_file();  // refuse other numbers of files first
+  call.only_file();  // first refuse a request without exactly one file
   read_request(call);
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
@@ -233,7 +234,7 @@ data::Image read_picture(const Call& call) {
 }
 
 void answer_picture(Call& call) {
-  call.only_file();  // refuse other numbers of files first
+  call.only_file();  // first refuse a request without exactly one file
   read_request(call);
   const auto host = call.find_model(Ability::attend_picture);
   if (call.has("language"))

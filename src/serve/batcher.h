@@ -1,6 +1,6 @@
 // Collects the inputs of concurrent calls into batches. There is no worker thread: one of the waiting callers
 // computes a batch for all of them, while inputs that arrive in that time wait for the next batch. Clients
-// are served in turn (FairQueue). The results of an input do not depend on its batch (the bit rule).
+// are served in turn (FairQueue). Results are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +101,7 @@ class Batcher {
       std::vector<Output> outputs = work_(std::move(inputs));
       for (std::size_t i = 0; i < batch.size(); ++i) batch[i]->output = std::move(outputs[i]);
     } catch (...) {
-      // The error may be due to one input. Compute the inputs separately, so that the others do not fail.
+      // One input may have caused the error. Compute the inputs separately, so that the others do not fail.
       if (batch.size() == 1) {
         batch[0]->error = std::current_exception();
         return;

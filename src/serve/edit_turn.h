@@ -15,8 +15,8 @@ namespace regard::serve {
 
 class EditTurn {
  public:
-  // Wait until this request has exclusive use. Returns false if `deadline` is reached first, or if given_up()
-  // returns true; it is called every 50 ms.
+  // Wait until this request has exclusive use. Returns false if `deadline` is reached first, or if
+  // given_up(), which is called every 50 ms, returns true.
   bool begin(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& given_up) {
     using namespace std::chrono_literals;
     std::unique_lock lock(guard_);
@@ -47,7 +47,7 @@ class EditTurn {
  private:
   mutable std::mutex guard_;
   std::condition_variable changed_;
-  std::deque<std::uint64_t> line_;  // waiting requests, in order
+  std::deque<std::uint64_t> line_;  // ids of the waiting requests, in order
   std::uint64_t next_ = 0;
   bool taken_ = false;
 };

@@ -125,7 +125,7 @@ void answer_decode(Call& call) {
   call.reply(json);
 }
 
-// Return the name of the pooling as text-embeddings-inference has it.
+// Return the name of the pooling mode that text-embeddings-inference uses.
 std::string pooling_name(const ModelHost& host) {
   std::string name;
   for (const tasks::PoolingMode mode : host.pooling())
@@ -163,7 +163,7 @@ const char* dtype_name(const ModelHost& host) {
   }
 }
 
-// Describe the first model with vectors, or else the first model.
+// Describe the first model that computes vectors or, if there is none, the first model.
 void answer_info(Call& call) {
   const auto hosts = call.services.models.all();
   const ModelHost* shown = hosts.front().get();
@@ -239,7 +239,7 @@ void answer_embed(Call& call) {
 void answer_predict(Call& call) {
   const auto host = call.find_model(Ability::classify);
   const Json& given = call.body["inputs"];
-  // The inputs are a text, a list of texts, or a list of lists with one or two texts each.
+  // `inputs` is a text, a list of texts, or a list of lists with one or two texts each.
   ModelHost::Inputs inputs;
   const bool truncate = call.value("truncate", false);
   const auto add = [&](const Json& one) {

@@ -27,11 +27,12 @@ class FairQueue {
     const auto found = std::ranges::find(lines_, client, &Line::client);
     return found == lines_.end() ? 0 : found->items.size();
   }
-  const Item& front() const { return lines_.front().items.front(); }  // requires !empty()
+  const Item& front() const { return lines_.front().items.front(); }  // next item; requires !empty()
 
-  Item pop() { return take(lines_.begin()); }  // requires !empty()
+  Item pop() { return take(lines_.begin()); }  // remove and return the next item; requires !empty()
 
-  // Return the next item of those clients for which may(client, its front item) is true, else null.
+  // Return the next item of those clients for which may(client, its front item) is true, or null if there is
+  // none.
   template <class May>
   const Item* front_of(const May& may) const {
     const auto found = find(lines_, may);
@@ -76,7 +77,7 @@ class FairQueue {
     return item;
   }
 
-  std::deque<Line> lines_;  // one line per client, never empty; the front line is next
+  std::deque<Line> lines_;  // one queue of items per client, never empty; the first queue is next
   std::size_t size_ = 0;
 };
 

@@ -30,7 +30,7 @@ class FileStore {
 
   std::size_t most_bytes_, bytes_ = 0;
   std::mutex guard_;
-  std::deque<File> files_;  // oldest first
+  std::deque<File> files_;  // files, the oldest first
 };
 
 }  // namespace regard::serve

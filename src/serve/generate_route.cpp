@@ -41,7 +41,7 @@ infer::SearchOptions search_of(const Call& call, const ModelHost& host) {
   return search;
 }
 
-// Return the text to prepend to every input: the token of the target language and the prefix.
+// Return the text to prepend to every input: the token of the target language, then the prefix.
 std::string before_inputs(const Call& call, const ModelHost& host) {
   const bool translates = call.value("translate", false);
   std::string before = call.value<std::string>("prefix", translates ? host.loaded().prefix : std::string());

@@ -16,7 +16,7 @@ infer::SessionLimits with_rows(infer::SessionLimits limits, std::int64_t rows) {
   return limits;
 }
 
-// Return the maximum number of cache pages of a request, if it shares none with others.
+// Return the maximum number of cache pages that a request uses if it shares no pages with others.
 std::int64_t pages_of(const Network& model, const infer::Request& request,
                       const infer::SearchOptions& options) {
   const std::int64_t tokens = std::ssize(request.prompt) + infer::new_tokens_of(model, request, options);
@@ -124,12 +124,13 @@ void Generator::uncount(const Generation& left) {
 // Return the generations that join the sessions before the next step. The caller must hold the lock.
 std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   std::vector<std::shared_ptr<Generation>> joining;
-  if (sessions_.waiting() > 0) return joining;  // a session waits for pages of the cache
+  if (sessions_.waiting() > 0) return joining;  // a session is already waiting for pages of the cache
   const auto may = [this](const std::string& client, const auto& next) {
     return rows_.allows(client, next->rows_);
   };
   const std::shared_ptr<Generation>* next = nullptr;
-  // If the next generation must wait for rows, the generations of other clients wait behind it.
+  // If the next generation must wait for free rows, the generations of other clients wait too, so that it is
+  // not overtaken.
   while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
     // A generation that may not fit into the cache joins alone. It may fit if it shares pages with others.
     const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
@@ -142,7 +143,7 @@ std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   return joining;
 }
 
-// Cancel and admit generations. If there is no work, wait for some.
+// Remove cancelled generations and admit waiting ones. If there is nothing to do, wait.
 bool Generator::take_work() {
   std::vector<std::shared_ptr<Generation>> cancelled, joining;
   {
@@ -183,7 +184,7 @@ void Generator::run() {
       ++metrics_.batches;
       metrics_.batched += static_cast<std::uint64_t>(sessions_.running());
     } catch (...) {
-      // A step throws only if memory is exhausted, so the error is not that of a single request.
+      // A step throws only if memory is exhausted, so the error is not caused by a single request.
       const Error error = caught_error();
       for (const auto& [id, generation] : live_) {
         sessions_.cancel(id);

@@ -1,7 +1,7 @@
 // Text generation for many clients. One thread runs the steps of infer::Sessions (continuous batching).
 // Requests wait in a queue that is fair to clients. A request joins the sessions when its rows are free and
-// it fits into the cache. A request that may not fit joins only if none waits in the sessions' own queue,
-// which is first in, first out. Results are bit-identical regardless of what else is in the batch.
+// it fits into the cache. A request that may not fit joins only if no other one waits for cache pages.
+// Results are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <chrono>
@@ -47,10 +47,10 @@ class Generation {
   enum class State : std::uint8_t { waiting, running, finished, cancelled, failed };
   void end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error);
 
-  infer::Request request_;  // valid until the generation starts
+  infer::Request request_;  // the request; valid until the generation starts
   std::string client_;
   std::int64_t rows_ = 1;
-  std::int64_t pages_ = 0;  // maximum number of cache pages, if it shares none
+  std::int64_t pages_ = 0;  // maximum number of cache pages if it shares none with others
   Clock::time_point begun_ = Clock::now(), first_token_{};
   std::uint64_t id_ = 0;  // id in the session
 
@@ -65,8 +65,8 @@ class Generation {
 class Generator : private infer::SessionListener {
  public:
   // Keeps references to all arguments except the limits; they must outlive this object. Starts the thread.
-  // limits.rows: maximum rows of one client. If there are several clients, a third more rows are decoded
-  // together (share.h), so that a client with many generations does not delay the first of another.
+  // limits.rows: maximum rows of one client. With several clients, a third more rows are available (share.h),
+  // so that a client with many generations does not delay the first generation of another client.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations
@@ -81,7 +81,7 @@ class Generator : private infer::SessionListener {
 
  private:
   void run();
-  bool take_work();  // returns false if the thread must end
+  bool take_work();  // returns false if the generator's thread must end
   std::vector<std::shared_ptr<Generation>> next_to_join();
   void join(const std::shared_ptr<Generation>& generation);
   void count(const Generation& joined);
@@ -99,16 +99,16 @@ class Generator : private infer::SessionListener {
   ModelMetrics& metrics_;
   infer::Sessions sessions_;
 
-  mutable std::mutex guard_;  // guards the following
+  mutable std::mutex guard_;  // guards the members below
   std::condition_variable changed_;
   FairQueue<std::shared_ptr<Generation>> waiting_;
   std::vector<std::shared_ptr<Generation>> cancelling_;
   bool stopping_ = false;
 
-  // Only the thread uses the members below.
+  // The members below are used only by the generator's thread.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
   Share rows_;              // rows of the generations in live_
-  std::int64_t pages_ = 0;  // cache pages of the same generations
+  std::int64_t pages_ = 0;  // cache pages of the generations in live_
   std::thread thread_;
 };
 

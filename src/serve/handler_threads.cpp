@@ -30,7 +30,8 @@ bool HandlerThreads::start_thread() {
 bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
-  // Tasks that may run never wait (see begin_tasks()), so the queue's limits apply only if this task may not.
+  // A task that may run starts at once (see begin_tasks()), so the limits of the queue apply only to a task
+  // that must wait.
   if (!may_run(client) && (tasks_.size() >= limits_.queue || tasks_.size(client) >= limits_.queue_of_each))
     return false;
   if (threads_.empty() && !start_thread()) return false;
@@ -60,7 +61,7 @@ void HandlerThreads::run() {
   std::unique_lock lock(guard_);
   while (true) {
     changed_.wait(lock, [&] { return stopping_ || !begun_.empty(); });
-    if (begun_.empty()) return;  // stopping
+    if (begun_.empty()) return;  // no task is left and the object is being destroyed
     Begun one = std::move(begun_.front());
     begun_.pop_front();
     --idle_;

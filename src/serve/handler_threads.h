@@ -20,16 +20,17 @@ namespace regard::serve {
 class HandlerThreads {
  public:
   struct Limits {
-    std::size_t threads = 1;                                              // maximum threads
-    std::size_t each = 1;                                                 // running tasks of one client
-    std::size_t queue = 0;                                                // waiting tasks
-    std::size_t queue_of_each = std::numeric_limits<std::size_t>::max();  // waiting tasks of one client
+    std::size_t threads = 1;  // maximum number of threads
+    std::size_t each = 1;     // maximum number of running tasks of one client
+    std::size_t queue = 0;    // maximum number of waiting tasks
+    // maximum number of waiting tasks of one client
+    std::size_t queue_of_each = std::numeric_limits<std::size_t>::max();
   };
 
   explicit HandlerThreads(const Limits& limits)
       : limits_(limits),
         running_(static_cast<std::int64_t>(limits.each), static_cast<std::int64_t>(limits.threads)) {}
-  ~HandlerThreads();  // drops the waiting tasks and waits for the running ones
+  ~HandlerThreads();  // discards the waiting tasks and waits for the running ones
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
@@ -53,7 +54,7 @@ class HandlerThreads {
   std::condition_variable changed_;
   FairQueue<std::function<void()>> tasks_;
   std::deque<Begun> begun_;  // tasks that count as running but have no thread yet
-  Share running_;            // running tasks, including those of begun_
+  Share running_;            // numbers of running tasks by client, including those of begun_
   std::size_t idle_ = 0;     // threads without a task, including threads that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;

@@ -14,19 +14,21 @@
 
 namespace regard::serve {
 
-using HttpFields = std::vector<std::pair<std::string, std::string>>;  // names in lower case
+// pairs of name and value; names are in lower case
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 // A complete request. HttpLimits limits its size.
 struct HttpRequest {
-  std::string method;  // "GET"
+  std::string method;  // method, such as "GET"
   std::string path;    // percent-decoded, without the query
-  std::string query;   // the query, not decoded
+  std::string query;   // the part after "?", not decoded
   HttpFields fields;
   std::string body;
-  std::string client;                         // the peer's address, without the port
-  std::shared_ptr<const void> reserved = {};  // holds the server's reservation for a large body
+  std::string client;                         // the client's address, without the port
+  std::shared_ptr<const void> reserved = {};  // reservation of memory for a large body (large_bodies.h)
 
-  std::string_view field(std::string_view name) const;  // value of the first such field; "" if there is none
+  // value of the first field with this name; "" if there is none
+  std::string_view field(std::string_view name) const;
 };
 
 struct HttpResponse {
@@ -46,14 +48,15 @@ class HttpExchange {
   // Add a field to the response. Call before send() or begin().
   virtual void add_field(std::string name, std::string value) = 0;
   virtual void send(HttpResponse response) = 0;
-  // Begin a response of unknown length. It is chunked; for HTTP/1.0, the end of the connection ends it.
+  // Begin a response of unknown length. The body is sent in chunks; for HTTP/1.0, it ends when the connection
+  // is closed.
   virtual void begin(HttpResponse head) = 0;
   // Send a part of the body. Blocks while HttpLimits::unsent_bytes of earlier parts are unsent. Returns false
   // if the client has disconnected.
   virtual bool write(std::string_view part) = 0;
   virtual void end() = 0;
   // Wait until almost all of the response has been sent or the client has disconnected. The connection is
-  // closed at `deadline`. A handler that calls this occupies its thread while a large response is in memory.
+  // closed at `deadline`. The wait keeps the handler's thread occupied while a large response is in memory.
   // Must not be called on the server's thread.
   virtual void wait_until_received(std::chrono::steady_clock::time_point deadline) = 0;
 
@@ -64,7 +67,7 @@ class HttpExchange {
 
   // Values for the log. They may be read at any time.
   virtual int status() const = 0;                // 0 means no response yet
-  virtual std::uint64_t bytes_sent() const = 0;  // bytes of bodies that were sent
+  virtual std::uint64_t bytes_sent() const = 0;  // number of bytes sent in bodies
 };
 
 // The interface that the server calls for each request. Its functions are called on the server's thread and

@@ -33,7 +33,7 @@ using ErrorCode = boost::system::error_code;
 constexpr std::size_t kReadAhead = 32 * 1024;        // size of a connection's input buffer in bytes
 constexpr std::size_t kWriteAtOnce = 256 * 1024;     // maximum bytes per write; time limit: HttpLimits::send
 constexpr std::size_t kMostDiscarded = 1024 * 1024;  // maximum bytes read and discarded after a refusal
-constexpr std::chrono::seconds kLinger{2};           // maximum time to read and discard
+constexpr std::chrono::seconds kLinger{2};           // maximum time to read and discard input after a refusal
 
 // One connection. All functions run on the server's thread.
 class Connection : public OpenConnection {
@@ -93,7 +93,8 @@ class Connection : public OpenConnection {
     busy_ = ended_ = head_only_ = http10_ = early_ = false;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(core_->limits.header_bytes));
-    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // no limit until the route is known
+    // no limit of the body until the route is known
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     if (core_->draining) return close();
     if (buffer_.size() > 0) return read_header();
     stream_.expires_after(core_->limits.idle);
@@ -271,7 +272,7 @@ class Connection : public OpenConnection {
   std::shared_ptr<Delivery> delivery_;
   std::string client_;
   OutgoingBytes outgoing_{kWriteAtOnce};
-  std::size_t discarded_ = 0;  // bytes
+  std::size_t discarded_ = 0;  // number of bytes discarded
   std::uint64_t watch_ = 0;
   bool keep_alive_ = true, head_only_ = false, http10_ = false;
   bool busy_ = false;   // true if a request has begun and its response is incomplete
@@ -279,7 +280,7 @@ class Connection : public OpenConnection {
   bool ended_ = false, writing_ = false, closed_ = false, lingers_ = false;
 };
 
-// Implements HttpExchange. It owns the connection until the response is complete.
+// Implements HttpExchange. The exchange keeps its connection alive until the response is complete.
 class Connection::Exchange final : public HttpExchange {
  public:
   Exchange(std::shared_ptr<ServerCore> core, std::shared_ptr<Connection> connection,

@@ -21,10 +21,10 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
  public:
   virtual ~OpenConnection() = default;
   virtual void close() = 0;
-  virtual void close_if_idle() = 0;  // idle: no request without a complete response
+  virtual void close_if_idle() = 0;  // close the connection if no request is in progress
 };
 
-// State shared by the server, all connections and all exchanges, each of which keeps it alive.
+// State shared by the server, all connections and all exchanges, each of which owns a reference to it.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
   boost::asio::io_context context{1};
@@ -32,7 +32,7 @@ struct ServerCore {
   HttpLimits limits;
 
   // Run `work` on the server's thread. Thread-safe. After stop(), work is dropped. Work that was accepted is
-  // always run, because work in the context's queue keeps its connection, and thus this object, alive.
+  // always run. Work in the context's queue holds a reference to its connection, and thus to this object.
   template <class Work>
   void post(Work&& work) {
     const std::lock_guard lock(guard);
@@ -43,9 +43,10 @@ struct ServerCore {
     stopped = true;
   }
 
-  std::mutex guard;                                 // guards the next two members
-  std::unordered_set<OpenConnection*> connections;  // handlers may destroy one during a stop
-  bool stopped = false;                             // true when all connections are being closed
+  std::mutex guard;  // guards the next two members
+  // the open connections; a handler's thread may destroy one during a stop
+  std::unordered_set<OpenConnection*> connections;
+  bool stopped = false;  // true after the server has begun to close all connections
   std::atomic<std::size_t> open{0};
   std::shared_ptr<LargeBodies> large_bodies = std::make_shared<LargeBodies>(limits.large_bodies);
   std::atomic<bool> draining{false};  // if true, close each connection after its response

@@ -1,4 +1,4 @@
-// The progress of one response. The server's thread and the handler's thread share it.
+// Progress of sending one response, shared by the server's thread and the handler's thread.
 #pragma once
 
 #include <algorithm>

@@ -15,8 +15,8 @@ ErrorKind kind_of_status(int status);
 
 class HttpError : public std::exception {
  public:
-  // `code` is a machine-readable name, such as "model_not_found". `parameter` names the wrong member of the
-  // request. Both may be empty.
+  // `code` is a machine-readable name, such as "model_not_found". `parameter` is the name of the invalid
+  // member of the request. Both may be empty.
   HttpError(int status, std::string message, std::string code = {}, std::string parameter = {})
       : kind(kind_of_status(status)),
         status_(status),
@@ -28,10 +28,10 @@ class HttpError : public std::exception {
   const std::string& message() const { return message_; }
   const std::string& code() const { return code_; }
   const std::string& parameter() const { return parameter_; }
-  int retry_after = 0;  // seconds; 0: no Retry-After field
+  int retry_after = 0;  // value of the field Retry-After in seconds; 0 means no such field
   std::string allow;    // methods of the path, for the Allow field of status 405
-  // Part of the error body of regard's own routes, so that a client can distinguish a wrong input
-  // (invalid_input) from a wrong option (usage).
+  // The kind is part of the error body of regard's own routes. With it, a client can distinguish a wrong
+  // input (invalid_input) from a wrong option (usage).
   ErrorKind kind;
   const char* what() const noexcept override { return message_.c_str(); }
 

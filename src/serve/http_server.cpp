@@ -84,7 +84,7 @@ struct HttpServer::State {
   void accept() {
     acceptor.async_accept([this](const ErrorCode& error, tcp::socket socket) {
       if (!acceptor.is_open()) return;
-      if (error) {  // for example, no file descriptor is free; try again later
+      if (error) {  // for example if no file descriptor is free: try again later
         retry.expires_after(std::chrono::milliseconds(100));
         return retry.async_wait([this](const ErrorCode& stopped) {
           if (!stopped && acceptor.is_open()) accept();
@@ -158,7 +158,7 @@ void HttpServer::close() {
     state_->close_acceptor();
     for (const auto& connection : state_->all()) connection->close();
   });
-  state_->thread.join();  // the thread ends after the last operation
+  state_->thread.join();  // the server's thread ends after its last operation
 }
 
 std::uint16_t HttpServer::port() const {

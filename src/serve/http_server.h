@@ -21,7 +21,8 @@ struct HttpLimits {
   std::chrono::seconds body{60};    // maximum time from the end of the header to the end of the body
   std::chrono::seconds idle{75};    // maximum time between two requests
   std::chrono::seconds send{30};    // maximum time to send each part of a response
-  std::size_t unsent_bytes = 64 * 1024;  // maximum unsent bytes of a response; write() blocks above it
+  // maximum unsent bytes of a response; write() blocks while there are more
+  std::size_t unsent_bytes = 64 * 1024;
   // Maximum total bytes of all bodies above 1 MiB that are being read or used. One body is always accepted;
   // bodies beyond the limit get status 429.
   std::size_t large_bodies = std::size_t{512} << 20;

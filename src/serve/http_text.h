@@ -10,12 +10,12 @@
 
 namespace regard::serve {
 
-const char* reason_of(int status);  // "Not Found"
+const char* reason_of(int status);  // reason phrase of a status, such as "Not Found"
 
 struct HeadOptions {
   bool keep_alive = true;
-  bool chunked = false;  // if false, use Content-Length, unless `to_end` is set
-  bool to_end = false;   // the body ends at the end of the connection
+  bool chunked = false;  // send the body in chunks; if false, send Content-Length, unless `to_end` is set
+  bool to_end = false;   // the body ends when the connection is closed
 };
 // Return the status line and fields of a response, with the final empty line.
 std::string head_of(const HttpResponse& response, const HeadOptions& options);
@@ -35,7 +35,7 @@ struct Target {
 };
 std::optional<Target> split_target(std::string_view target);
 
-std::string lower_case(std::string_view text);  // converts ASCII letters only
+std::string lower_case(std::string_view text);  // converts only ASCII letters
 
 // Decode %XX and, with `plus`, "+" as a space. Return nullopt if the text is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus);

@@ -101,7 +101,8 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  const Json& inputs = call.body["inputs"];  // read after body["model"] is set, which may move it
+  // get this reference after setting body["model"], which may move the inputs
+  const Json& inputs = call.body["inputs"];
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();
   if (host->can(Ability::answer)) return answer_question(call, *host);

@@ -11,8 +11,8 @@
 namespace regard::serve {
 
 struct SchemaViolation {
-  std::string place;    // such as "messages[0].role"; empty means the whole value
-  std::string message;  // such as "expected a string, found the number 3"
+  std::string place;    // place of the violation, such as "messages[0].role"; empty means the whole value
+  std::string message;  // message, such as "expected a string, found the number 3"
 };
 
 // Return the first violation of the schema, or nullopt if the value is valid.

@@ -47,7 +47,8 @@ ModelRegistry::Hosts translators(const Call& call) {
   return hosts;
 }
 
-// Return the source language for "auto": the detected one or, without a detector, the only one there is.
+// Return the source language for "auto": the detected language or, without a detector, the only source
+// language.
 std::string source_of_auto(Call& call, const std::string& text, Json& detected) {
   if (call.services.models.detector()) {
     const auto best = detect(call, text).at(0);
@@ -127,7 +128,7 @@ void answer_languages(Call& call) {
     for (const std::string& source : host->languages().sources)
       for (const std::string& target : host->languages().targets)
         if (!contains(targets[source], target)) targets[source].push_back(target);
-  // List targets that are not sources too, because clients look up their names.
+  // Also list languages that are targets but not sources, because clients look up their names in this list.
   for (const auto& host : translators(call))
     for (const std::string& target : host->languages().targets) targets[target];
   Json json = Json::array();

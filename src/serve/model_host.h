@@ -50,8 +50,8 @@ inline constexpr Ability kAbilities[] = {Ability::generate,  Ability::chat,     
                                          Ability::tag,       Ability::answer,       Ability::fill,
                                          Ability::attend,    Ability::attend_sound, Ability::attend_picture,
                                          Ability::transcribe};
-const char* name_of(Ability ability);  // "generate text"
-const char* key_of(Ability ability);   // "generate"
+const char* name_of(Ability ability);  // description of an ability, such as "generate text"
+const char* key_of(Ability ability);   // name of an ability in JSON, such as "generate"
 
 // The client of a request, and the conditions under which the request is cancelled while it waits.
 struct Waiting {
@@ -101,7 +101,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // Return the last hidden states [tokens, hidden] of each input.
   std::vector<Tensor> states(const Inputs& inputs, const Waiting& waiting, Probe* probe = nullptr);
 
-  // The classifier: the names of its labels, its inputs, and the scores of all labels.
+  // Functions of the classifier: the names of its labels, its inputs, and the scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }
   tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
                                bool cut) const;
@@ -113,13 +113,14 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
 
-  // Return the turn of requests with interventions, which run one at a time, each with its own cache.
+  // Return the turn for exclusive use by a request with interventions. These requests run one at a time, each
+  // with its own cache.
   EditTurn& edit_turn() { return edit_turn_; }
   const infer::SessionLimits& session_limits() const { return session_limits_; }
   // Return the probe points of the model. The first call computes them.
   const inspect::ModelPoints& points();
 
-  // Return the words of the training data, or null if the folder has none.
+  // Return the word counts of the training data, or null if the folder has none.
   const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
 
   // Return the text of a conversation in the template of ServeOptions or, if empty, of the folder.
@@ -140,7 +141,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   tasks::EmbeddingFolder embedding_;  // loaded together with the model
   bool scales_ = false;               // true if the folder's last module scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;
-  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // a second embedder that truncates long texts
+  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // the same embedder, but it truncates long texts
   std::unique_ptr<tasks::Classifier> classifier_, cutting_classifier_, logit_classifier_;
   tasks::Scores usual_scores_ = tasks::Scores::softmax;
   std::unique_ptr<InputBatcher> embed_batches_, logit_batches_;

@@ -160,7 +160,8 @@ class ChatCompletion {
   std::string id_ = response_id("chatcmpl-");
   std::time_t created_ = std::time(nullptr);
   std::unique_ptr<TextGeneration> generation_;
-  std::vector<std::vector<std::int32_t>> before_;  // for each result: the prompt and the tokens so far
+  // token ids for each result: the prompt and the tokens so far
+  std::vector<std::vector<std::int32_t>> before_;
 };
 
 void answer_chat(Call& call) {

@@ -10,7 +10,7 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostPrompts = 256;
-constexpr std::int64_t kDefaultTokens = 16;  // the default of OpenAI's API, used for decoders
+constexpr std::int64_t kDefaultTokens = 16;  // default maximum of new tokens for decoders, as in OpenAI's API
 
 bool is_ids(const Json& value) {
   return value.is_array() && !value.empty() && value[0].is_number();
@@ -105,7 +105,7 @@ class Completion {
   }
 
  private:
-  // The offset of the next token in the text, and what is needed to compute it.
+  // Offset of the next token in the text, with the values from which it is computed.
   struct Offset {
     std::vector<std::int32_t> before;
     std::size_t characters = 0;
@@ -167,7 +167,7 @@ class Completion {
   std::int64_t results_ = 1;
   std::string id_ = response_id("cmpl-");
   std::time_t created_ = std::time(nullptr);
-  std::vector<std::string> echoed_;  // for each prompt: the text to echo before the results
+  std::vector<std::string> echoed_;  // for each prompt: the text that precedes the results
   std::vector<std::unique_ptr<TextGeneration>> generations_;
 };
 

@@ -26,8 +26,9 @@ std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, s
 void require_few_scores(std::int64_t scores);
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);
-const char* finish_reason(const infer::Hypothesis& hypothesis);  // returns "stop" or "length"
-std::string response_id(const char* prefix);  // returns `prefix`, such as "chatcmpl-", and random digits
+// "stop" or "length": the reason why the text ends
+const char* finish_reason(const infer::Hypothesis& hypothesis);
+std::string response_id(const char* prefix);  // a new id: `prefix`, such as "chatcmpl-", and random digits
 
 // Sends server-sent events.
 class EventStream {

@@ -15,7 +15,7 @@
 namespace regard::serve {
 
 struct ServedFolder {
-  std::string name;  // name in requests
+  std::string name;  // name of the model in requests
   std::filesystem::path path;
 };
 
@@ -27,11 +27,11 @@ struct Languages {
 struct ServeOptions {
   std::vector<ServedFolder> folders;
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;  // 0 selects any free port
+  std::uint16_t port = 8080;  // port; 0 selects any free port
   WeightMode weights = WeightMode::stored;
   std::filesystem::path detect;                // folder of the model that detects languages; empty means none
-  std::map<std::string, Languages> languages;  // by model name; replace those of the folders
-  std::string chat_template;                   // empty means the folder's template
+  std::map<std::string, Languages> languages;  // languages by model name; they replace those of the folders
+  std::string chat_template;                   // chat template; empty means the folder's template
 
   // Limits per model. `rows` is the number of sequences that are decoded together.
   infer::SessionLimits sessions{
@@ -40,7 +40,7 @@ struct ServeOptions {
   std::size_t in_progress = 64;         // maximum number of requests handled at once
   std::size_t queue = 256;              // maximum number of further requests that wait; others get status 429
   std::chrono::seconds timeout{600};    // maximum time of a request, including waiting
-  std::chrono::seconds drain{30};       // time for requests in progress when the server stops
+  std::chrono::seconds drain{30};       // maximum time to wait for requests in progress when the server stops
   std::size_t body_bytes = std::size_t{1} << 20, file_bytes = std::size_t{25} << 20;
   std::size_t json_depth = 64;
   HttpLimits http;
@@ -48,7 +48,7 @@ struct ServeOptions {
   std::filesystem::path api_keys;          // file with one key per line; empty means no keys
   std::vector<std::string> allowed_hosts;  // names accepted in Host, in addition to addresses and localhost
   std::vector<std::string> origins;        // web origins that may use the server (CORS); "*" allows all
-  std::string access_log = "-";            // a file; "-" means standard error, empty means no log
+  std::string access_log = "-";  // file of the access log; "-" means standard error, empty means no log
 };
 
 }  // namespace regard::serve

@@ -38,7 +38,7 @@ class OutgoingBytes {
 
  private:
   std::size_t most_;
-  std::deque<std::string> parts_;  // no part is empty
+  std::deque<std::string> parts_;  // parts to send; none is empty
   std::string sending_;
   std::size_t taken_ = 0;  // number of bytes of sending_ that were taken
 };

@@ -1,4 +1,4 @@
-// The routes /answer, /fill and /tag, whose tasks no other supported API has.
+// The routes /answer, /fill and /tag, for tasks that the other supported APIs lack.
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/regard_tasks.h"

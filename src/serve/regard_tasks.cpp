@@ -88,7 +88,7 @@ std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
     readings.push_back(tagger.read(text));
     count_tokens(call, host, readings.back().tokens());
   }
-  constexpr std::size_t kAtOnce = 32;  // inputs between two checks for cancellation
+  constexpr std::size_t kAtOnce = 32;  // number of inputs between two checks for cancellation
   std::vector<std::vector<tasks::Tag>> tags;
   for (std::size_t first = 0; first < readings.size(); first += kAtOnce) {
     call.waiting.require();

@@ -13,7 +13,8 @@
 
 namespace regard::serve {
 
-// Each function throws the errors of its task (src/tasks) and adds its tokens to call.prompt_tokens.
+// Each function throws the errors of its task (src/tasks) and adds the number of input tokens to
+// call.prompt_tokens.
 std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
                                       const std::string& context, tasks::AnswerOptions options);
 // Return the `count` best tokens for each mask.

@@ -97,7 +97,7 @@ bool has_interventions(const Json& body) {
     const auto found = of.find("interventions");
     return found != of.end() && !found->empty();
   };
-  const auto parameters = body.find("parameters");  // in POST /, the member is in "parameters"
+  const auto parameters = body.find("parameters");  // POST / has the member in "parameters"
   return given(body) || (parameters != body.end() && parameters->is_object() && given(*parameters));
 }
 
@@ -105,7 +105,7 @@ RequestEdits* edits_of(Call& call, ModelHost& host) {
   const auto given = call.body.find("interventions");
   if (given == call.body.end() || given->empty()) return nullptr;
   if (!call.edits || &call.edits->host() != &host) {
-    call.edits.reset();  // destroy the old object first, because it has exclusive use
+    call.edits.reset();  // destroy the old object first, because it has exclusive use of its model
     call.edits = std::make_shared<RequestEdits>(call, host.shared_from_this());
   }
   return call.edits.get();

@@ -36,15 +36,15 @@ struct Route {
   const char* summary;
   void (*handle)(Call& call);
   Json request = nullptr;                 // schema of the body; null means no body
-  Json response = nullptr;                // schema of the JSON response; null means not JSON
+  Json response = nullptr;                // schema of a JSON response; null if the response is not JSON
   const char* type = "application/json";  // content type of the response
   bool also_text = false;                 // may also respond with text/plain
   bool forms = false;                     // also accepts HTML forms
   bool files = false;                     // accepts multipart forms with files
   bool streams = false;                   // also responds with server-sent events
   bool open = false;                      // requires no API key
-  bool any_time = false;                  // also answered before the models are loaded
-  bool heavy = false;                     // slow or large; runs one request per client at a time
+  bool any_time = false;                  // requests are also answered before the models are loaded
+  bool heavy = false;  // true for slow or large requests, of which one per client runs at a time
 };
 
 // Objects of the server that handlers use.
@@ -65,16 +65,16 @@ struct Call {
   std::shared_ptr<HttpExchange> exchange;
   const Services& services;
   Waiting waiting;             // client and deadline of the request
-  Json body = Json::object();  // valid under the route's schema; without null members
+  Json body = Json::object();  // body, valid under the route's schema; without null members
   std::vector<FormPart> files = {};
-  std::shared_ptr<RequestEdits> edits = {};  // see request_edits.h
+  std::shared_ptr<RequestEdits> edits = {};  // interventions of the request (request_edits.h)
   // Values for the log and the metrics.
   std::string model = {};
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
 
   void reply(const Json& json, int status = 200);
   void reply_text(std::string text, std::string type);
-  // Return the file of a multipart form. Throws HttpError 400 unless there is exactly one.
+  // Return the only file of a multipart form. Throws HttpError 400 unless there is exactly one.
   const FormPart& only_file() const;
   // Return the model that the body's member `model` names or, without this member, the only model with this
   // ability. Throws HttpError if there is no such model, or if several match.
@@ -89,8 +89,8 @@ struct Call {
   bool has(const char* name) const { return body.contains(name); }
 };
 
-// Return the name between braces at the end of a path such as "/v1/models/{model}"; "" if there is none.
-// Call::body contains the rest of the request's path as a member of this name.
+// Return the name between braces at the end of a path such as "/v1/models/{model}"; "" if there is none. The
+// corresponding part of the request's path is a member of Call::body with this name.
 std::string_view path_parameter(std::string_view path);
 
 // Return the texts in `value`, which is a text or a list of texts.

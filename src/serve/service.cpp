@@ -15,8 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 // Maximum heavy requests in progress, each of a different client. A model processes one at a time.
 constexpr std::size_t kHeavyThreads = 4;
-constexpr std::chrono::seconds kReceived{60};  // minimum time to receive a response, also after the deadline
-constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // bytes, limit of all stored files together
+// minimum time that a client has to receive a response, even after the deadline
+constexpr std::chrono::seconds kReceived{60};
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored files together, in bytes
 
 void check(const ServeOptions& options) {
   if (options.folders.empty()) throw usage_error("expected a model folder, found none");
@@ -259,7 +260,7 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
   const auto task = std::make_shared<Task>(request, route, exchange, services_,
                                            Waiting{client, deadline, [=] { return exchange->gone(); }});
   ++metrics_.in_progress;
-  if (route.any_time) {  // processed on this thread at once, even if all handlers are busy
+  if (route.any_time) {  // processed at once on the server's thread, even if all handlers are busy
     begin(task);
     return;
   }
@@ -309,9 +310,10 @@ void Service::finish(Task& task) {
     const HttpError error = caught_http_error();
     if (call.exchange->status() == 0) send_error(*call.exchange, call.route.protocol, error);
   }
-  call.edits.reset();  // ends the exclusive use of the model
+  call.edits.reset();  // end the exclusive use of the model
   count(task);
-  // Occupy this thread until the response is sent: this limits the responses to slow clients in memory.
+  // Keep this thread occupied until the response is sent. This limits the number of responses in memory that
+  // wait for slow clients.
   if (!call.route.any_time)
     call.exchange->wait_until_received(std::max(call.waiting.deadline, Clock::now() + kReceived));
 }

@@ -1,7 +1,8 @@
-// Division of places (threads, rows of a batch) among clients by dynamic thresholds (Choudhury and Hahne,
-// IEEE/ACM Transactions on Networking 6(2), 1998). A client may take places up to its own limit while it has
-// fewer than three times as many as are free. In total there are a third more places than this limit, so one
-// client alone reaches its limit and another client still finds free places. Not thread-safe.
+// Division of a number of places (threads, or rows of a batch) among clients by dynamic thresholds (Choudhury
+// and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A client may take a place if it has fewer
+// places than its limit, and fewer than three times the number of free places. The total number of places is
+// a third larger than this limit. One client alone can therefore reach its limit, and places remain free for
+// another client. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ class Share {
   Share(std::int64_t each, std::int64_t all) : each_(each), all_(all) {}
   explicit Share(std::int64_t each) : Share(each, places_for(each)) {}
 
-  // Return the total number of places with which one client alone can take `each`.
+  // Return the total number of places that is needed so that one client alone can take `each` places.
   static std::int64_t places_for(std::int64_t each) { return each + std::max<std::int64_t>(1, each / 3); }
 
   // Return true if the client may take `count` more places, free or not. Its first request may be any size.
@@ -45,7 +46,8 @@ class Share {
 
  private:
   std::int64_t each_, all_, taken_ = 0;
-  std::map<std::string, std::int64_t, std::less<>> by_client_;  // no value is 0
+  // number of places by client; clients without places are removed
+  std::map<std::string, std::int64_t, std::less<>> by_client_;
 };
 
 }  // namespace regard::serve

@@ -38,8 +38,8 @@ tasks::TranscribeOptions options_of(const Call& call, bool translates) {
   whisper.translates = translates;
   whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
-  // Temperature 0 keeps the default list of temperatures, of which higher ones are tried only if necessary.
-  // OpenAI's API does the same.
+  // Temperature 0 means the default list of temperatures, as in OpenAI's API. The higher ones are tried only
+  // if necessary.
   if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
     whisper.temperatures = {temperature};
   return options;
@@ -96,7 +96,7 @@ Json verbose_json(const Json& transcript, bool translates) {
 
 void answer_speech(Call& call, bool translates) {
   refuse_unavailable(call);
-  call.only_file();  // refuse other numbers of files first
+  call.only_file();  // first refuse a request without exactly one file
   const auto host = call.find_model(Ability::transcribe);
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);

@@ -87,7 +87,7 @@ struct Content {
   const char* member;
   std::optional<MemoryFile> file = {};
 
-  // Return the path of the content, or "" if the body does not have the member.
+  // Return a path from which the content can be read, or "" if the body does not have the member.
   std::string path(const Call& call) {
     const auto content = call.value<std::string>(member, "");
     return content.empty() ? "" : file.emplace(content).path();
@@ -100,10 +100,10 @@ struct Content {
   }
 };
 
-// Return the error with the members' names in place of the files' paths.
+// Return the error with the names of the body's members in place of the files' paths.
 Error named(const Error& error, const Content& data, const Content& alignments) {
   const auto length = [](const Content& content) { return content.file ? content.file->path().size() : 0; };
-  // The shorter path may be the beginning of the longer one.
+  // Replace the longer path first, because the shorter path may be its beginning.
   const bool swapped = length(alignments) > length(data);
   const Content &first = swapped ? alignments : data, &second = swapped ? data : alignments;
   const auto name = [&](const std::string& text) { return second.named(first.named(text)); };
@@ -127,7 +127,7 @@ void answer_study(Call& call) {
   const auto host = call.find_model(Ability::attend);
   inspect::StudyRequest request = request_of(call);
   check(*host, request, call);
-  // The interventions of a request hold the model's turn.
+  // gives the request with interventions exclusive use of the model
   std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.interventions = edits->texts();

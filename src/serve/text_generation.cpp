@@ -10,7 +10,7 @@
 namespace regard::serve {
 namespace {
 
-// Maximum number of preceding tokens on which the text of a token depends.
+// maximum number of preceding tokens that can affect the text of a token
 constexpr std::size_t kContext = 4;
 
 }  // namespace
@@ -50,7 +50,7 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
 }
 
 TextGeneration::~TextGeneration() {
-  generator_->cancel(generation_);  // does nothing if the generation has ended
+  generator_->cancel(generation_);  // has no effect if the generation has ended
 }
 
 bool TextGeneration::take(const Generation::Token& token,
@@ -115,7 +115,7 @@ std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const M
   const auto& loaded = host.loaded();
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const std::int64_t prompt = std::ssize(input.ids);
-  // the folder's limit, or a limit derived from the source's length
+  // without a given maximum, encoder–decoders use the folder's limit or derive one from the source's length
   if (wanted == 0 && !decoder) return loaded.options.max_new;
   std::int64_t most = call.services.options.most_new_tokens;
   if (wanted > 0) most = std::min(most, wanted);

@@ -19,7 +19,7 @@ struct GenerationPlan {
   std::shared_ptr<ModelHost> host;
   infer::SearchOptions search;
   ModelInput input;
-  std::int64_t copies = 1;    // number of results; greedy search computes one and copies it
+  std::int64_t copies = 1;    // number of results; a greedy search runs once, and its result is copied
   bool token_scores = false;  // keep the scores of chosen tokens and alternatives
 };
 
@@ -27,13 +27,15 @@ struct GenerationPlan {
 struct GeneratedText {
   std::string text;
   infer::Hypothesis hypothesis;
-  std::vector<infer::TokenChoice> choices;  // one for each token of the hypothesis if token_scores
+  // the choice of each token of the hypothesis; empty unless token_scores is set
+  std::vector<infer::TokenChoice> choices;
 };
 
 struct StreamedPiece {
   std::int64_t index = 0;  // index of the result
   std::string text;        // new text; empty while a character or a possible stop string is incomplete
-  const infer::TokenChoice* choice = nullptr;  // set only with token_scores
+  // the token with its alternatives; null unless token_scores is set
+  const infer::TokenChoice* choice = nullptr;
 };
 
 // A generation of at most ServeOptions::most_new_tokens tokens for each result. It is cancelled if the client
@@ -62,8 +64,8 @@ class TextGeneration {
   std::vector<std::int32_t> prompt_;
   std::int64_t prompt_tokens_ = 0;
   bool streams_tokens_ = false;
-  std::vector<infer::TextStream> streams_;                // one stream for each result
-  std::vector<std::vector<infer::TokenChoice>> choices_;  // one list for each result
+  std::vector<infer::TextStream> streams_;                // one text stream for each result
+  std::vector<std::vector<infer::TokenChoice>> choices_;  // one list of choices for each result
   std::shared_ptr<Generator> generator_;
   std::shared_ptr<Generation> generation_;
 };

@@ -15,7 +15,7 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kLongestEntity = 13;  // characters, including & and ;
+constexpr std::size_t kLongestEntity = 13;  // in characters, including & and ;
 // Maximum number of sentences in a request. A text of 1 MiB cannot have more.
 constexpr std::size_t kMostSentences = std::size_t{1} << 19;
 
@@ -35,8 +35,9 @@ class Sentences {
   const TranslationRequest& request_;
   std::size_t ahead_;
   std::vector<std::string_view> sentences_;
-  std::deque<std::unique_ptr<TextGeneration>> begun_;  // null if the sentence is blank
-  std::size_t first_ = 0;                              // index of the sentence of begun_[0]
+  // generation of each sentence in progress; null if the sentence is blank
+  std::deque<std::unique_ptr<TextGeneration>> begun_;
+  std::size_t first_ = 0;  // index of the sentence of begun_[0]
 };
 
 std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {
@@ -115,7 +116,7 @@ std::vector<Translations> translate_texts(Call& call, const TranslationRequest& 
   std::vector<Translations> all;
   for (std::size_t t = 0; t < texts.size(); ++t) {
     const std::string& text = texts[t];
-    const std::size_t before =  // white space at the start
+    const std::size_t before =  // number of white-space bytes at the start
         parts[t].empty() ? text.size() : static_cast<std::size_t>(parts[t][0].text.data() - text.data());
     Translations& of =
         all.emplace_back(static_cast<std::size_t>(1 + request.alternatives), text.substr(0, before));

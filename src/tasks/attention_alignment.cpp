@@ -106,7 +106,7 @@ class HeadSum : public ReplacingProbe {
 
   const AlignmentHeads& heads_;
   const AlignmentTask& task_;
-  ReplacingProbe* replacing_;  // task_.probe, if it replaces values
+  ReplacingProbe* replacing_;  // task_.probe if it replaces values, otherwise null
   std::int64_t rows_;
   std::vector<double> sum_;  // [rows, positions]
 };
@@ -180,7 +180,7 @@ void median_filter(std::span<float> values, std::int64_t width) {
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns) {
   constexpr float kNone = std::numeric_limits<float>::infinity();
   const auto width = static_cast<std::size_t>(columns + 1);
-  // total [rows + 1, columns + 1]: cost of the cheapest path so far, in f32 as in transformers
+  // total [rows + 1, columns + 1]: cost of the cheapest path to each cell, in f32 as in transformers
   std::vector<float> total(static_cast<std::size_t>(rows + 1) * width, kNone);
   std::vector<Step> steps(total.size(), Step::column);
   total[0] = 0.0f;

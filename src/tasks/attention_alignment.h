@@ -18,7 +18,7 @@ namespace regard::tasks {
 
 struct AlignmentHeads {
   std::vector<std::pair<std::int64_t, std::int64_t>> heads;  // layer and head in the decoder, sorted
-  std::int64_t median_width = 7;                             // frames; odd
+  std::int64_t median_width = 7;                             // width of the median filter in frames; odd
 
   // Read "alignment_heads" of generation_config.json (default: all heads of the upper half of the layers) and
   // "median_filter_width" of config.json. Throws bad_file naming the key if a value does not fit the model.

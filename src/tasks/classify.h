@@ -15,13 +15,14 @@ namespace regard::tasks {
 enum class Scores {
   softmax,  // exactly one label applies
   sigmoid,  // several labels may apply: each has an independent probability
-  plain     // the logits, for regression
+  plain     // regression: the score is the logit itself
 };
 
 struct ClassifyOptions {
   Options reading;
-  std::optional<Scores> scores;                    // default: scores_of() applied to the folder's config
-  std::optional<std::vector<std::string>> labels;  // default: labels_of() applied to the folder's config
+  std::optional<Scores> scores;  // kind of scores; default: as config.json specifies (scores_of())
+  // names of the labels; default: as in config.json (labels_of())
+  std::optional<std::vector<std::string>> labels;
 };
 
 struct LabelScore {

@@ -114,7 +114,8 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
   std::vector<float> samples, piece(static_cast<std::size_t>(whole * samples_per_frame_));
   const std::int64_t fewest = loaded_.model->input_spec().fewest_frames();
   waiting_.clear(), waiting_from_ = 0, blanks_ = 0, spoken_ = false;
-  std::int64_t first = 0, all = 0;  // index of the first frame of `samples`; number of samples read
+  // first: index of the first frame of `samples`; all: number of samples read
+  std::int64_t first = 0, all = 0;
   for (bool ended = false; !ended;) {
     const std::size_t wanted = piece.size() - samples.size();
     const std::size_t got = sound.read(std::span(piece).first(wanted));

@@ -45,7 +45,7 @@ struct CtcRecognizerOptions {
   double pause_seconds = 0.6, segment_seconds = 15.0;
   // compute the times of words between spaces, from the first to the last frame of their labels
   bool word_times = false;
-  Probe* probe = nullptr;  // called in every pass, may change values; not owned, may be null
+  Probe* probe = nullptr;  // called in every pass; may change values. Not owned; may be null
 };
 
 class CtcRecognizer {

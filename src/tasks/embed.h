@@ -17,13 +17,14 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // Each of these settings replaces that of the folder if it is set.
+  // Each setting replaces that of the folder if it has a value.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;
-  std::optional<bool> cut = std::nullopt;  // default: true if the folder limits a text's tokens
-  std::filesystem::path adapter = {};      // a LoRA adapter for the model
-  std::int64_t most_tokens = 0;            // maximum tokens of a text; 0 means the folder's limit
+  // truncate long texts; default: true if the folder limits a text's tokens
+  std::optional<bool> cut = std::nullopt;
+  std::filesystem::path adapter = {};  // a LoRA adapter for the model
+  std::int64_t most_tokens = 0;        // maximum tokens of a text; 0 means the folder's limit
 };
 
 // A folder opened for sentence embeddings: the model, its pooling and further modules.

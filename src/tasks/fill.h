@@ -32,7 +32,8 @@ class Filler {
   // language model or a target has no tokens, bad_file if the tokenizer has no mask token.
   Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOptions& options = {});
 
-  const std::string& mask() const { return mask_; }  // "[MASK]", "<mask>"
+  // spelling of the mask token, such as "[MASK]" or "<mask>"
+  const std::string& mask() const { return mask_; }
 
   // Tokenise a text; special tokens in it are recognised. Throws invalid_input if it has no mask or is too
   // long.
@@ -50,7 +51,7 @@ class Filler {
   const infer::LoadedModel& loaded_;
   Reader reader_;
   Pass pass_;
-  std::vector<std::int32_t> targets_;  // ascending; empty means all tokens
+  std::vector<std::int32_t> targets_;  // ids of the candidates, ascending; empty means all tokens
   std::string mask_;
   std::int32_t mask_id_ = -1;
 };

@@ -8,7 +8,7 @@
 namespace regard::tasks {
 namespace {
 
-constexpr float kSilence = -10.0f;  // log10 of the smallest energy
+constexpr float kSilence = -10.0f;  // log10 of the smallest energy, used for silence
 
 }  // namespace
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostTokens = 1 << 24;  // largest limit of tokens that i
 
 struct ModeName {
   PoolingMode mode;
-  const char* name;    // name in sentence-transformers since version 5
+  const char* name;    // name of the mode in sentence-transformers since version 5
   const char* legacy;  // name of the flag in older files
 };
 constexpr std::array kModes{

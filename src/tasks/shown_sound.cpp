@@ -50,7 +50,8 @@ std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   const double second = 1.0 / static_cast<double>(processor.rate);
   if (processor.kind == Kind::samples) return {0.0, second};
   if (processor.kind == Kind::whisper) return {0.0, static_cast<double>(processor.hop) * second};
-  const data::LogMel mel = processor.log_mel();  // its frame times are starts, not centres
+  // this model's frame times are the starts of frames, not their centres
+  const data::LogMel mel = processor.log_mel();
   return {0.5 * static_cast<double>(mel.window()) * second, static_cast<double>(mel.hop()) * second};
 }
 

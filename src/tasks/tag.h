@@ -22,7 +22,7 @@ struct TagOptions {
   // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored{"O"};  // labels and entities to omit
-  // default: labels_of() applied to the folder's config
+  // names of the labels; default: as in config.json (labels_of())
   std::optional<std::vector<std::string>> labels = std::nullopt;
   Probe* probe = nullptr;  // called in every pass; it can ablate heads. Not owned; may be null
 };
@@ -60,7 +60,7 @@ class Tagger {
   std::vector<std::vector<std::int32_t>> word_classes(std::span<const Reading> readings);
 
  private:
-  using Scores = std::vector<float>;  // [tokens of the window's text, labels]
+  using Scores = std::vector<float>;  // probabilities [tokens of the window's text, labels]
   std::vector<std::vector<Scores>> scores(std::span<const Reading> readings);
   Reading windows_of(std::string text, text::Encoding encoding) const;
 

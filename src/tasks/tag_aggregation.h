@@ -33,7 +33,7 @@ struct TokenPlace {
   std::uint32_t begin = 0, end = 0;  // byte range in the text
   std::int32_t word = -1;            // index of the token's word
   bool starts_word = false;
-  std::size_t index = 0;  // index in the window's input
+  std::size_t index = 0;  // index of the token in the window's input
 };
 
 // The label of a token (Aggregation::none), or of an entity (the label without its prefix).
@@ -67,7 +67,8 @@ class TagAggregator {
   std::string decoded(std::vector<std::string> tokens) const;
 
   std::shared_ptr<const text::Tokenizer> tokenizer_;
-  std::unique_ptr<const text::Decoder> decoder_;  // if null, tokens are joined by spaces
+  // decoder that joins tokens to text; if null, tokens are joined by spaces
+  std::unique_ptr<const text::Decoder> decoder_;
   Aggregation aggregation_;
   std::vector<std::string> ignored_;
   bool marks_continuation_ = false;  // true if the model marks tokens that continue a word ("##ing")

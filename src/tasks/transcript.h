@@ -50,7 +50,7 @@ class TranscriptWriter {
 
   std::string begin() const;
   std::string segment(const TranscriptSegment& segment);
-  std::string end(const Transcript& transcript) const;  // uses language and duration of `transcript`
+  std::string end(const Transcript& transcript) const;  // uses only the language and duration of `transcript`
 
  private:
   std::string cue(double start, double end, const std::string& text);

@@ -29,7 +29,7 @@ struct WhisperOptions {
   std::string prompt;       // text assumed to precede the first window, such as names and their spelling
   // use the text before a window as the window's prompt, unless it was sampled at temperature 0.5 or more
   bool uses_previous = true;
-  // tried in this order; 0 means no sampling
+  // temperatures of sampling, tried in this order; 0 means no sampling
   std::vector<double> temperatures{0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
   // Decode again at the next temperature if the text's compression ratio is above the first value, or its
   // mean log-probability below the second. An empty value disables the rule.
@@ -40,9 +40,9 @@ struct WhisperOptions {
   std::int64_t beam = 1;  // width of the beam search at temperature 0
   std::uint64_t seed = 1;
   bool word_times = false;  // compute the times of words from cross-attention
-  Probe* probe = nullptr;   // called in every pass, may change values; not owned, may be null
+  Probe* probe = nullptr;   // called in every pass; may change values. Not owned; may be null
 
-  void check() const;  // throws usage
+  void check() const;  // throws usage if an option is invalid
 };
 
 using SegmentListener = std::function<void(const TranscriptSegment&)>;
@@ -93,10 +93,11 @@ class Whisper {
   ThreadPool& pool_;
   WhisperOptions options_;
   WhisperTokens tokens_;
-  AlignmentHeads heads_;  // used only if word_times is set
+  AlignmentHeads heads_;  // heads for the times of words; used only if word_times is set
   std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
-  // initial_: tokens of the prompt option. history_: tokens of all text so far, truncated to the maximum.
+  // initial_: tokens of the prompt option. history_: tokens of all text so far, at most as many as a prompt
+  // may have.
   std::vector<std::int32_t> initial_, history_;
 };
 

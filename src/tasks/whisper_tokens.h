@@ -16,7 +16,7 @@ struct WhisperTokens {
   std::int32_t no_timestamps = -1;  // the ids after it are timestamps: 0.00, 0.02, … seconds
   std::int32_t no_speech = -1;
   std::int32_t previous = -1;  // token before the text of previous windows; −1 if the model has none
-  std::int32_t transcribe = -1, translate = -1;  // −1 if the model has only one task
+  std::int32_t transcribe = -1, translate = -1;  // ids of the two tasks; −1 if the model has only one task
   // ids by code ("en"); empty if the model has only one language
   std::map<std::string, std::int32_t> languages;
   std::int64_t latest_first = -1;  // highest index of a window's first timestamp; −1 means no limit
@@ -29,7 +29,7 @@ struct WhisperTokens {
   // Return the tokens that begin a window. `language` is a code; empty means no language token. Throws usage
   // if the model has no such language or no translation.
   std::vector<std::int32_t> beginning(const std::string& language, bool translates, bool timestamps) const;
-  std::string code_of(std::int32_t language) const;  // "" if `language` is not a language token
+  std::string code_of(std::int32_t language) const;  // returns "" if `language` is not a language token
 };
 
 }  // namespace regard::tasks

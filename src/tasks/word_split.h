@@ -14,7 +14,7 @@
 namespace regard::tasks {
 
 struct TokenWord {
-  std::string text;                 // includes the preceding space
+  std::string text;                 // text of the word, with the space before it
   std::size_t first = 0, last = 0;  // indices of the word's first token and last token
 };
 

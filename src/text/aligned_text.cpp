@@ -52,7 +52,7 @@ void AlignedText::prepend(std::string_view prefix) {
   if (text_.empty()) return;
   text_.insert(0, prefix);
   if (!tracked_) return;
-  // Align the prefix, and all bytes of the first code point, with the first code point.
+  // The bytes of the prefix and of the first code point get the input range of the first code point.
   const std::size_t first = length_of(text_[prefix.size()]);
   const Span front = spans_.front(), last = spans_[first - 1];
   spans_.insert(spans_.begin(), prefix.size(), front);
@@ -124,7 +124,7 @@ void AlignedText::replace(std::span<const Match> matches, std::string_view conte
       spans.insert(spans.end(), content.size(),
                    match.end == 0 ? Span{origin_, origin_} : spans_[match.end - 1]);
   }
-  // Align the content with the last code point of its match, as transformers' tokenizers do.
+  // The content gets the input range of the last code point of its match, as in transformers' tokenizers.
   const Match& first = matches.front();
   if (!tracked_ && first.matched && first.end > (content.empty() ? 0 : length_of(text_.front()))) origin_ = 1;
   text_ = std::move(text);

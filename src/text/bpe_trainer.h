@@ -58,7 +58,8 @@ class BpeTrainer {
     std::int32_t left, right;
     std::uint64_t words;  // offset in word_lists_, which holds a count and then the indices of the words
     friend bool operator<(const Candidate& a,
-                          const Candidate& b) noexcept {  // std::*_heap functions put the largest on top
+                          // order for the std::*_heap functions, which put the largest element on top
+                          const Candidate& b) noexcept {
       if (a.count != b.count) return a.count < b.count;
       if (a.left != b.left) return a.left > b.left;
       return a.right > b.right;
@@ -73,9 +74,10 @@ class BpeTrainer {
     bool touched = false;
   };
   struct Side {
-    std::vector<Neighbour> neighbours;                            // changes by neighbour token
-    std::vector<std::int32_t> touched;                            // tokens with changes
-    std::vector<std::pair<std::int32_t, std::uint32_t>> gainers;  // token, word
+    std::vector<Neighbour> neighbours;  // changes by neighbour token
+    std::vector<std::int32_t> touched;  // tokens with changes
+    // pairs of a token and a word that gained this token as a neighbour
+    std::vector<std::pair<std::int32_t, std::uint32_t>> gainers;
     void lose(std::int32_t token, std::int64_t count);
     void gain(std::int32_t token, std::int64_t count, std::uint32_t word);
   };

@@ -10,7 +10,7 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // bytes of text in one task
+constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // target size of a task's text, in bytes
 // tasks per thread and round; few, so that their ids stay in the thread's CPU cache until they are copied
 constexpr std::size_t kTasksATime = 32;
 

@@ -223,8 +223,8 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
   });
 }
 
-// Process parts in order. For a cached part, the first item is the largest running sum up to which its pieces
-// do not depend on the preceding text.
+// Process the parts in order. The first cached item of a part is the largest sum of preceding scores for
+// which the cached segmentation is valid.
 void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   float so_far = 0;
   for_parts<scanning::scan_spaces>(text, work, [&](std::string_view part, std::size_t, const auto& find) {
@@ -270,8 +270,8 @@ std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) 
   return work.normalized;
 }
 
-// Segment the part from a running sum of 0 and cache the result. work.items holds the largest running sum up
-// to which the segmentation is valid, then the items.
+// Segment the part with a sum of preceding scores of 0 and cache the result. work.items holds the largest sum
+// of preceding scores for which the segmentation is valid, then the items.
 void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();
@@ -281,7 +281,7 @@ void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   work.chunks.keep(part, work.items.ids());
 }
 
-// Segment the part given the running sum `so_far`; the result is not cached.
+// Segment the part; `so_far` is the sum of the preceding scores. The result is not cached.
 void IdsEncoder::cut_long(std::string_view part, float& so_far, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();

@@ -254,7 +254,7 @@ namespace regard::text {
 // Call use() with the scan as an integral constant, or otherwise() for WordScan::none.
 template <class Use, class Otherwise>
 auto with_scan(WordScan scan, Use use, Otherwise otherwise) {
-  using namespace scanning;  // NOLINT: the names below
+  using namespace scanning;  // NOLINT: makes the names below short
   const auto call = [&]<auto kScan>() { return use(std::integral_constant<Scan, kScan>()); };
   switch (scan) {
     case WordScan::gpt2:

@@ -19,7 +19,7 @@ Token token(std::int32_t id, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-// The best segmentation up to a position. Scores are summed in f32, as in sentencepiece.
+// State at a position: the best segmentation up to it. Scores are summed in f32, as in sentencepiece.
 struct SentencePieceModel::Arrival {
   float score = 0;
   std::int32_t from = -1;  // previous position relative to the window; −1 if this position was not reached
@@ -27,8 +27,9 @@ struct SentencePieceModel::Arrival {
   float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };
 
-// Return the size in bytes of the longest user-defined piece at the start of `text`, and set `frozen`,
-// because such a piece is never merged. If there is none, return the size of one code point.
+// Return the size in bytes of the longest user-defined piece at the start of `text`, and set `frozen` to
+// true, because such a piece is never merged with others. If there is none, return the size of one code
+// point.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
   const std::size_t size = user_defined_.longest(text).first;
   frozen = size > 0;

@@ -44,7 +44,7 @@ void parse_trainer(std::string_view bytes, const std::string& file, SentencePiec
         options.unknown_surface = field.bytes;
         break;
       default:
-        break;  // training settings
+        break;  // the training settings are not used
     }
   }
 }

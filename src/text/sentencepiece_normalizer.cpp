@@ -69,7 +69,7 @@ class SentencePieceNormalizer final : public Normalizer {
     }
   };
 
-  // Output without offsets.
+  // Output of normalisation that does not record offsets.
   struct PlainOutput {
     std::string& text;
     void add(std::string_view bytes, std::size_t) { text.append(bytes); }

@@ -129,9 +129,9 @@ class Splitter {
   std::u32string letters_;
   std::vector<Sentence> sentences_;
   std::size_t most_;
-  std::size_t at_ = 0, begin_ = 0;  // in code points
+  std::size_t at_ = 0, begin_ = 0;  // positions in code points: current position, start of the sentence
   std::size_t next_letter_ = 0;     // there is no letter or digit between at_ and this position
-  std::size_t byte_ = 0;            // byte offset of begin_; differs only inside finish()
+  std::size_t byte_ = 0;            // byte offset of begin_; out of date only inside finish()
 };
 
 }  // namespace

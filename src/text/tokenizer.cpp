@@ -37,7 +37,7 @@ class CodePointCounter {
   std::uint32_t byte_ = 0, count_ = 0;
 };
 
-// Convert JSON exceptions to bad_file. They arise from errors for which a component's reader has no check.
+// Convert JSON exceptions to bad_file. They occur for errors in a component that its reader does not check.
 template <class Read>
 auto blaming(const std::string& file, const Read& read) {
   try {

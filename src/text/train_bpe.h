@@ -26,11 +26,12 @@ enum class Alphabet {
 };
 
 struct BpeTrainingOptions {
-  std::size_t vocabulary_size = 10000;  // includes special tokens and the alphabet
+  std::size_t vocabulary_size = 10000;  // total size, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  std::size_t max_token_length = 0;     // in symbols of the alphabet; 0 means no limit
+  std::size_t max_token_length = 0;  // maximum length of a token in symbols of the alphabet; 0 means no limit
   Alphabet alphabet = Alphabet::bytes;
-  AlphabetLimits characters;  // other characters are encoded as bytes; ignored for Alphabet::bytes
+  // characters of the alphabet; others are encoded as bytes; ignored for Alphabet::bytes
+  AlphabetLimits characters;
   WordRule words = WordRule::words;
   bool normalize = true;    // normalise to NFC
   bool lower_case = false;  // convert to lower case, so that decode() returns lower case
@@ -38,7 +39,7 @@ struct BpeTrainingOptions {
   bool prefix_space = false;
   bool end_token = false;  // encode() with add_special appends </s>, which translation models need
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::function<void(std::size_t tokens)> progress;  // may be empty
+  std::function<void(std::size_t tokens)> progress;  // called with the number of tokens; may be empty
 };
 
 // Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.

@@ -23,23 +23,24 @@ const std::vector<std::string>& word_rule_names();
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";
-  std::size_t vocabulary_size = 10000;  // includes special tokens and alphabet; ignored for char
+  std::size_t vocabulary_size = 10000;  // total size, including special tokens and alphabet; ignored for char
   // minimum count of a merge or a word. Default: 2; 1 for word. Ignored for unigram
   std::optional<std::int64_t> min_frequency;
   // maximum length in characters (byte-bpe: in bytes). Default (0): 16 for unigram, otherwise no limit
   std::size_t max_piece_length = 0;
-  AlphabetLimits alphabet;               // ignored for byte-bpe and word
-  std::string continuing_prefix = "##";  // for wordpiece
+  AlphabetLimits alphabet;  // limits of the characters in the vocabulary; ignored for byte-bpe and word
+  std::string continuing_prefix = "##";  // prefix of pieces inside words, for wordpiece
   std::string words;      // word rule. Default (""): bert for wordpiece, signs for word, otherwise words
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
-  bool strip_accents = false;  // for wordpiece
-  bool prefix_space = false;   // for byte-bpe, bpe and unigram
+  bool strip_accents = false;  // remove accents, for wordpiece
+  bool prefix_space = false;   // insert a space before a text, for byte-bpe, bpe and unigram
   bool end_token = false;
   bool byte_fallback = true;  // char, unigram: encode unknown characters as bytes instead of <unk>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown;  // unknown token. Default (""): [UNK] if it is a special token, otherwise <unk>
-  std::function<void(double fraction, const std::string& what)> progress;  // may be empty
+  // called with the completed fraction and the name of the phase; may be empty
+  std::function<void(double fraction, const std::string& what)> progress;
 };
 
 // Throws usage for an unknown name or conflicting options.

@@ -16,9 +16,9 @@
 namespace regard::text {
 
 struct UnigramTrainingOptions {
-  std::size_t vocabulary_size = 8000;  // includes special tokens, byte tokens and the alphabet
+  std::size_t vocabulary_size = 8000;  // total size, including special tokens, byte tokens and the alphabet
   AlphabetLimits alphabet;
-  std::uint32_t max_piece_length = 16;  // in characters
+  std::uint32_t max_piece_length = 16;  // maximum length of a piece in characters
   std::size_t seed_pieces = 1000000;
   double shrinking = 0.75;
   int sub_iterations = 2;
@@ -29,8 +29,8 @@ struct UnigramTrainingOptions {
   bool prefix_space = false;  // insert a space before a text; always the case with metaspace
   bool end_token = false;     // encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::string unknown = "<unk>";              // added to the special tokens if missing
-  std::function<void(double part)> progress;  // may be empty
+  std::string unknown = "<unk>";              // unknown token; added to the special tokens if missing
+  std::function<void(double part)> progress;  // called with the completed share; may be empty
 };
 
 // Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.

@@ -17,9 +17,10 @@
 namespace regard::text {
 
 struct WordPieceTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // includes special tokens and the alphabet
+  std::size_t vocabulary_size = 30000;  // total size, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  AlphabetLimits alphabet;              // a word with other characters becomes the unknown token
+  // limits of the letters in the vocabulary; a word with other characters becomes the unknown token
+  AlphabetLimits alphabet;
   std::string continuing_prefix = "##";
   std::size_t max_word_length = 100;  // in characters; a longer word becomes the unknown token
   WordRule words = WordRule::bert;
@@ -27,12 +28,12 @@ struct WordPieceTrainingOptions {
   // with spaces.
   bool clean_text = true;
   bool lower_case = false;
-  // as in BERT's uncased models; removes vowels in scripts that write them as marks
+  // remove accents as in BERT's uncased models; also removes vowels in scripts that write them as marks
   bool strip_accents = false;
   bool end_token = false;  // encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::string unknown = "<unk>";                     // added to the special tokens if missing
-  std::function<void(std::size_t tokens)> progress;  // may be empty
+  std::string unknown = "<unk>";                     // unknown token; added to the special tokens if missing
+  std::function<void(std::size_t tokens)> progress;  // called with the number of tokens; may be empty
 };
 
 // Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.

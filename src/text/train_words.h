@@ -15,14 +15,15 @@
 namespace regard::text {
 
 struct WordTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // includes special tokens
+  std::size_t vocabulary_size = 30000;  // total size, including special tokens
   std::int64_t min_frequency = 1;       // less frequent words become <unk>
-  WordRule words = WordRule::signs;     // decode() joins words with one space
-  bool normalize = true;                // normalise to NFC
+  // rule that divides a text into words; decode() joins words with one space
+  WordRule words = WordRule::signs;
+  bool normalize = true;  // normalise to NFC
   bool lower_case = false;
   bool end_token = false;  // encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::string unknown = "<unk>";  // added to the special tokens if missing
+  std::string unknown = "<unk>";  // unknown token; added to the special tokens if missing
 };
 
 // Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.

@@ -13,7 +13,7 @@ namespace {
 
 using detail::kCodePoints;
 
-// In the order of utf8proc_category_t.
+// Categories in the order of utf8proc_category_t.
 constexpr Category kCategories[] = {Category::unassigned,
                                     Category::letter_upper,
                                     Category::letter_lower,

@@ -118,7 +118,7 @@ inline bool is_bert_control(char32_t c) noexcept {
 }  // removed by BERT's cleaning: categories Cc, Cf and Co, except tab and line ends
 inline bool is_bert_accent(char32_t c) noexcept {
   return has(c, kIsBertAccent);
-}  // nonspacing marks (Mn)
+}  // nonspacing marks (Mn), which BERT's normalizer strips
 inline bool is_combining_mark(char32_t c) noexcept {
   return has(c, kIsCombiningMark);
 }  // removed by StripAccents: Mn, Mc, Me

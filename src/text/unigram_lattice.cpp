@@ -9,7 +9,8 @@
 namespace regard::text {
 namespace {
 
-// Arithmetic with probabilities themselves. It is fast, and accurate as long as they do not underflow.
+// Arithmetic with probabilities, not their logarithms. It is fast, and accurate unless a product of
+// probabilities underflows.
 struct Plain {
   static constexpr double kZero = 0.0, kOne = 1.0;
   static double plus(double a, double b) { return a + b; }
@@ -104,7 +105,7 @@ double UnigramLattice::sum_over_cuts(std::size_t size, Scratch& scratch) const {
 }
 
 double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const {
-  constexpr std::size_t kLong = 40;  // maximum length of a word for Plain, in bytes
+  constexpr std::size_t kLong = 40;  // maximum length in bytes of a word that is computed with Plain
   find_nodes(word, scratch.nodes);
   std::vector<double>& weights = scratch.weights;
   if (word.size() <= kLong) {

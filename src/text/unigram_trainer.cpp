@@ -54,7 +54,7 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   const auto weight = [](const Substring& s) { return std::uint64_t{s.count} * s.length; };
   std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
     if (weight(a) != weight(b)) return weight(a) > weight(b);
-    // among equal scores, the later in byte order
+    // among equal scores, the substring that is later in byte order comes first
     return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;
   });
   for (const Substring& s : found) {
@@ -146,8 +146,8 @@ void UnigramTrainer::prune(std::size_t keep) {
   const std::vector<double> counts = best_counts();
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0), log_sum = std::log(sum);
   // The loss of removing a piece, assuming that its best segmentation replaces it everywhere. As in Hugging
-  // Face's trainer, the sum of counts grows by the piece's count once per existing piece, to keep the same
-  // pieces. (sentencepiece uses the number of parts minus one instead.)
+  // Face's trainer, the piece's count is added to the sum of counts once per existing piece, so that the same
+  // pieces are kept. (sentencepiece uses the number of parts minus one instead.)
   std::vector<ScoredPiece> kept;
   std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
   UnigramLattice::Scratch scratch;

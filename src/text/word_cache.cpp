@@ -96,7 +96,7 @@ std::uint32_t WordCache::put(const void* bytes, std::size_t size) {
   const auto begin = static_cast<std::uint32_t>(stored_);
   if (size > 0)
     std::memcpy(store_.get() + stored_, bytes,
-                size);  // memcpy from a null pointer is undefined behaviour, also with size 0
+                size);  // memcpy with a null pointer is undefined behaviour, even for size 0
   stored_ += size;
   return begin;
 }

@@ -120,7 +120,7 @@ class WordCache {
 
   // If `count` is more than kInline, ids[0] is the offset of the ids in the store.
   struct alignas(32) Slot {
-    Key key;  // size 0 marks a free slot
+    Key key;  // a key of size 0 marks a free slot
     std::int32_t ids[kInline] = {};
     std::uint32_t count = 0;
   };
@@ -146,11 +146,12 @@ class WordCache {
   }
   // Return the second set in which a short word may be stored if the first one is full.
   std::size_t other_set(std::uint64_t hash) const noexcept { return (hash >> 32) & last_set_; }
-  Slot* free_slot(std::size_t set) noexcept;  // null if the set is full
+  Slot* free_slot(std::size_t set) noexcept;  // returns null if the set is full
   void place(const Slot& slot) noexcept;
   void grow();
   void make_room(std::size_t bytes);
-  std::uint32_t put(const void* bytes, std::size_t size);  // append to the store and return the offset
+  // append bytes to the store and return their offset
+  std::uint32_t put(const void* bytes, std::size_t size);
   void keep_long(std::string_view word, std::span<const std::int32_t> ids);
 
   struct Free {

@@ -30,7 +30,8 @@ class WordPiece final : public Model {
   bool cut(std::string_view word, std::vector<Token>& tokens) const;
   Vocabulary vocabulary_;
   Options options_;
-  ByteTrie first_, continuing_;  // continuing_ holds tokens without their prefix
+  // first_: tokens that start words; continuing_: tokens inside words, without their prefix
+  ByteTrie first_, continuing_;
 };
 
 class WordLevel final : public Model {

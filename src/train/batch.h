@@ -17,15 +17,15 @@ namespace regard::train {
 // One micro-batch. clear() keeps the memory of the buffers.
 struct Batch {
   std::vector<std::int32_t> source_ids;  // for translation only
-  // Features or pixels (ModelInput::values), one tensor per sequence, instead of ids: `source_inputs` of the
-  // source, `inputs` of a model that is not an encoder–decoder.
+  // Features or pixels (ModelInput::values) instead of ids, one tensor per sequence. `source_inputs` are the
+  // sources of an encoder–decoder; `inputs` are the inputs of any other model.
   std::vector<Tensor> source_inputs, inputs;
   RaggedBuffer source;
   // `ids` are the input of the decoder, or of a model that is not an encoder–decoder. `labels` has one label
   // per token, or one per sequence.
   std::vector<std::int32_t> ids, labels;
   std::vector<std::int32_t> types;   // token types; empty means that all are 0
-  std::vector<float> values;         // numbers to predict, instead of labels
+  std::vector<float> values;         // numbers to predict, used instead of labels
   std::vector<float> label_weights;  // weight of each label; if empty, all weights are 1
   RaggedBuffer target;
 
@@ -35,7 +35,7 @@ struct Batch {
   std::int64_t target_tokens() const;
   // number of tokens of the decoder, or of a model that is not an encoder–decoder
   std::int64_t tokens() const { return target.view().tokens(); }
-  double weight() const;  // sum of the weights of the counted labels
+  double weight() const;  // sum of the weights of the counted labels, which is their number without weights
   InputBatch source_batch() const { return {source_ids, source.view(), {}, nullptr, source_inputs}; }
   InputBatch target_batch() const { return {ids, target.view(), types, nullptr, inputs}; }
 
@@ -76,7 +76,8 @@ std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
 
 struct WindowOptions {
   std::int64_t batch_size = 12, context = 64;
-  bool random = true;  // if false, windows are consecutive, and shuffled in each epoch
+  // draw windows at random; if false, windows are consecutive, and shuffled in each epoch
+  bool random = true;
   std::uint64_t seed = 1;
 };
 // Return windows of a token stream for language models. The memory of `stream` must outlive the result.

@@ -12,10 +12,10 @@ namespace regard::train {
 
 struct PreviewTokenizers {
   const text::Tokenizer& target;
-  const text::Tokenizer* source = nullptr;  // null if the batch has no source
+  const text::Tokenizer* source = nullptr;  // tokenizer of the source; null if the batch has no source
 };
 
-// Return example `sequence` of a batch whose labels are tokens: the source, the input and the label of each
+// Return example `sequence` of a batch whose labels are tokens: the source, and the input and label of each
 // position.
 std::string next_token_preview(const PreviewTokenizers& tokenizers, const Batch& batch, std::size_t sequence);
 

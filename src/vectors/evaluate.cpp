@@ -37,7 +37,7 @@ bool parse(const std::string& text, double& value) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
-// Looks up words under the options of the evaluation (case_sensitive, restrict).
+// Looks up words as the options case_sensitive and restrict of the evaluation require.
 class Lookup {
  public:
   Lookup(const WordVectors& vectors, const EvaluationOptions& options)

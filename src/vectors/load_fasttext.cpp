@@ -45,11 +45,11 @@ class FasttextReader {
 
   void read_arguments() {
     const char* part = "its arguments";
-    next<std::int32_t>(part);  // the magic number
+    next<std::int32_t>(part);  // skip the magic number
     const auto version = next<std::int32_t>(part);
     refuse_if(version != kVersion, "unsupported version of fastText's format; 12 is supported", version);
     dim = next<std::int32_t>(part);
-    for (int i = 0; i < 7; ++i) next<std::int32_t>(part);  // training arguments
+    for (int i = 0; i < 7; ++i) next<std::int32_t>(part);  // skip the training arguments
     bucket = next<std::int32_t>(part);
     shortest = next<std::int32_t>(part);
     longest = next<std::int32_t>(part);
@@ -64,7 +64,7 @@ class FasttextReader {
     const char* part = "its dictionary";
     const auto entries = next<std::int32_t>(part), known = next<std::int32_t>(part),
                labels = next<std::int32_t>(part);
-    next<std::int64_t>(part);  // number of tokens
+    next<std::int64_t>(part);  // skip the number of tokens
     const auto pruned = next<std::int64_t>(part);
     refuse_if(known < 0 || labels < 0 || std::int64_t{known} + labels != entries,
               "the number of words and labels differs from the number of entries", entries);
@@ -77,7 +77,7 @@ class FasttextReader {
       if (end == std::string_view::npos) loader_.damaged_byte(at_, "unterminated word");
       const std::string_view word = bytes_.substr(at_, end - at_);
       at_ = end + 1;
-      next<std::int64_t>(part);  // count
+      next<std::int64_t>(part);  // skip the word's count
       if (next<std::int8_t>(part) == 0) words.push_back(word);
     }
     if (static_cast<std::int32_t>(words.size()) != known)

@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
-constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // in bytes
+constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // maximum length of a word in bytes
 
 // Return true if the line has control characters that do not occur in text.
 bool looks_binary(std::string_view line) {
@@ -111,7 +111,7 @@ bool Loader::first_row_is_text() const {
 }
 
 bool Loader::walks_as_binary(std::size_t row_bytes) const {
-  constexpr std::uint64_t kEnough = 1000;  // number of words that is sufficient for the test
+  constexpr std::uint64_t kEnough = 1000;  // number of words after which a file is recognised
   std::size_t at = header_.end;
   for (std::uint64_t i = 0; i < std::min(header_.count, kEnough); ++i) {
     while (at < bytes_.size() && bytes_[at] == '\n') ++at;

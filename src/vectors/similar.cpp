@@ -10,7 +10,7 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::size_t kBlockRows = 512;  // number of vectors that one task scores
+constexpr std::size_t kBlockRows = 512;  // number of word vectors that one task of the thread pool scores
 constexpr std::size_t kQuestionsAtOnce = 256;
 
 float inverse_norm(double sum_of_squares) {

@@ -26,7 +26,7 @@ enum class Format {
 };
 
 const char* name_of(Format format);              // "word2vec-binary"
-Format format_of(std::string_view name);         // throws usage
+Format format_of(std::string_view name);         // throws usage for an unknown name
 const std::vector<std::string>& format_names();  // all formats, "auto" first
 
 class WordVectors {

@@ -13,8 +13,8 @@ inline constexpr float kGeluTanhCube = 0.044715f;
 
 // Φ(x), or with `slope` the derivative of gelu, Φ(x) + x φ(x): exp(−x²/2) p(|x|), subtracted from 1 for x ≥
 // 0. The polynomials are minimax fits of the absolute error for |x| ≤ 6.5: 6e-8 / |x| of Φ and 2e-8 of the
-// derivative, before rounding. One exponential and one polynomial replace erf's two and the density's
-// exponential.
+// derivative, before rounding. Computing Φ with erf would take two exponentials and two polynomials instead
+// of one each.
 template <bool slope, class D>
 HWY_INLINE hn::Vec<D> gelu_gate(D d, hn::Vec<D> x) {
   const auto size = at_most<D>(hn::Set(d, 14.0f), hn::Abs(x));  // exp(−14²/2) is flushed to 0
@@ -37,7 +37,7 @@ template <Activation kind, class D>
 HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
   const auto half = hn::Set(d, 0.5f);
   if constexpr (kind == Activation::relu) {
-    // NaN remains NaN, as in PyTorch.
+    // relu(NaN) is NaN, as in PyTorch.
     return at_least<D>(hn::Zero(d), x);
   } else if constexpr (kind == Activation::gelu) {
     return hn::Mul(x, gelu_gate<false>(d, x));

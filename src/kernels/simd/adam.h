@@ -6,9 +6,9 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// One step, with m and v the moving averages of g and g², and c1 and c2 their bias corrections.
+// Compute one step. m and v are the moving averages of g and g²; c1 and c2 are their bias corrections.
 // With kDecoupled, torch.optim.AdamW: w −= lr · decay · w, then w −= lr / c1 · m / (√v / √c2 + ε).
-// Otherwise torch.optim.Adam: g += decay · w first, and no separate decay of w.
+// Without it, torch.optim.Adam: g += decay · w first, and no separate decay of w.
 template <bool kDecoupled>
 HWY_INLINE void adam_step(const AdamW& step, float* weight, const float* gradient, float* first,
                           float* second, std::int64_t count) {
@@ -29,7 +29,7 @@ HWY_INLINE void adam_step(const AdamW& step, float* weight, const float* gradien
     const FloatVector v = hn::MulAdd(beta2, load_first(d, second + i, left), hn::Mul(rest2, hn::Mul(g, g)));
     const FloatVector divisor = hn::MulAdd(hn::Sqrt(v), deviation, epsilon);
     if constexpr (kDecoupled) w = hn::Mul(w, keep);
-    // If every gradient so far was 0, m and v are 0, and with ε = 0 the quotient would be 0 / 0.
+    // If every gradient so far was 0, m and v are 0. With ε = 0, the quotient would then be 0 / 0.
     const FloatVector update = hn::IfThenZeroElse(hn::Eq(m, hn::Zero(d)), hn::Div(m, divisor));
     store_first(m, d, first + i, left);
     store_first(v, d, second + i, left);

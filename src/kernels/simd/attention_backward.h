@@ -26,9 +26,9 @@ struct BackwardScratch {
   float *query_columns = nullptr, *out_columns = nullptr;    // [dim, kBackwardPanel]: q and dout
   float *query_rows = nullptr, *out_rows = nullptr;          // [kBackwardPanel, padded dim]: q and dout
   float* query_gradient = nullptr;                           // [kBackwardPanel, padded head_dim]
-  float *weights = nullptr, *scores = nullptr;               // [kBackwardBlock, kBackwardPanel]: P, dP and dS
+  float *weights = nullptr, *scores = nullptr;  // [kBackwardBlock, kBackwardPanel]: tiles of P, dP and dS
   float *added = nullptr, *factors = nullptr, *slope = nullptr;
-  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse is in base 2
+  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse: log-sum-exp in base 2
   std::size_t bytes = 0;
 
   BackwardScratch(const Attention& problem, std::byte* memory) {
@@ -67,7 +67,7 @@ inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   }
 }
 
-// Replace scores by the weights exp(score − lse).
+// Replace scores by the weights exp(score − lse), where lse is the log-sum-exp of the query.
 inline void weights_from_lse(float log2_factor, Column scores, const float* lse) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), base = hn::Load(d, lse);
@@ -180,7 +180,7 @@ struct BackwardPass {
   const ScoreRule& rule;
   const AttentionDropout& dropout;
   const BackwardScratch& scratch;
-  std::int64_t start;  // the first key of the call, which is row 0 of the scratch memory
+  std::int64_t start;  // index of the first key of the call, which is row 0 of the scratch memory
 };
 
 // Compute the tiles P ∘ D and dS for one panel and one block of keys, from q, k, v and dout.
@@ -199,7 +199,7 @@ void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                   &ahead);
   finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
   if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
-  // Set the rows that were not computed to zero, up to an even number of rows.
+  // Rows that were not computed are set to zero, up to an even number of rows.
   const std::int64_t end = round_up(scope.count(), kRowStep);
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);
@@ -289,7 +289,8 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Wait for the preceding chunks: the first one, and those with keys that the panel attends to.
+    // Wait for preceding chunks that update this panel: the first one, and those with keys that the panel
+    // attends to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

@@ -10,7 +10,8 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Rows per call of Fetcher::fetch(): enough to prefetch a block while the previous block is processed.
+// Number of rows that one call of Fetcher::fetch() prefetches: enough to prefetch a block while the previous
+// block is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
 // Return true if forward_few() supports this call: every query attends to the same keys, and a page contains
@@ -128,7 +129,7 @@ inline void add_values(Rows rows, const float* weights, float* out) {
   hn::Store(sum, d, out);
 }
 
-// The online softmax state of one query; the same as RunningPanel for a panel.
+// State of the online softmax for one query; RunningPanel is the same for a panel.
 struct RunningQuery {
   const float* query = nullptr;
   float* out = nullptr;  // [pad(value_dim)], not yet divided by sum

@@ -47,11 +47,12 @@ struct RunningPanel {
   const float* query = nullptr;                                     // [head_dim, kPanel]
   float* out = nullptr;                                             // [kPanel, padded value_dim]
   float *maximum = nullptr, *sum = nullptr, *correction = nullptr;  // [kPanel]
-  bool started = false;                                             // `out` contains at least one block
+  bool started = false;                                             // true if `out` already contains a block
 };
 
-// For one vector of queries, replace scores by exp(score − maximum) and update the running maximum and sum.
-// `correction` is the factor by which running.out must be multiplied: exactly 1 if the maximum is unchanged.
+// For one vector of queries, replace the scores by exp(score − maximum) and update the running maximum and
+// sum. `correction` is the factor by which running.out must be multiplied: exactly 1 if the maximum is
+// unchanged.
 inline void softmax_online(float log2_factor, Column scores, std::int64_t lane, const RunningPanel& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));
@@ -214,8 +215,8 @@ void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
   });
 }
 
-// Return the rows to prefetch during a block: the next block of keys or, after the last block, the rows of
-// `out` and the first block and the queries of `following`.
+// Return the rows to prefetch during a block: the next block of keys or, during the last block, the rows of
+// `out` of this call, and the first block of keys and the queries of the next call (`following`).
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
                     const AttentionRows* following, std::int64_t rows_at_once) {
   Fetcher ahead(rows_at_once);

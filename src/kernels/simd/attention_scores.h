@@ -46,7 +46,7 @@ struct Head {
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
   }
-  // The rows must be contiguous, i.e. within one page (see for_each_run()).
+  // Return the keys [begin, end), which must be contiguous, i.e. within one page (see for_each_run()).
   Rows key_rows(std::int64_t begin, std::int64_t end) const {
     return {key(begin), problem.key_stride, end - begin, problem.head_dim};
   }
@@ -58,7 +58,8 @@ struct Head {
     return {problem.out + (sequence.query_begin + begin) * problem.out_stride + head * problem.value_dim,
             problem.out_stride, end - begin, problem.value_dim};
   }
-  // Return the first (or last) key that causality and window allow for a query. It may be outside [0, keys).
+  // Return the first (or last) key that causality and the window allow for query `row`. It may be outside [0,
+  // keys).
   std::int64_t first_key(std::int64_t row) const {
     return problem.window > 0 ? row + sequence.offset - problem.window + 1 : 0;
   }
@@ -158,7 +159,7 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
 // The form in which scores are passed to the softmax: products q · k, with the scale included in log2_factor,
 // or complete scores if there is a softcap, a bias or a scale ≤ 0.
 struct ScoreRule {
-  bool complete = false;     // finish_scores() applies scale, softcap and bias
+  bool complete = false;     // true if finish_scores() applies scale, softcap and bias
   bool added = false;        // true if there is a mask or a bias
   float log2_factor = 0.0f;  // 2^(log2_factor · score) is the weight before normalisation
 
@@ -168,7 +169,8 @@ struct ScoreRule {
         log2_factor(complete ? kLog2e : problem.scale * kLog2e) {}
 };
 
-// Write added [keys, queries]: the bias, or −∞ where the mask is 0. Lanes without a query have any value.
+// Write added [keys, queries]: the bias, or −∞ where the mask is 0. The values of lanes without a query are
+// undefined.
 void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* added) {
   const Floats d;
   const Attention& problem = head.problem;
@@ -198,7 +200,8 @@ void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* ad
       if (mask[key] == 0) added[key * stride + query] = hidden;
 }
 
-// One vector of queries in a tile: pointer to its first element, row stride, and number of computed rows.
+// One vector of queries in a tile of scores: pointer to its first element, row stride, and number of computed
+// rows.
 struct Column {
   float* at;
   std::int64_t stride, rows;
@@ -262,8 +265,8 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.complete) scale_and_cap(problem, column, slope == nullptr ? nullptr : slope + lane);
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
-    // Rows below hidden_to precede the first visible key of at least one lane; rows from seen_to on follow
-    // the last visible key of at least one lane.
+    // Rows below hidden_to precede the first key that at least one lane may attend to. Rows from seen_to on
+    // follow the last key that at least one lane may attend to.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;
@@ -278,7 +281,7 @@ void gather_dropout(const Head& head, const AttentionDropout& dropout, const Pan
   const Floats d;
   const Words words;
   const auto kept = hn::Set(d, dropout.kept);
-  const Integers integers;  // draws have 16 bits, so the signed comparison of AVX2 suffices
+  const Integers integers;  // draws have 16 bits, so the signed comparison of AVX2 gives the right result
   const auto threshold = hn::Set(integers, static_cast<std::int32_t>(dropout.threshold));
   const std::uint64_t index = head.sequence.index;
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {

@@ -13,7 +13,8 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Maximum rows of a tile of 1, 2 and 3 vectors; the sums, one row of B and one broadcast fit the registers.
+// Maximum number of rows of a tile with 1, 2 and 3 vectors. The sums, one row of B and one broadcast element
+// of A then fit into the registers.
 #if HWY_TARGET == HWY_AVX2
 constexpr int kMostRows[3] = {12, 6, 4};
 #else
@@ -21,7 +22,8 @@ constexpr int kMostRows[3] = {12, 12, 8};
 #endif
 constexpr std::int64_t kMostVectors = 3;
 
-// The number of rows in scratch is padded to a multiple of this, which halves the number of tile functions.
+// The number of rows in scratch memory is padded to a multiple of this, which halves the number of tile
+// functions.
 constexpr std::int64_t kRowStep = 2;
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
@@ -45,7 +47,7 @@ struct AlongK {  // A [rows, k]
   HWY_INLINE void step() { ++at; }
 };
 template <std::int64_t kStride>
-struct AlongKFixed {  // the same with a compile-time stride
+struct AlongKFixed {  // A [rows, k] with a stride known at compile time
   const float* at;
   HWY_INLINE float row(int i) const { return at[i * kStride]; }
   HWY_INLINE void step() { ++at; }
@@ -122,7 +124,7 @@ HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::in
     if (rows == 10) multiply_low_tile<10, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// Return the rows per sliver that divide `rows` into slivers of nearly equal height.
+// Return the number of rows per sliver if `rows` are divided into slivers of nearly equal height.
 template <int kVectors>
 constexpr std::int64_t sliver_rows(std::int64_t rows) {
   constexpr std::int64_t kMost = kMostRows[kVectors - 1];
@@ -154,7 +156,8 @@ HWY_INLINE void for_each_group(std::int64_t vectors, Body&& body) {
   }
 }
 
-// Allocates arrays from scratch memory in multiples of 64 bytes. If the memory is null, it only counts bytes.
+// Allocates arrays from scratch memory in multiples of 64 bytes. If the memory is null, only the required
+// bytes are counted.
 class Carver {
  public:
   explicit Carver(std::byte* memory) : memory_(memory) {}
@@ -218,7 +221,8 @@ inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
   }
 }
 
-// Prefetches rows that are needed soon, a few per call of fetch(), during another computation.
+// Prefetches rows that the next computation reads. Each call of fetch(), during the current computation,
+// prefetches a few rows.
 class Fetcher {
  public:
   explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}

@@ -17,7 +17,7 @@ void clear_rest(const Bf16ScoreRow& row) {
 // Compute the draws of a row. Each lane computes one Philox block, which serves eight consecutive keys.
 void draw_row(const Bf16DrawRow& row) {
   const Words words;
-  constexpr std::int64_t kKeys = 8 * kLanes;  // per step
+  constexpr std::int64_t kKeys = 8 * kLanes;  // number of keys per step
   static_assert(kBf16DrawStep % kKeys == 0);
   alignas(64) std::uint32_t draws[4 * kLanes];
   const auto index = static_cast<std::uint32_t>(row.sequence_index);

@@ -18,7 +18,7 @@ HWY_PUSH_ATTRIBUTES("avx512bf16")
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// The same as store_rounded(). If kNative, use VCVTNEPS2BF16; only for paths that require AVX512_BF16.
+// The same as store_rounded(), but if kNative is set, with the instruction VCVTNEPS2BF16 of AVX512_BF16.
 template <bool kNative>
 HWY_INLINE void store_as_bf16(FloatVector x, std::uint16_t* y, std::int64_t count) {
 #if defined(REGARD_BF16_INTRINSICS)
@@ -97,7 +97,7 @@ void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64
     }
 }
 
-// `draws` is null without dropout.
+// Finish rows of a block that is stored as bf16, with its activation. `draws` is null without dropout.
 template <bool kDrops, bool kNative>
 void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                    const Bf16Draws* draws) {

@@ -11,7 +11,8 @@ HWY_PUSH_ATTRIBUTES("avx512bf16,amx-tile,amx-bf16")
 namespace regard::kernels::REGARD_ISA::bf16 {
 namespace {
 
-// 16 × 16 words of 32 bits, each with two steps: row i is 32 steps of line i, or pair i of steps of 16 lines.
+// A square of 16 × 16 words of 32 bits, each with two steps of k. Row i holds 32 steps of line i, or the i-th
+// pair of steps of 16 lines.
 struct Square {
   __m512i row[16];
 };
@@ -32,7 +33,8 @@ void load_stored_lines(const Bf16Source& source, std::int64_t line, std::int64_t
     out.row[i] = line + i < source.lines ? _mm512_maskz_loadu_epi16(halves, from) : _mm512_setzero_si512();
 }
 
-// Row i = steps `step` to `step + 31` of line `line + i`. Steps must be consecutive in memory.
+// Load row i of `out` with steps `step` to `step + 31` of line `line + i`. Steps must be consecutive in
+// memory.
 void load_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_lines(source, line, step, out);
   const std::int64_t steps = source.steps - step;
@@ -69,7 +71,8 @@ void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t
   }
 }
 
-// Row p = steps `step + 2p` and `step + 2p + 1` of 16 lines from `line` on, consecutive in memory.
+// Load row p of `out` with steps `step + 2p` and `step + 2p + 1` of 16 lines from `line` on. The lines must
+// be consecutive in memory.
 void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_pairs(source, line, step, out);
   const __mmask16 lanes = first_lanes(source.lines - line);
@@ -194,7 +197,8 @@ void multiply_vectors(const Bf16Block& block) {
   }
 }
 
-// Tile registers 0 to 5 hold sums, 6 a tile of A, 7 a tile of B. The intrinsics require literal numbers.
+// Tile registers 0 to 5 hold sums, register 6 a tile of A, and register 7 a tile of B. The intrinsics require
+// literal numbers.
 template <int kTiles, int kVectors>
 void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std::int64_t stride) {
   constexpr std::int64_t kRowBytes = kVectors * 64;
@@ -219,7 +223,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
       _tile_loadd(7, b + 64, kRowBytes);
       _tile_dpbf16ps(2, 6, 7);
     }
-    if constexpr (kTiles > 1) {  // reverse order, because the last tile of B is still loaded
+    if constexpr (kTiles > 1) {  // in reverse order, because the last tile of B is still loaded
       _tile_loadd(6, below, line);
       if constexpr (kVectors > 2) {
         _tile_dpbf16ps(5, 6, 7);

@@ -10,7 +10,8 @@ std::int64_t block_columns(const BlockedLogits& problem, std::int64_t block) {
   return left < kClassBlock ? left : kClassBlock;
 }
 
-// Return the maximum, or 0 if all logits are −∞, so that exp(x − shift) is 0 and not NaN.
+// Return the value to subtract before exp: the maximum, or 0 if all logits are −∞, so that exp(x − shift) is
+// 0 and not NaN.
 HWY_INLINE FloatVector shift_of(FloatVector maximum) {
   return hn::IfThenZeroElse(hn::Eq(maximum, hn::Neg(hn::Inf(Floats()))), maximum);
 }
@@ -67,7 +68,7 @@ FloatVector join(const BlockedLogits& problem, std::int64_t row, std::int64_t co
   return hn::Add(shift, log(d, sum));
 }
 
-// Return the mean of lse − x over the classes. A sum of x instead would lose precision if logits are large.
+// Return the mean of lse − x over the classes. The sum of x would lose precision if logits are large.
 FloatVector mean_distance(const BlockedLogits& problem, std::int64_t row, std::int64_t count,
                           FloatVector lse) {
   const Floats d;

@@ -33,7 +33,8 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
 // Compute one register tile and its part of the epilogue. `tile` is assigned field by field and never copied,
-// because a wide load of recently stored fields would wait until all earlier stores of C have completed.
+// because copying loads several fields at once, soon after they were stored, and such a load waits until all
+// earlier stores of C have completed.
 template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
@@ -88,8 +89,10 @@ using HalfTileFunction = void (*)(const Tile&, const HalfPanels&);
 
 struct HalfTileFunctions {
   HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
-  HalfTileFunction keeping[2][kTileVectors];        // [brain][vectors − 1]; also stores the widened B
-  HalfTileFunction together[2][kRowsTogether];      // [brain][rows − 1], for kPanelsTogether panels
+  // [brain][vectors − 1]; these functions also store the widened B
+  HalfTileFunction keeping[2][kTileVectors];
+  // [brain][rows − 1]; these functions multiply kPanelsTogether panels
+  HalfTileFunction together[2][kRowsTogether];
 };
 
 template <bool kBrain, int kRow, int... kVector>
@@ -110,9 +113,9 @@ constexpr HalfTileFunctions all_half_tiles(std::integer_sequence<int, kRow...>) 
 
 constexpr HalfTileFunctions kHalfTiles = all_half_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// `columns` are in one panel or, if `together`, in kPanelsTogether whole panels. If block.widened is set, the
-// first tile of rows stores the widened numbers, and the later tiles read them. The cost of the stores is
-// hidden by the multiply-adds.
+// Multiply `columns`, which are in one panel or, if `together`, in kPanelsTogether whole panels. If
+// block.widened is set, the first tile of rows stores the widened numbers, and the later tiles read them. The
+// cost of the stores is hidden by the multiply-adds.
 void multiply_half_columns(const GemmBlock& block, Range columns, bool together) {
   Tile tile;
   tile.k = block.k;

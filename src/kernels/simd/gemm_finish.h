@@ -1,4 +1,4 @@
-// Used by the products of all number types: size of a register tile, and epilogue after the bias.
+// The size of a register tile, and the epilogue after the bias, for the products of all number types.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace {
 
 inline constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
-// The sums of a tile, one row of B and one broadcast element of A fit the registers.
+// Size of a register tile. Its sums, one row of B and one broadcast element of A fit into the registers.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 constexpr int kTileRows = 8, kTileVectors = 3;  // 32 registers of 16 floats
 #elif HWY_ARCH_X86

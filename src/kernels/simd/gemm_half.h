@@ -1,7 +1,7 @@
 // Products with packed f16 or bf16. The 16-bit elements are widened exactly while they are read, so results
-// have the same bits as with the widened matrix. A panel stores the steps of k in pairs. f16: the vector of
-// the first step, then that of the second, because the conversion reads consecutive 16-bit elements. bf16:
-// both steps in each 32-bit lane, the first in the low half, because a shift and a mask then widen them
+// have the same bits as with the widened matrix. A panel stores the steps of k in pairs. In f16, the vector
+// of the first step precedes that of the second, because the conversion reads consecutive 16-bit elements. In
+// bf16, each 32-bit lane contains both steps, the first in the low half; a shift and a mask then widen them
 // without moving data between lanes.
 #pragma once
 
@@ -30,7 +30,7 @@ HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
   if constexpr (kBrain) {
     const hn::RebindToUnsigned<Floats> words;
     const auto both = hn::LoadU(words, reinterpret_cast<const std::uint32_t*>(pair));
-    // With 16 registers, none is left for a mask, so use two shifts.
+    // With 16 vector registers, none is free for a mask, so use two shifts.
     if constexpr (kSecond && kTileVectors <= 2)
       return hn::BitCast(d, hn::ShiftLeft<16>(hn::ShiftRight<16>(both)));
     if constexpr (kSecond) return hn::BitCast(d, hn::And(both, hn::Set(words, 0xffff0000u)));
@@ -45,7 +45,7 @@ HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
 struct HalfPanels {
   const std::uint16_t* halves;
   std::int64_t panel;  // number of 16-bit elements between panels
-  float* wide;         // if kKeep, receives the widened numbers [k, vectors · lanes]
+  float* wide;         // memory for the widened numbers [k, vectors · lanes], if kKeep
 };
 
 // The same as multiply_tile() with Layout::along_k, for kPanels adjacent panels. tile.b is not used.

@@ -19,13 +19,13 @@ struct Tile {
   std::int64_t a_stride = 0;
   const float* b = nullptr;
   std::int64_t b_stride = 0;
-  const float* c = nullptr;  // added to the products; null means zero
+  const float* c = nullptr;  // C, added to the products; null means zero
   float* out = nullptr;      // the results; row stride ldc, as for c
   std::int64_t ldc = 0;
   std::int64_t columns = 0;      // columns of C; only the last of the kVectors vectors may be partial
-  const float* bias = nullptr;   // [columns], added at the end, or null
+  const float* bias = nullptr;   // bias [columns], added at the end; may be null
   bool relu = false;             // apply max(0, ·) after the bias
-  const float* ahead = nullptr;  // the next panel (same stride), to prefetch; or null
+  const float* ahead = nullptr;  // next panel (same stride), to prefetch; may be null
 };
 
 enum class Layout {
@@ -34,8 +34,8 @@ enum class Layout {
 };
 
 // Call body(i) for i in [0, kCount), where i is a compile-time constant. The compiler keeps an array in
-// registers only if all its indices are constants. With a loop, it writes the array to the stack at the start
-// and the end, where its loads wait for the pending stores of C.
+// registers only if all its indices are constants. With a loop, the compiler writes the array to the stack
+// before and after the loop, and the loads from there wait for pending stores of C.
 template <int kCount, class Body>
 HWY_INLINE void unrolled(const Body& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) HWY_ATTR __attribute__((always_inline)) {
@@ -53,7 +53,7 @@ struct TileSums {
   static constexpr std::int64_t kLanes = hn::MaxLanes(D());
   Vector sum[kRows][kVectors];
 
-  template <class Body>  // body(sum, row, vector)
+  template <class Body>  // call body(sum, row, vector) for every sum
   HWY_INLINE void for_each(const Body& body) {
     unrolled<kRows>([&](auto row) REGARD_UNROLLED_BODY {
       unrolled<kVectors>([&](auto vector) REGARD_UNROLLED_BODY { body(sum[row][vector], row, vector); });
@@ -66,7 +66,7 @@ struct TileSums {
       for_each([&](Vector& x, auto, auto) REGARD_UNROLLED_BODY { x = hn::Zero(d); });
       return;
     }
-    const std::int64_t rest = tile.columns - (kVectors - 1) * kLanes;  // columns in the last vector
+    const std::int64_t rest = tile.columns - (kVectors - 1) * kLanes;  // number of columns in the last vector
     for_each([&](Vector& x, auto row, auto vector) REGARD_UNROLLED_BODY {
       const float* c = tile.c + row * tile.ldc + vector * kLanes;
       x = vector < kVectors - 1 ? hn::LoadU(d, c) : load_first(d, c, rest);

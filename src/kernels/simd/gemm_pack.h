@@ -88,7 +88,7 @@ HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, st
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// Transpose a block with fewer columns or fewer steps than usual. The missing ones are treated as zero.
+// Transpose a block with fewer columns or steps than usual. The missing elements are treated as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;
@@ -115,7 +115,7 @@ void pack_columns(const PanelSource& source) {
         source.out.data + first / kWidth * source.out.panel + source.out.start * width + (column - first);
     std::int64_t step = 0;
     for (; columns >= kLanes && step + 4 <= source.k; step += 4) {
-      // Prefetch the next kLanes columns, one cache line of each.
+      // Prefetch one cache line of each of the next kLanes columns.
       if (step % kFloatsInLine == 0 && columns >= 2 * kLanes)
         for (std::int64_t i = 0; i < kLanes; ++i) hwy::Prefetch(b + (kLanes + i) * source.ldb + step);
       transpose_quads(b + step, source.ldb, out + step * width, width);

@@ -18,7 +18,7 @@ namespace {
 using Words = hn::ScalableTag<std::int32_t>;
 using Bytes = hn::Rebind<std::int8_t, Words>;
 
-constexpr float kNothing = 1e-30f;  // for smaller x, 127 / x could be infinite
+constexpr float kNothing = 1e-30f;  // if max|x| is smaller, 127 / max|x| could be infinite
 constexpr std::int64_t kPanelVectors = kTileVectors;
 
 struct Extent {
@@ -29,7 +29,8 @@ struct Extent {
 Extent extent_of(const float* x, std::int64_t columns) {
   const Floats d;
   const auto zero = hn::Zero(d);
-  // Use two accumulators each, because the latency of a single dependency chain would limit the speed.
+  // Use two accumulators for the minimum and two for the maximum, because the latency of a single dependency
+  // chain would limit the speed.
   FloatVector least[2] = {hn::Inf(d), hn::Inf(d)}, most[2] = {hn::Neg(least[0]), hn::Neg(least[0])};
   FloatVector odd[2] = {zero, zero};  // becomes NaN if a value is not finite
   const auto take = [&](FloatVector value, int chain) HWY_ATTR __attribute__((always_inline)) {
@@ -41,14 +42,15 @@ Extent extent_of(const float* x, std::int64_t columns) {
     take(hn::LoadU(d, x + i), 0);
     take(hn::LoadU(d, x + i + kLanes), 1);
   }
-  for (; i < columns; i += kLanes)  // lanes beyond the end repeat x[0]
+  for (; i < columns; i += kLanes)  // lanes beyond the end of the row hold copies of x[0]
     take(hn::IfThenElse(first_lanes(d, columns - i), load_first(d, x + i, columns - i), hn::Set(d, x[0])), 0);
   return {hn::GetLane(hn::MinOfLanes(d, hn::Min(least[0], least[1]))),
           hn::GetLane(hn::MaxOfLanes(d, hn::Max(most[0], most[1]))),
           hn::GetLane(hn::SumOfLanes(d, hn::Add(odd[0], odd[1]))) == 0.0f};
 }
 
-// x [columns] is quantised to q, zero-padded to `padded` bytes; then every byte is XORed with `flip`.
+// A row x [columns] and its quantised bytes q, zero-padded to `padded` bytes. Every byte is XORed with
+// `flip`.
 struct BytesOfRow {
   const float* x;
   std::int64_t columns, padded;
@@ -89,7 +91,8 @@ float quantise(const float* x, std::int64_t columns, std::int8_t* q) {
 RowScale quantise_centred(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
                           std::int8_t* q) {
   const auto [least, most, finite] = extent_of(x, columns);
-  // `middle` is rounded. Use the larger distance to an end, so that no byte exceeds ±127.
+  // `middle` is rounded, so the distances to the two ends may differ. Use the larger one, so that no byte
+  // exceeds ±127.
   const float middle = finite && columns > 0 ? 0.5f * least + 0.5f * most : 0.0f;
   const float above = most - middle, below = middle - least;
   return {to_bytes({x, columns, padded, flip, q}, middle, above > below ? above : below, finite), middle};
@@ -204,7 +207,7 @@ Weights load(const std::int8_t* bytes) {
 Vector broadcast(const std::int8_t* bytes) {
   return _mm512_set1_epi32(four_bytes(bytes));
 }
-// Multiply |w| by ±a. The sum of two products of at most 127² each fits 16 bits.
+//  by a with the sign of w. The sum|w|Multiply  of two products of at most 127² each fits 16 bits.
 Vector dot(Vector sum, Vector a, Weights w) {
   const Vector factor = _mm512_mask_sub_epi8(a, w.negative, _mm512_setzero_si512(), a);
   const Vector pairs = _mm512_maddubs_epi16(w.magnitude, factor);
@@ -261,7 +264,7 @@ Weights load(const std::int8_t* bytes) {
 Vector broadcast(const std::int8_t* bytes) {
   return _mm256_set1_epi32(four_bytes(bytes));
 }
-// Multiply |w| by ±a. The sum of two products of at most 127² each fits 16 bits.
+//  by a with the sign of w. The sum|w|Multiply  of two products of at most 127² each fits 16 bits.
 Vector dot(Vector sum, Vector a, Weights w) {
   const Vector pairs = _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a, w.value));
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));

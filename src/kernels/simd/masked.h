@@ -1,5 +1,5 @@
-// Loads and stores of the first `count` lanes of a vector, used for all tails. Memory beyond `count` elements
-// is not read or written; lanes beyond them are loaded as zero.
+// Loads and stores of the first `count` lanes of a vector, used if an array does not end with a whole vector.
+// Memory beyond `count` elements is not read or written; lanes beyond them are loaded as zero.
 #pragma once
 
 #include <hwy/highway.h>

@@ -60,7 +60,7 @@ HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
 namespace detail {
 
 // If x with |x| ≤ 127 is added to this, the low bits of the sum are round(x) + 127.
-constexpr float kRounding = 12583039.0f;  // 1.5 · 2²³ + 127
+constexpr float kRounding = 12583039.0f;  // the value 1.5 · 2²³ + 127
 
 // x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
 template <class D>
@@ -106,7 +106,7 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
-  x = at_least<D>(hn::Set(d, -127.0f), x);  // the exponent bits of 2⁻¹²⁷ are those of 0
+  x = at_least<D>(hn::Set(d, -127.0f), x);  // limit x, because the exponent bits of 2⁻¹²⁷ are those of 0
   const auto shifted = hn::Add(x, rounding);
   const auto f = hn::Sub(x, hn::Sub(shifted, rounding));
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
@@ -125,7 +125,7 @@ HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   }
 #endif
   const auto rounding = hn::Set(d, detail::kRounding);
-  x = at_least<D>(hn::Set(d, -88.0f), x);  // below −126.5 ln 2 the result is 0, as in exp2_flushed()
+  x = at_least<D>(hn::Set(d, -88.0f), x);  // limit x: below −126.5 ln 2 the result is 0, as in exp2_flushed()
   const auto shifted = hn::MulAdd(x, log2e, rounding);
   const auto f = hn::MulSub(x, log2e, hn::Sub(shifted, rounding));
   return detail::scaled(d, detail::power_of_two(d, f), shifted);

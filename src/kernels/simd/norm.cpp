@@ -14,7 +14,8 @@ struct RowStatistics {
   FloatVector mean, inverse_deviation;
 };
 
-// Two passes over a row, which stays in L1: first the mean, then the squared deviations from it.
+// Compute the statistics in two passes over a row, which stays in the L1 cache: first the mean, then the
+// squared deviations from it.
 HWY_INLINE RowStatistics statistics(const float* x, std::int64_t columns, bool rms, float epsilon) {
   const Floats d;
   const FloatVector size = hn::Set(d, static_cast<float>(columns));
@@ -59,7 +60,7 @@ HWY_INLINE void add_to(float* sum, FloatVector value, std::int64_t count) {
 }
 
 // With g = dy ∘ gain and n the normalised row: dx = (g − mean(g) − n mean(g n)) / deviation. The RMS norm
-// omits mean(g). The row stays in L1 between the two loops.
+// omits mean(g). The row stays in the L1 cache between the two loops.
 void norm_backward(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                    float* bias_sum) {
   const Floats d;

@@ -96,7 +96,7 @@ HWY_INLINE float loss_of(const float* scores, const float* label, std::int64_t c
   return first_lane(hn::SumOfLanes(d, sum));
 }
 
-// Replace each score by (label − σ(score)) · rate.
+// Replace each score s by (label − σ(s)) · rate.
 HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count, float rate) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -201,7 +201,7 @@ HWY_INLINE void add_both(const PairStep& step, const float* factors) {
       }
       store_first(sum, d, step.input[i] + at, left);
     }
-    for (int o = 0; o < Outputs; ++o)  // load again, because rows may repeat
+    for (int o = 0; o < Outputs; ++o)  // load the row again, because rows may repeat
       store_first(hn::Add(load_first(d, step.output[o] + at, left), more[o]), d, step.output[o] + at, left);
   }
 }
@@ -248,7 +248,7 @@ void pair_step(const PairStep& step) {
   }
 }
 
-// The bias is the last element of a row. It is added to the score, i.e. multiplied by 1.
+// The bias is the last element of a row. It is added to the score, as if the other row had a 1 in its place.
 float glove_step(const GloveStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -262,7 +262,7 @@ float glove_step(const GloveStep& step) {
   for (std::int64_t at = 0; at <= size; at += lanes) {
     const std::int64_t left = size + 1 - at;
     const FloatVector w = load_first(d, step.word + at, left), c = load_first(d, step.context + at, left);
-    // The gradient of a row is a factor times the other row; for a bias, the factor is multiplied by 1.
+    // The gradient of a row is a factor times the other row. For the bias, the other row counts as 1.
     const auto is_bias = hn::Eq(hn::Iota(d, static_cast<float>(at)), hn::Set(d, static_cast<float>(size)));
     const FloatVector one = hn::Set(d, 1.0f);
     const FloatVector gradient_w = hn::Mul(factor, hn::IfThenElse(is_bias, one, c));

@@ -40,8 +40,8 @@ void log_sum_exp(const float* x, float* lse, std::int64_t rows, std::int64_t col
     lse[row] = first_lane(log_sum_exp(x + row * columns, columns));
 }
 
-// Few entries of a long row are among the k largest. Therefore a whole vector is compared with the smallest
-// kept entry first; its entries are compared one by one only if one of them is larger.
+// Few entries of a long row are among the k largest. Therefore a whole vector is first compared with the
+// smallest kept entry. Its entries are compared one by one only if at least one is larger.
 void top_k(const float* x, std::int64_t columns, std::int64_t k, float* values, std::int32_t* indices) {
   if (k <= 0) return;
   const Floats d;

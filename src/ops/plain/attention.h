@@ -77,7 +77,7 @@ void for_each_score(const Attention<T>& problem, Body&& body) {
       for (std::int64_t key = 0; key < problem.keys; ++key) body(head, query, key, index++);
 }
 
-// Offsets, in elements, of the rows of query, key, value and out.
+// Offsets, in elements, of the rows of one head in query, key, value and out.
 template <class T>
 struct Places {
   const Attention<T>& problem;

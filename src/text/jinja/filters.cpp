@@ -96,7 +96,8 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
     const Value value = key_of(item, arguments, 2);
     return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
   };
-  const bool reverse = flag_argument(arguments, 0, "reverse");  // equal items keep their order, as in Python
+  // sort so that equal items keep their order, as in Python
+  const bool reverse = flag_argument(arguments, 0, "reverse");
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
     return reverse ? less(key(b), key(a)) : less(key(a), key(b));
   });
@@ -139,7 +140,7 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
 }
 
 std::int64_t whole_of(double number) {
-  // all integers up to this one are exact in double
+  // largest integer up to which all integers are exact in double
   constexpr double kLargest = 9007199254740992.0;
   if (!(std::abs(number) <= kLargest)) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
   return static_cast<std::int64_t>(number);

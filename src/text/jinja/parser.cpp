@@ -104,7 +104,8 @@ class Parser : private ExpressionParser {
     auto statement = make_statement(Statement::Kind::loop);
     statement->names = parse_names();
     need_word("in");
-    statement->value = parse_or();  // no conditional expression, because an "if" after it belongs to the loop
+    // do not parse a conditional expression, because an "if" here belongs to the loop
+    statement->value = parse_or();
     if (accept_word("if")) statement->condition = parse_expression();
     if (is_word("recursive")) fail("chat template: recursive loops are not supported", "recursive");
     end_block();

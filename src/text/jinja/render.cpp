@@ -103,7 +103,7 @@ class Renderer {
     return {};
   }
 
-  // Evaluate an optional part. The result is undefined if the part is omitted.
+  // Evaluate an optional operand. The result is undefined if the operand is omitted.
   Value part(const Expression& node, std::size_t index) {
     return node.parts[index] == nullptr ? Value() : evaluate(*node.parts[index]);
   }
@@ -174,7 +174,7 @@ class Renderer {
   }
 
   static Value make_namespace(const Arguments& arguments) {
-    static_cast<void>(Value(arguments.named));  // throws if a namespace is passed
+    static_cast<void>(Value(arguments.named));  // throws if an argument is a namespace
     return Namespace{arguments.named};
   }
 

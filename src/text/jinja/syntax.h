@@ -19,7 +19,7 @@ struct Expression {
     name,         // text
     list,         // parts
     dict,         // parts are key, value, key, value, …
-    member,       // parts[0].text
+    member,       // parts[0].text: member of a value
     item,         // parts[0][parts[1]]
     slice,        // parts[0][parts[1]:parts[2]:parts[3]]; omitted parts are null
     call,         // parts[0](parts[1…], named)

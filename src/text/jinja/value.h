@@ -35,7 +35,7 @@ struct Namespace {
 
 class Value {
  public:
-  static constexpr int kDeepest = 64;  // nesting limit
+  static constexpr int kDeepest = 64;  // maximum nesting depth of a value
 
   struct Undefined {
     std::string name;  // name of the value in messages
@@ -72,7 +72,7 @@ class Value {
 
   bool truth() const;
   std::int64_t integer() const;  // throws bad_file if integral() is false
-  double real() const;           // throws bad_file unless number() is true
+  double real() const;           // throws bad_file if number() is false
   std::string shown() const;     // text as Python's str() returns it; empty for an undefined value
   std::string type() const;      // name of the type in messages
   // Return the member of a mapping or namespace; null if there is none.
