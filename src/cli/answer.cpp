@@ -17,7 +17,7 @@
 namespace regard::cli {
 namespace {
 
-// maximum bytes of a text; lines have the same limit
+// maximum size of a text in bytes, as for lines
 constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;
 
 struct AnswerRequest {
@@ -94,7 +94,7 @@ class AnswerVerb {
   Globals& globals_;
   TaskModel model_;
   tasks::Answerer answerer_;
-  std::string text_;  // contents of the --text file
+  std::string text_;  // content of the file of --text
   std::int64_t done_ = 0;
 };
 

@@ -62,7 +62,8 @@ std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const Attend
   return all;
 }
 
-// Print each patch's share of the weight on all patches, in percent, in the picture's rows and columns.
+// Print the share of each patch in the weight on all patches, in percent, arranged as the patches are in the
+// picture.
 void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   inspect::Map map;
   map.rows = spec.patch_rows, map.columns = spec.patch_columns, map.weights = weights.weights;

@@ -1,5 +1,6 @@
-// --skip-bad: a line that cannot be read is counted and gets an empty result, so that line n of the results
-// is still the result of line n of the input. Without --skip-bad the first such line is an error.
+// --skip-bad: a line that cannot be read gets an empty result, so that line n of the results still belongs to
+// line n of the input. The number of such lines is reported. Without --skip-bad the first such line is an
+// error.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class BadLines {
  private:
   bool skip_;
   std::int64_t count_ = 0;
-  std::string first_;  // message of the first skipped line
+  std::string first_;  // error message of the first skipped line
 };
 
 // Return the result of a skipped line, including its line end. It is an empty line, or JSON {"line": N,

@@ -16,7 +16,7 @@ namespace {
 
 struct AttentionBenchRequest {
   std::int64_t batch = 1, heads = 1, seq = 0, dim = 0;
-  std::int64_t kv_heads = 0;  // 0 means as many as `heads`
+  std::int64_t kv_heads = 0;  // number of key and value heads; 0 means as many as `heads`
   bool causal = false, backward = false;
   std::string dtype = "f32";
 };

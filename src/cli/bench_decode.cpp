@@ -20,7 +20,7 @@ namespace {
 
 struct DecodeBenchRequest {
   std::string model;
-  std::string dtype;  // empty means as stored
+  std::string dtype;  // dtype of the weights; empty means as stored
   std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
   bool beside_read = false;
 };
@@ -137,8 +137,9 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
-// Return the ratio of the decoding steps' weight bandwidth to the memory read bandwidth. Uses the median of
-// the steps from index `first` on. `read_gb_s` is the faster of the memory reads before and after the steps.
+// Return the ratio of the decoding steps' weight bandwidth to the memory read bandwidth. The median of the
+// steps from index `first` on is used. `read_gb_s` is the faster of the memory reads before and after the
+// steps.
 double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
   const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
   return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;

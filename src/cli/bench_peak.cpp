@@ -12,7 +12,8 @@ namespace regard::cli {
 namespace {
 
 constexpr int kRepetitions = 10;
-// A few milliseconds of multiply-adds per task: long enough to make the wake-up time of threads negligible.
+// Rounds of multiply-adds per task. They take a few milliseconds: long enough to make the wake-up time of
+// threads negligible.
 constexpr std::int64_t kRounds = 1'600'000;
 constexpr double kSeconds = 0.5;
 
@@ -33,7 +34,7 @@ double multiply_add_gflops(ThreadPool& pool) {
   return best;
 }
 
-// Return the GB/s of one sequential pass over memory, timed with `clock`, in the best repetition.
+// Return the GB/s of one sequential pass over memory, timed with `clock`, in the fastest repetition.
 double best_of(MemoryBandwidth& read, ThreadPool& pool, double (*clock)() = seconds_now) {
   double best = 0;
   read.once(pool, clock);

@@ -15,7 +15,7 @@ namespace {
 struct RecurrentBenchRequest {
   std::string cell = "lstm";
   std::int64_t batch = 32, length = 0, hidden = 0;
-  std::int64_t input = 0;  // 0 means `hidden`
+  std::int64_t input = 0;  // features of the input; 0 means `hidden`
 };
 
 struct NamedCell {
@@ -28,7 +28,7 @@ constexpr std::array kCells{NamedCell{"rnn", kernels::Cell::tanh}, NamedCell{"ls
 kernels::Cell cell_named(const std::string& name) {
   for (const NamedCell& one : kCells)
     if (name == one.name) return one.cell;
-  return kernels::Cell::tanh;  // never reached, because the option is checked
+  return kernels::Cell::tanh;  // never reached, because the option's values are checked
 }
 
 // A layer with random weights and a batch of sequences of equal length.

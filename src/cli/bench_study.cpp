@@ -80,14 +80,15 @@ double status_mib(const char* field) {
 
 // Return the largest memory of the process during work(), less the memory before it, in MiB.
 double peak_mib(const std::function<void()>& work) {
-  std::ofstream("/proc/self/clear_refs") << 5 << std::flush;  // sets VmHWM to VmRSS
+  // resets VmHWM, the peak memory, to the current memory
+  std::ofstream("/proc/self/clear_refs") << 5 << std::flush;
   const double before = status_mib("VmRSS");
   work();
   return status_mib("VmHWM") - before;
 }
 
-// Call warm_up(), then time each of `works` once per round, one after another. Return the median CPU time and
-// elapsed time of each.
+// Call warm_up(), then run rounds, in each of which every one of `works` is timed once. Return the median CPU
+// time and elapsed time of each.
 std::vector<Timing> time_in_turn(const std::function<void()>& warm_up,
                                  const std::vector<std::function<void()>>& works, std::int64_t rounds) {
   std::vector<std::vector<double>> clock(works.size()), processor(works.size());
@@ -149,8 +150,8 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
                     [&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
-  // Extrapolate to all heads: count the sweep's pass over the whole model once, and scale the time of the
-  // measured heads to the number of all heads.
+  // Extrapolate to all heads: the sweep's pass over the whole model counts once, and the time of the measured
+  // heads is scaled to the number of all heads.
   const double forward = timings[0].processor_ms, own = timings[1].processor_ms;
   const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
   const double sweep = own + (timings[2].processor_ms - own) * heads / measured;

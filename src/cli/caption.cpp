@@ -110,7 +110,7 @@ class CaptionVerb {
   ModelProbes probes_;
   ResultOutput output_;
   infer::SearchOptions search_;
-  std::size_t done_ = 0;  // images
+  std::size_t done_ = 0;  // number of images captioned so far
 };
 
 }  // namespace

@@ -150,13 +150,13 @@ class ClassifyVerb {
   tasks::Classifier classifier_;
   std::optional<tasks::ImageReader> images_;
   std::optional<tasks::SoundReader> sounds_;
-  std::vector<tasks::Input> inputs_;  // inputs read but not yet run
+  std::vector<tasks::Input> inputs_;  // inputs that were read but not classified yet
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };
 
-// Lets a running server classify lines. Each line is sent in a separate request, so that an error belongs to
-// that line.
+// Classifies lines by requests to a running server. Each line is sent in a separate request, so that an error
+// belongs to that line.
 class ServerClassify {
  public:
   ServerClassify(const ClassifyRequest& request, Globals& globals)

@@ -18,7 +18,7 @@ namespace regard::cli {
 struct ClassifyRequest {
   TaskRequest task;
   std::string labels, scores;
-  std::string pattern;  // text in which {} stands for the label
+  std::string pattern;  // text of a label, in which {} is replaced by the label
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;
@@ -34,7 +34,7 @@ bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const
                           const std::function<void(const std::string&)>& classify);
 
 // Print the best labels of one input: request.top of them, or all with a score above request.threshold.
-// `about` describes the input.
+// `about` holds the members that describe the input in JSON.
 void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,
                   std::span<const float> scores, bool as_json);
 

@@ -35,7 +35,7 @@ struct CorpusProgress {
   }
 
   ProgressBar progress;
-  double total, read = 0;  // in bytes
+  double total, read = 0;  // total size of the files and number of bytes read so far
   int lines = 0;
   Stopwatch watch;
 };

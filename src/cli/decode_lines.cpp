@@ -79,9 +79,9 @@ class LineDecoder : public infer::Listener {
 
   // A whole line or, with --sentences, one sentence of it.
   struct Part {
-    std::string space;  // white space that follows the part
+    std::string space;  // white space that follows the part in the line
     std::vector<std::int32_t> prompt;
-    AttendedInput attended;  // set if attention weights are written
+    AttendedInput attended;  // argument of attend_written(); set only with --attend
     std::vector<Hypothesis> hypotheses;
   };
   struct Line {
@@ -89,7 +89,7 @@ class LineDecoder : public infer::Listener {
     std::vector<Part> parts;
     UnseenWords::Report words;
     std::size_t open = 0;          // number of parts that are not finished
-    std::optional<Error> skipped;  // the error, if the line was skipped
+    std::optional<Error> skipped;  // error of the line if it was skipped
 
     bool done() const { return open == 0; }
   };
@@ -104,7 +104,8 @@ class LineDecoder : public infer::Listener {
         failure_ = std::current_exception();
         ended_ = true;
       }
-      if (!lines_.empty() && lines_.front().done()) return;  // write the result of an empty line now
+      // an empty line is done: its result can be written now
+      if (!lines_.empty() && lines_.front().done()) return;
     }
   }
 
@@ -183,8 +184,8 @@ class LineDecoder : public infer::Listener {
                                   one.score));
   }
 
-  // Return true if line ends in results are kept. They are kept for a typed or single line, because results
-  // are then not matched by line number.
+  // Return true if line ends in results are kept. They are kept for a line typed on a terminal or a single
+  // line, because results then need not match line numbers.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }
@@ -243,8 +244,8 @@ class LineDecoder : public infer::Listener {
   ResultOutput output_;
   LineReader reader_;
   infer::Scheduler scheduler_;
-  std::deque<Line> lines_;   // lines that are not yet written
-  std::uint64_t first_ = 0;  // the index of lines_.front(), from 0
+  std::deque<Line> lines_;   // lines that are being decoded or not yet written
+  std::uint64_t first_ = 0;  // index of lines_.front(), counted from 0
   bool ended_ = false;
   std::exception_ptr failure_;
 };

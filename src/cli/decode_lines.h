@@ -11,15 +11,18 @@ namespace regard::cli {
 
 struct DecodingOptions {
   ProbeOptions probes;
-  std::string model, adapter, input = "-", output;  // output: a file; empty or "-": standard output
+  // folder of the model and of the adapter; input and output file: "-" or empty means standard input or
+  // output
+  std::string model, adapter, input = "-", output;
   SearchFlags search;
   TextFlags text;
   bool log_probabilities = false;  // print the log-probability of each token, in JSON
   bool truncate = false;           // truncate inputs longer than the model's maximum length
   bool sentences = false;          // decode each sentence of a line separately
-  bool skip_bad = false;           // lines that cannot be read get an empty result instead of an error
-  bool single_as_is = false;       // keep line ends in the result of a typed or single line
-  std::string before;              // text prepended to each source
+  // give an empty result to lines that cannot be read, instead of ending with an error
+  bool skip_bad = false;
+  bool single_as_is = false;  // keep line ends in the result of a typed or single line
+  std::string before;         // text prepended to each source
 };
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options);
@@ -28,11 +31,12 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options);
 // model has no decoder or if options contradict each other.
 infer::LoadedModel open_for(const DecodingOptions& options, const std::string& task, Globals& globals);
 
-// Return the model folder's search options, overridden by the given ones. Throws usage.
+// Return the model folder's search options, overridden by the given ones. Throws usage if an option is
+// invalid.
 infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
                                const Globals& globals);
 
-// Call model.read(). Its errors get `place` as their location.
+// Return model.read(text). Errors that it throws get `place` as their location.
 ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate, const Place& place);
 
 // Decode the lines of options.input. Lines that have already arrived are decoded together; a single line

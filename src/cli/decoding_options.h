@@ -13,17 +13,19 @@
 namespace regard::cli {
 
 struct SearchFlags : infer::SearchOverrides {
-  std::vector<std::string> settings;  // KEY=VALUE
+  std::vector<std::string> settings;  // settings of the form KEY=VALUE
 
-  // Return `settings` as an object with the keys of generation_config.json. Throws usage.
+  // Return `settings` as an object with the keys of generation_config.json. Throws usage for a setting
+  // without "=".
   Json settings_object() const;
 };
 
-// Options given as text, which need the tokenizer.
+// Options with text values, whose conversion requires the tokenizer.
 struct TextFlags {
   std::vector<std::string> stop, bad_words;
 
-  void add_to(infer::SearchOptions& search, const infer::LoadedModel& model) const;  // throws usage
+  // set these options in `search`; throws usage if a value is invalid
+  void add_to(infer::SearchOptions& search, const infer::LoadedModel& model) const;
 };
 
 void add_search_flags(CLI::App& verb, SearchFlags& flags);

@@ -30,9 +30,9 @@ namespace {
 
 struct DemoOptions {
   std::string folder = "runs/demo";
-  std::string exported;  // folder for the phrasebook (--export); empty to train the model
+  std::string exported;  // folder to which --export writes the phrasebook; empty means train the model
   bool retrain = false;
-  std::int64_t steps = 2900;  // takes about a minute on two cores
+  std::int64_t steps = 2900;  // number of training steps; they take about a minute on two cores
 };
 
 // Return the folder for the phrasebook, next to the run folder. It holds two pairs of text files that
@@ -178,7 +178,7 @@ struct Score {
 
 struct Translation {
   std::string english, hindi;
-  const demo::Phrase* known = nullptr;  // null if the sentence is not in the phrasebook
+  const demo::Phrase* known = nullptr;  // entry of the phrasebook; null if the sentence is not in it
 
   const char* mark() const {
     if (known == nullptr) return "not in the phrasebook";
@@ -205,7 +205,7 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 
 struct Scores {
   std::map<demo::PhraseKind, Score> kinds;
-  Score articles;  // held-out sentences that are an article's example; also counted in `kinds`
+  Score articles;  // score of held-out sentences that are an article's example; `kinds` includes them too
 };
 
 // Return the number of exact matches on the held-out phrases. A correct translation that differs from the

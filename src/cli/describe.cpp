@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* kTensors = "tensors";
 
 Json describe_tensors(const std::vector<std::shared_ptr<const formats::TensorFile>>& files) {
-  std::map<std::string, std::uint64_t> dtypes;  // number of elements per dtype
+  std::map<std::string, std::uint64_t> dtypes;  // number of elements, by dtype
   std::uint64_t numbers = 0, bytes = 0, count = 0;
   Json list = Json::array();
   Json metadata = Json::object();
@@ -58,7 +58,7 @@ Json describe_model(const fs::path& path) {
   return description;
 }
 
-// Return the last complete line of the run's log, or null.
+// Return the last complete line of the run's log, or null if there is none.
 Json last_logged(const fs::path& log) {
   if (!fs::exists(log)) return nullptr;
   Json last;

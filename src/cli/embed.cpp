@@ -117,7 +117,8 @@ class EmbedVerb {
     inputs_.push_back(source_->read(line));
     waiting_.push_back(std::move(line));
     cut_ += inputs_.back().cut ? 1 : 0;
-    constexpr std::int64_t kImageTokens = 1024;  // token count of an image; limits the images in memory
+    // number of tokens that an image counts as, which limits the number of images in memory
+    constexpr std::int64_t kImageTokens = 1024;
     return request_.images ? kImageTokens : inputs_.back().tokens();
   }
 
@@ -211,10 +212,11 @@ class EmbedVerb {
   Globals& globals_;
   tasks::EmbedOptions options_;
   std::unique_ptr<VectorSource> source_;
-  std::optional<ModelProbes> probes_;  // empty if the model is on a server
-  std::vector<tasks::Input> inputs_;   // inputs read but not yet run; waiting_ holds their texts
+  std::optional<ModelProbes> probes_;  // probes of the local model; empty if the model is on a server
+  // inputs that were read but not computed yet; waiting_ holds their texts
+  std::vector<tasks::Input> inputs_;
   std::vector<std::string> waiting_, texts_;
-  std::vector<float> all_;  // [line_, size] if request_.collects()
+  std::vector<float> all_;  // vectors [line_, size] if request_.collects()
   std::int64_t line_ = 0;   // number of lines processed
   std::int64_t cut_ = 0;
 };

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct EvaluateOptions {
   std::string model;
-  std::vector<std::string> compared;  // two models, or none
+  std::vector<std::string> compared;  // model folders to compare: two, or none
   evaluate::DataOptions data;
   std::string task, tokenizer = "13a", output, scheme, scores, test = "bootstrap";
   bool lowercase = false, cut = false;

@@ -36,8 +36,8 @@ struct ExplainVerbRequest {
 // Maximum number of tokens for which all rows and columns are shown without --full.
 constexpr std::int64_t kMostShown = 64;
 
-// `most`: maximum number of rows and columns to write. If a matrix is larger, "shown" holds the numbers
-// written.
+// Return a step as JSON. At most `most` rows and columns are written; if the matrix is larger, "shown" holds
+// the numbers of rows and columns written.
 nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   const std::int64_t height = std::min(step.value.rows(), most), width = std::min(step.value.columns(), most);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -48,7 +48,7 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
       if (std::isfinite(value)) {
         row.push_back(value);
       } else {
-        row.push_back(value < 0 ? "-inf" : "inf");  // JSON has no infinity
+        row.push_back(value < 0 ? "-inf" : "inf");  // text instead of a number, because JSON has no infinity
       }
     }
     rows.push_back(std::move(row));
@@ -66,7 +66,8 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   return json;
 }
 
-// Print the lines of follow_query(). For a long text, only the lines of the tokens with the largest weights.
+// Print the lines of follow_query(). For a long text, print only the lines of the tokens with the largest
+// weights.
 void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
   const std::vector<std::string> lines = follow_query(steps, query);
   // The lines are a heading, one line per token, the sum, one line per token, and the result.
@@ -167,7 +168,8 @@ void run(ExplainVerbRequest& request, Globals& globals) {
       print_result("{}\n", to_json(step, request.full ? INT64_MAX : kMostShown).dump());
     return;
   }
-  std::optional<std::int64_t> query;  // a wrong --query is refused before anything is printed
+  // find the token now, so that a wrong --query is an error before anything is printed
+  std::optional<std::int64_t> query;
   if (!request.query.empty()) query = find_token(request.query, found.input.tokens);
   show(request, found.input, steps, query);
   if (found.shipped && found.options.projections) {

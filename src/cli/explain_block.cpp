@@ -50,8 +50,9 @@ class LayerProbe : public Probe {
 };
 
 struct Side {
-  std::string name;                          // "encoder" or "decoder"
-  std::vector<std::string> tokens, sources;  // `sources`: labels of the keys of cross-attention
+  std::string name;  // name of the stack: "encoder" or "decoder"
+  // tokens of the stack; `sources`: tokens that cross-attention attends to
+  std::vector<std::string> tokens, sources;
 };
 
 using TokenRow = std::vector<float>;
@@ -113,7 +114,8 @@ class BlockText {
         fmt::format("  {:<10} {:<44} {}  length {:.3f}\n", symbol, what, token_row_text(row), length_of(row));
   }
 
-  // Print (x − μ) / √(σ² + ε) of the running sum. `used` is the input of the branch, after gain and bias.
+  // Print the norm (x − μ) / √(σ² + ε) of the residual sum so far. `used` is the input of the branch, after
+  // gain and bias.
   void norm(const std::optional<TokenRow>& used) {
     double mean = 0, variance = 0;
     for (const float v : x_) mean += static_cast<double>(v) / static_cast<double>(x_.size());
@@ -133,8 +135,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // Print the last step of a post-norm layer. Its x is the normalised sum after gain and bias, which no probe
-  // point reports.
+  // Print the formula of the last step of a post-norm layer. Its numbers are left out, because no probe point
+  // reports x, the preceding norm's output with gain and bias.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");
@@ -146,7 +148,7 @@ class BlockText {
     if (pre_norm_)
       norm(read);
     else if (name == "cross")
-      x_ = read;  // the value after the norm of the sum, with its gain and bias
+      x_ = read;  // value after the norm of the sum, with gain and bias applied
     weights(name);
     const TokenRow output = token_row(*probe_.at(side_.name, name + ".output"), token_);
     line("a", "concatenated heads · W_O", output);

@@ -187,7 +187,7 @@ std::int64_t find_token(const std::string& wanted, const std::vector<std::string
     const long long number = std::stoll(wanted, &used);
     if (used == wanted.size() && number >= 0 && number < static_cast<long long>(tokens.size())) return number;
   } catch (const std::exception&) {
-    // not a number: fall through to the error that lists the choices
+    // the text is not a number: continue to the error that lists the choices
   }
   std::string choices;
   for (std::size_t i = 0; i < std::min<std::size_t>(tokens.size(), 20); ++i)

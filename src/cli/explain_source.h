@@ -13,7 +13,7 @@ namespace regard::cli {
 
 struct ExplainSource {
   std::string text, tokenizer, vectors, model;
-  bool invented = false;  // use the four features of small_vectors()
+  bool invented = false;  // use invented vectors with the four features of small_vectors()
   std::int64_t layer = 0, head = 0;
 };
 
@@ -21,7 +21,7 @@ struct Explained {
   ExplainInput input;
   ExplainOptions options;
   bool shipped = false;  // true if the vectors are the program's trained ones
-  Tensor model_weights;  // the model's own weights, for comparison; undefined without a model
+  Tensor model_weights;  // attention weights computed by the model, for comparison; undefined without a model
 };
 
 // Maximum number of tokens of a text. The score matrix has the square of this number of elements.
@@ -32,8 +32,9 @@ constexpr std::int64_t kMostExplained = 2048;
 // readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
-// Return the index of the first token equal to `wanted`, or else equal apart from case and punctuation at
-// both ends. If there is none, `wanted` is parsed as an index. Throws usage if it is not an index.
+// Return the index of the first token equal to `wanted`, or, if there is none, of the first token that
+// differs from `wanted` only in case and in punctuation at both ends. If there is no such token either,
+// `wanted` is parsed as an index. Throws usage if it is not an index.
 std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 
 }  // namespace regard::cli

@@ -45,7 +45,7 @@ class FillVerb {
   }
 
   void fill() {
-    // Empty lines are not run; their result is empty.
+    // Only non-empty lines are run; the result of an empty line is empty.
     std::vector<tasks::Input> full;
     for (const tasks::Input& input : inputs_)
       if (!input.ids.empty()) full.push_back(input);
@@ -83,7 +83,7 @@ class FillVerb {
   Globals& globals_;
   TaskModel model_;
   tasks::Filler filler_;
-  std::vector<tasks::Input> inputs_;  // inputs read but not yet run
+  std::vector<tasks::Input> inputs_;  // inputs that were read but not run yet
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };

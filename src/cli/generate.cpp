@@ -19,7 +19,7 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::uint64_t kLargestChat = std::uint64_t{1} << 26;  // bytes
+constexpr std::uint64_t kLargestChat = std::uint64_t{1} << 26;  // maximum size of a conversation in bytes
 
 struct GenerateOptions {
   DecodingOptions decoding;
@@ -38,7 +38,8 @@ class TextStreamer : public infer::Listener {
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
   }
-  // token() is not called for the last token, so finish() writes the rest; with a beam it writes everything.
+  // token() is not called for the last token, so the remaining text is written here; with a beam, the whole
+  // text.
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
     show(stream_.finish(hypotheses.at(0)) + "\n");
     written_ = std::move(hypotheses[0].tokens);
@@ -63,7 +64,7 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
   }
 }
 
-// `shown`: the text printed before the continuation.
+// Generate one continuation. `shown` is the text that is printed before it.
 void generate_one(const infer::LoadedModel& model, const GenerateOptions& options, ModelInput input,
                   const std::string& shown, Globals& globals) {
   ModelProbes probes(options.decoding.probes, model, globals.pool());
@@ -107,9 +108,9 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (stop_signal() == 0) output.finish();
 }
 
-// Return the value of --chat as a JSON list of messages. The value is a text, the name of a ".json" file with
-// the text, or "-" for standard input. The text is a list of messages or one message of the user. A --system
-// message is put first.
+// Return the conversation of --chat as a JSON list of messages. Its value is a text, the name of a ".json"
+// file that contains the text, or "-" for standard input. The text is a list of messages in JSON, or one
+// message of the user. A --system message is put first.
 Json conversation_of(const GenerateOptions& options) {
   std::string text = *options.chat;
   std::string name = "the conversation";

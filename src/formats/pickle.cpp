@@ -236,8 +236,7 @@ class Machine {
     Object& object = push(count <= 8 ? Kind::integer : Kind::large);
     const auto* data = reinterpret_cast<const char*>(bytes_.data()) + position_;
     object.text.assign(data, count);
-    // fill with the sign bit
-    std::uint64_t value = count > 0 && (data[count - 1] & 0x80) != 0 ? ~std::uint64_t{0} : 0;
+    std::uint64_t value = count > 0 && (data[count - 1] & 0x80) != 0 ? ~std::uint64_t{0} : 0;  // sign bits
     if (count <= 8) std::memcpy(&value, data, count);
     object.integer = static_cast<std::int64_t>(value);
     position_ += count;

@@ -21,16 +21,17 @@
 
 namespace regard {
 
-// The embedding of images: x = norm([specials, projection(patches)] + positions). Patches are in row-major
-// order. InputEmbeddingConfig::norm names the norm; if it is empty, there is none.
+// The embedding of images: x = norm([special tokens, projection(patches)] + positions). Patches are in
+// row-major order. InputEmbeddingConfig::norm names the norm; if it is empty, there is none.
 struct PatchConfig {
-  std::int64_t channels = 3, height = 0, width = 0;  // of an image; height and width in pixels
+  // size of an image: number of channels; height and width in pixels
+  std::int64_t channels = 3, height = 0, width = 0;
   std::int64_t patch_height = 0, patch_width = 0;
   std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::vector<std::string> specials;  // special tokens before the patches, each [1, 1, hidden]
-  std::string positions;              // [1, tokens, hidden]
+  std::string positions;              // name of the position table [1, tokens, hidden]
   bool bias = true;                   // true if the projection has a bias
-  bool flat = false;                  // specials are stored as [hidden], positions as [tokens, hidden] (CLIP)
+  bool flat = false;  // special tokens are stored as [hidden], positions as [tokens, hidden] (CLIP)
   // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, the size of a patch.
   std::int64_t row_stride = 0, column_stride = 0;
   // True if the image is a spectrogram [frames, bins]: frames along the width, bins along the height.
@@ -49,37 +50,39 @@ struct PatchConfig {
 //   x = layers(input); x = projection(projection_norm(x)); x = norm(x + positions + position_layer(x))
 // Parts with an empty name, and position_layer if it is absent, are omitted.
 struct FrontConfig {
-  std::int64_t frames = 0;  // 0 means any number
+  std::int64_t frames = 0;  // number of input frames; 0 means any number
   std::int64_t bins = 1;
   const char* input_name = "input_features";  // name of the input in Hugging Face's models
   bool bins_first = false;
   std::vector<nn::ConvolutionConfig> layers;
   std::string projection, projection_norm;
   float projection_dropout = 0.0f;
-  std::string positions;  // NAME.weight [frames of the last layer, hidden]
+  std::string positions;  // name of learned positions: NAME.weight [frames of the last layer, hidden]
   std::optional<nn::ConvolutionConfig> position_layer;
   std::string norm;
-  nn::NormConfig norm_config;  // configuration of projection_norm and norm
+  nn::NormConfig norm_config;  // settings of projection_norm and norm
 };
 
 // The embedding, which converts ids to the first layer's input:
 //   x = project(norm(factor · tokens[id] + positions[position + first_position] + types[type]))
 // An empty name means that there is no such weight.
 struct InputEmbeddingConfig {
-  std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
+  // name of the token table [vocabulary, size]; tables with the same name share one weight
+  std::string tokens;
   std::int64_t vocabulary = 0;
-  std::int64_t size = 0;      // features of the tables; 0 means hidden
-  std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx; look-ups of this id add no gradient
+  std::int64_t size = 0;  // features of the tables; 0 means hidden
+  // padding_idx of torch.nn.Embedding: look-ups of this id add no gradient; −1 means none
+  std::int64_t padding = -1;
   float factor = 1.0f;
-  std::string positions;  // [position_rows, size]; learned
+  std::string positions;  // name of the table of learned positions [position_rows, size]
   std::int64_t position_rows = 0;
-  std::int64_t first_position = 0;  // row of position 0
+  std::int64_t first_position = 0;  // row of position 0 in the position table
   std::optional<nn::SinusoidLayout> sinusoids;
-  std::string types;  // [type_count, size]
+  std::string types;  // name of the table of token types [type_count, size]
   std::int64_t type_count = 0;
   std::string norm;
   nn::NormConfig norm_config;
-  std::string projection;  // linear layer from size to hidden features
+  std::string projection;  // name of a linear layer from size to hidden features
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
   // If one of these is set, the fields above are ignored, except norm, dropout, initial and, if the model has
@@ -94,13 +97,15 @@ struct StackConfig {
   std::int64_t layers = 0;
   InputEmbeddingConfig input;
   nn::BlockConfig block;
-  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` by layer; may be empty
+  // function that changes `block` for each layer; may be empty
+  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;
   std::optional<nn::RotaryConfig> rotary;
-  std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
+  std::optional<nn::RelativeBiasConfig> relative_bias;  // table of relative positions that all layers share
   std::string norm;                                     // name of the norm after the last layer
   nn::NormConfig norm_config;
-  float output_dropout = 0.0f;  // dropout after the norm `norm`
-  // True if the last entry of `hidden_states` in the reference implementation is the state after that norm.
+  float output_dropout = 0.0f;  // dropout after the norm after the last layer
+  // True if the last entry of `hidden_states` in the reference implementation is the state after the norm
+  // named `norm`.
   bool last_state_is_normed = true;
 };
 
@@ -117,30 +122,32 @@ struct DenseConfig {
 // The head selects rows, then applies the norm, the dense layers and the output projection. A projection with
 // the name of a token table is tied to that table.
 struct HeadConfig {
-  enum class Rows { all, first, last, first_two };  // first_two means the mean of the first two rows
+  // rows that the head reads; first_two means the mean of the first two
+  enum class Rows { all, first, last, first_two };
   Output output = Output::none;
   Rows rows = Rows::all;
   std::string norm;  // name of the norm before the dense layers; empty if there is none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
-  std::string projection;  // [out, features]: NAME.weight; empty if there is none
+  // name of the output projection: NAME.weight [out, features]; empty if there is none
+  std::string projection;
   std::int64_t out = 0;
   std::string bias;  // full name of the projection's bias; empty if there is none
   // Name of a second projection (NAME.weight, NAME.bias), applied to the sequence's second row. The output is
   // the mean of both (DeiT). Only for Rows::first without dense layers. Empty if there is none.
   std::string second;
-  bool bias_is_row = false;    // the bias is stored as [1, out]
+  bool bias_is_row = false;    // true if the projection's bias is stored as [1, out]
   float factor = 1.0f;         // factor of the hidden states before the projection (T5 version 1.0)
   float dropout = 0.0f;        // dropout before the projection, in training
-  bool optional = false;       // true: the model has no head if the file lacks the dense layers
+  bool optional = false;       // true if the model has no head when the file lacks the dense layers
   std::string tied_if_absent;  // token table used if the file lacks the projection; empty if there is none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
 
 struct Architecture {
-  Json config;  // unmodified, for saving
+  Json config;  // config.json, unmodified, for saving
   std::int64_t hidden = 0;
-  std::int64_t max_positions = 0;  // 0 means no limit
+  std::int64_t max_positions = 0;  // maximum number of positions; 0 means no limit
   std::optional<StackConfig> encoder, decoder;
   // encoder_hidden: number of features of the encoder; 0 means `hidden`. memory_projection: name of the
   // linear layer (NAME.weight, NAME.bias) that the decoder applies to the encoder's output. If it is empty,

@@ -158,7 +158,7 @@ class Assembled : public Network {
 
  private:
   // Locks held during a pass: the model's mutex, because a pass may replace position tables and packed
-  // weights, and the thread pool's lock, which is taken once for all kernels of the pass.
+  // weights, and the thread pool's lock, so that no kernel of the pass has to lock the pool again.
   struct Turn {
     Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
@@ -206,8 +206,8 @@ class Assembled : public Network {
                        architecture_.positions.over_tokens ? -1 : 0);
   }
 
-  // Reserve space in the cache before anything is written to it. Return true if the keys and values of
-  // cross-attention must be computed.
+  // Reserve space in the cache before anything is written to it. Return true if the pass must compute the
+  // keys and values of cross-attention.
   bool start(Cache& cache, const TokenBatch& target, const Memory* memory) const {
     const std::span<const std::int32_t> slots = cache.slots();
     if (static_cast<std::int64_t>(slots.size()) != target.shape.sequences())
@@ -234,9 +234,9 @@ class Assembled : public Network {
   Architecture architecture_;
   InputSpec input_;
   TokenTables tables_;
-  std::unique_ptr<Stack> encoder_, decoder_;       // may be null
+  std::unique_ptr<Stack> encoder_, decoder_;       // null if the model has none
   std::unique_ptr<nn::Linear> memory_projection_;  // may be null
-  std::unique_ptr<Head> head_, pooler_;            // pooler_: not used by the head; may be null
+  std::unique_ptr<Head> head_, pooler_;  // pooler_: a pooler that the head does not use; both may be null
 };
 
 }  // namespace

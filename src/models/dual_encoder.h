@@ -22,18 +22,20 @@ enum class TextRow {
 };
 
 struct DualEncoderConfig {
-  Json config;                // unmodified, for saving
-  Architecture text, vision;  // encoders; their heads compute the vectors before normalisation
+  Json config;  // config.json, unmodified, for saving
+  // text encoder and image encoder; their heads compute the vectors before normalisation
+  Architecture text, vision;
   TextRow text_row = TextRow::largest_id;
   std::int32_t end_token = -1;
   // pooling of the image's patches; replaces the head of `vision`
   std::optional<AttentionPoolingConfig> pooling;
-  std::int64_t size = 0;    // number of elements of a vector
-  std::string scale, bias;  // names of scale and bias of the logits; an empty bias means none
-  Shape scale_shape;        // shape in the file: [] or [1]
+  std::int64_t size = 0;  // number of elements of a vector
+  // names of the scale and the bias of the logits; the name of the bias is empty if there is none
+  std::string scale, bias;
+  Shape scale_shape;  // shape of scale and bias in the file: [] or [1]
   double initial_scale = 0.0, initial_bias = 0.0;
-  // True (SigLIP): loss and probabilities are computed for each pair separately. False (CLIP): by softmax
-  // over texts and over images.
+  // True (SigLIP): loss and probabilities are computed for each pair separately. False (CLIP): they are
+  // computed by softmax over texts and over images.
   bool sigmoid = false;
   std::int64_t text_length = 0;  // if not 0, pad texts to this many tokens and attend to the padding
   std::int32_t padding = 0;      // id of the padding token
@@ -64,7 +66,7 @@ class DualEncoder : public Network {
   Var pair_logits(Tape& tape, Var texts, Var images);
   // Return factor · contrastive loss. Text i belongs to image i, so the numbers of rows must be equal. CLIP:
   // the mean of the cross-entropy over images for each text and the cross-entropy over texts for each image.
-  // SigLIP: −Σ log σ(±logit) / texts.
+  // SigLIP: −Σ log σ(±logit) / number of texts, with + for pairs that belong together.
   Var contrastive_loss(Tape& tape, Var texts, Var images, float factor = 1.0f);
 
   ModelKind kind() const override { return ModelKind::encoder; }
@@ -87,10 +89,10 @@ class DualEncoder : public Network {
 
  private:
   DualEncoderConfig config_;
-  std::mutex one_pass_;  // serialises calls of the pooling
+  std::mutex one_pass_;  // mutex that serialises calls of the pooling
   std::unique_ptr<Network> text_, vision_;
   std::unique_ptr<AttentionPooling> pooling_;  // may be null
-  std::unique_ptr<Parameter> scale_, bias_;    // bias_ may be null
+  std::unique_ptr<Parameter> scale_, bias_;    // parameters of the logits; bias_ may be null
 };
 
 // Return the model as a dual encoder, or null if it is another network.

@@ -74,14 +74,14 @@ Var Head::features(Tape& tape, Var hidden) const {
   return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
 }
 
-// Multiply x by a dropout mask. ops::dropout() would overwrite x, whose value the backward pass of a tanh
-// requires.
+// Return x multiplied by a dropout mask. ops::dropout() would overwrite x, but the backward pass of a tanh
+// requires its value.
 Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
   if (config_.dropout == 0.0f || !tape.options().training) return x;
   const Tensor ones = tape.arena().tensor(x->value.shape());
   std::fill_n(ones.f32(), ones.elements(), 1.0f);
   Ragged rows = shape;
-  if (config_.rows != HeadConfig::Rows::all) {  // one row per sequence
+  if (config_.rows != HeadConfig::Rows::all) {  // the head reads one row per sequence
     const auto count = static_cast<std::size_t>(shape.sequences());
     const auto offsets = tape.arena().array<std::int32_t>(count + 1);
     const auto positions = tape.arena().array<std::int32_t>(count);

@@ -15,11 +15,11 @@ namespace regard {
 namespace {
 
 constexpr std::string_view kPrefix = "base_model.model.";
-// PEFT wraps adapted modules and modules to save. The weight names of wrapped modules contain these
-// parts.
+// PEFT wraps modules that it adapts or saves. The weight names of wrapped modules contain these parts.
 constexpr const char* kBaseLayer = ".base_layer.";
 constexpr const char* kSavedModule = ".modules_to_save.";
-constexpr const char* kOriginalModule = ".original_module.";  // replaced weights, which have no effect
+// name part of replaced weights, which have no effect
+constexpr const char* kOriginalModule = ".original_module.";
 
 std::string without_ending(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;

@@ -60,8 +60,8 @@ class Lora {
   std::vector<Named> updates_, whole_;
 };
 
-// Return each parameter's full name in the reference implementation, in the order of model.parameters(). (A
-// checkpoint may omit a prefix such as "transformer.".)
+// Return each parameter's full name in the reference implementation, in the order of model.parameters(). A
+// checkpoint may omit a prefix of it, such as "transformer.".
 std::vector<std::string> full_names(Network& model);
 
 // Return PEFT's task_type for the model's output, or "" if there is none.

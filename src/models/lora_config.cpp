@@ -70,7 +70,7 @@ bool is_set(const Json& value) {
   return !((value.is_object() || value.is_array() || value.is_string()) && value.empty());
 }
 
-// Throw for variants of LoRA that compute something else.
+// Throw bad_file for variants of LoRA with another formula.
 void refuse_other_forms(const Json& json, const std::string& file) {
   for (const char* key : {"use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
                           "target_parameters", "trainable_token_indices", "alora_invocation_tokens",
@@ -117,7 +117,7 @@ bool LoraConfig::adapts(const std::string& module, bool is_output) const {
   std::smatch match;
   const std::vector<std::string> any{"[^.]*"};
   for (const std::string& pattern : layers_pattern.empty() ? any : layers_pattern) {
-    // Without a pattern, PEFT requires a name before the list of layers.
+    // Without a pattern, PEFT requires a module name before the number of the layer.
     const std::string start = layers_pattern.empty() ? ".*?\\." : "(?:.*?\\.)?";
     if (!std::regex_search(module, match, compiled("^" + start + "(?:" + pattern + ")\\.(\\d{1,9})\\.")))
       continue;

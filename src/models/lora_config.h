@@ -13,27 +13,28 @@ namespace regard {
 struct LoraConfig {
   std::int64_t rank = 8;
   double alpha = 8.0;
-  bool rslora = false;  // scale alpha / √rank instead of alpha / rank
+  bool rslora = false;  // true: scale the update by alpha / √rank instead of alpha / rank
   // Modules to adapt, by full name or by the last part of the name ("q_proj"). "all-linear" means every
   // linear layer except the output layer.
   std::vector<std::string> targets;
-  std::string target_pattern;  // regular expression for complete names; replaces `targets`
+  std::string target_pattern;  // regular expression for complete module names; replaces `targets`
   std::vector<std::string> exclude;
   // Rank and alpha of individual modules. Key: a regular expression for the end of the name.
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;
   std::vector<std::pair<std::string, double>> alpha_pattern;
-  std::vector<std::int64_t> layers;          // numbers of the layers to adapt; empty means all
-  std::vector<std::string> layers_pattern;   // names of lists of layers, such as "h"; empty means any
-  std::string bias = "none";                 // biases to train too: none, all, lora_only (of adapted modules)
+  std::vector<std::int64_t> layers;         // numbers of the layers to adapt; empty means all
+  std::vector<std::string> layers_pattern;  // names of lists of layers, such as "h"; empty means any
+  // biases that are also trained: none, all, or lora_only (those of adapted modules)
+  std::string bias = "none";
   std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
-  std::string base_model;                    // path of the base model; informative only
+  std::string base_model;                    // path of the base model, for information only
 
   // Return true if the module with this full name is adapted. `is_output` states that it is the output layer.
   bool adapts(const std::string& module, bool is_output = false) const;
   // Return true if the module is trained and saved completely.
   bool saves(const std::string& module) const;
   std::int64_t rank_of(const std::string& module) const;
-  // Return the factor of B A for a module adapted with `rank`.
+  // Return the factor of the update B A for a module that is adapted with `rank`.
   double scale_of(const std::string& module, std::int64_t rank) const;
 
   // Parse adapter_config.json. Throws bad_file for a missing or wrong value, for a method other than LoRA,

@@ -1,5 +1,5 @@
-// Input of a model: token ids, features or pixels. Batches, requests, tasks and inspection pass a ModelInput
-// on unread. Only the first layer of a model (models/stack.h, InputEmbedding) reads its content.
+// Input of a model: token ids, features or pixels. Only the first layer of a model (models/stack.h,
+// InputEmbedding) reads its content; all other code passes it on.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ enum class InputKind : std::uint8_t { tokens, features, pixels };
 
 // The input of one sequence.
 struct ModelInput {
-  std::vector<std::int32_t> ids;    // [tokens]
-  std::vector<std::int32_t> types;  // [tokens]: token types; empty means all 0
+  std::vector<std::int32_t> ids;    // token ids [tokens]
+  std::vector<std::int32_t> types;  // token types [tokens]; empty means all 0
   // Replaces ids: contiguous f32 features [frames, bins] or pixels [1, channels, height, width].
   Tensor values;
 
@@ -48,7 +48,7 @@ struct InputSpec {
   const char* name = "pixel_values";
   bool bins_first = false;
   std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty for patches
-  // True if a norm covers all frames of a sequence. Padded frames would then change the others.
+  // True if a norm covers all frames of a sequence. Frames of padding would then change the other frames.
   bool normalizes_over_frames = false;
   // The positions of an image: `specials` special tokens, then a grid of patches in row-major order.
   std::int64_t specials = 0, patch_rows = 0, patch_columns = 0;
@@ -59,8 +59,9 @@ struct InputSpec {
   // does.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
-  ModelInput blank() const;            // a valid input: token 0, or values of 0
-  std::int64_t fewest_frames() const;  // for any length: frames that give one position
+  ModelInput blank() const;  // return a valid input: token 0, or values of 0
+  // return the smallest number of frames that gives one position; for inputs of any length
+  std::int64_t fewest_frames() const;
 };
 
 // The inputs of one pass: a ragged batch of concatenated sequences without padding. InputBuffer builds it
@@ -72,9 +73,9 @@ struct InputBatch {
   // [tokens]: 0 for tokens that no query may attend to (padding, for comparison with PyTorch). All sequences
   // must then have the same length. Null means that every token may be attended to.
   const std::uint8_t* attended = nullptr;
-  std::span<const Tensor> values = {};  // [sequences]: ModelInput::values; replace ids
+  std::span<const Tensor> values = {};  // inputs of the sequences (ModelInput::values), used instead of ids
 };
-using TokenBatch = InputBatch;  // the input of a decoder, always token ids
+using TokenBatch = InputBatch;  // input of a decoder, which is always token ids
 
 // Owns the arrays to which an InputBatch refers. clear() keeps their memory for reuse.
 class InputBuffer {
@@ -83,7 +84,7 @@ class InputBuffer {
   bool empty() const { return shape_.view().sequences() == 0; }
   // Append a sequence. `length` is InputSpec::length_of(input); RaggedBuffer::add() describes `index`.
   void add(const ModelInput& input, std::int64_t length, std::uint64_t index);
-  InputBatch batch() const;  // valid until the next add() or clear()
+  InputBatch batch() const;  // return the batch; valid until the next add() or clear()
 
  private:
   RaggedBuffer shape_;

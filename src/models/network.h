@@ -46,7 +46,7 @@ enum class Output {
 
 // Rule for the default positions of a padded batch.
 struct PositionRule {
-  // true: number the ids other than `padding` from 0; false: the position is the column
+  // if true, the ids other than `padding` are numbered from 0; if false, the position is the column
   bool over_tokens = false;
   std::int64_t padding = -1;
   std::int64_t first = 0;  // number of position 0 in the checkpoint
@@ -60,10 +60,12 @@ class Network {
   // size of the decoder's vocabulary if there is a decoder, else of the encoder's
   virtual std::int64_t vocabulary() const = 0;
   virtual std::int64_t source_vocabulary() const { return vocabulary(); }
-  // Return the specification of the encoder's input, or of the decoder's (token ids) without an encoder.
+  // Return the specification of the encoder's input or, if there is no encoder, of the decoder's input (token
+  // ids).
   virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
-  virtual std::int64_t max_positions() const = 0;  // 0 means no limit
+  // maximum number of positions of a sequence; 0 means no limit
+  virtual std::int64_t max_positions() const = 0;
 
   // Return all weights in a fixed order. A tied weight occurs once. The pointers are valid for the model's
   // lifetime, except that fit_to_file() may replace those of the head.
@@ -77,10 +79,11 @@ class Network {
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
   // Compute the last hidden states [target tokens, hidden] of the decoder. For decoders and encoder–decoders.
-  // target.shape.positions are used unmodified; with a cache they must continue at the slot's length. With a
-  // cache, `memory` is required only if some selected slots have no cross-attention yet; it must then contain
-  // one sequence for each of these slots, in the order of the batch. Throws invalid_input if an id is outside
-  // the vocabulary or a position beyond the model's limit, and resource_exhausted if the cache is full.
+  // target.shape.positions are used unmodified; with a cache, the positions must continue at the length of
+  // the slot. With a cache, `memory` is required only if some selected slots have no cross-attention yet; it
+  // must then contain one sequence for each of these slots, in the order of the batch. Throws invalid_input
+  // if an id is outside the vocabulary or a position beyond the model's limit, and resource_exhausted if the
+  // cache is full.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
@@ -141,8 +144,8 @@ class Network {
 // regard-transformer also if a key is unknown.
 std::unique_ptr<Network> make_model(const Json& config, const std::string& file = "config");
 
-// Initialise every weight, with the distributions of the papers' reference implementations. Its values depend
-// only on `seed` and its name, not on the machine or the order of weights.
+// Initialise every weight, with the distributions of the papers' reference implementations. The values of a
+// weight depend only on `seed` and the weight's name, not on the machine or the order of weights.
 void initialise(Network& model, std::uint64_t seed);
 
 }  // namespace regard

@@ -59,7 +59,7 @@ class PatchEmbedding : public InputEmbedding {
   Var forward(Tape& tape, const InputBatch& batch) const override {
     const std::int64_t images = std::ssize(batch.values), patches = config_.rows() * config_.columns();
     Var x = projection_->forward(tape, tape.constant(patches_of(tape, batch.values)));
-    // Prepend the special tokens to each image's patches, starting with the last special token.
+    // Prepend the special tokens to each image's patches; the last special token is prepended first.
     for (std::size_t s = specials_.size(); s-- > 0;) {
       const auto before = static_cast<std::int64_t>(specials_.size() - s - 1) + patches;
       const std::span<std::int32_t> rows =
@@ -117,7 +117,7 @@ class PatchEmbedding : public InputEmbedding {
   }
 
   PatchConfig config_;
-  std::int64_t pixels_;  // values per patch: channels × patch height × patch width
+  std::int64_t pixels_;  // number of values per patch: channels × patch height × patch width
   std::unique_ptr<nn::Linear> projection_;
   std::vector<std::unique_ptr<Parameter>> specials_;
   std::unique_ptr<Parameter> positions_;

@@ -1,6 +1,7 @@
 // Quantisation to int8 for inference. Each matrix becomes integers from −127 to 127 and one scale per output
 // (for an embedding table, per id). In a file, a weight NAME is an I8 tensor of the same shape and the F32
-// tensor NAME_scale, which broadcasts in NAME · NAME_scale; config.json has a "quantization_config".
+// tensor NAME_scale, and the value is NAME · NAME_scale with broadcasting; config.json has a
+// "quantization_config".
 #pragma once
 
 #include "base/json.h"
@@ -17,7 +18,8 @@ void quantize(Network& model);
 // inference. For i8, call quantize(). Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
-// Set the key "quantization_config" if `int8`, else remove it. Return true if the config has changed.
+// Set the key "quantization_config" if `int8` is true, otherwise remove it. Return true if the config has
+// changed.
 bool set_quantization(Json& config, bool int8);
 // Return true if the config declares int8 weights in this format. Families reject the keys of other methods.
 bool is_quantized(const Json& config);

@@ -28,11 +28,11 @@ Var squashed(Tape& tape, const nn::Linear& layer, Var x) {
 // One step of the recurrence. Step t has one row for each sequence that has a token t, in the order of the
 // batch.
 struct Step {
-  std::span<std::int32_t> token;  // [rows]
+  std::span<std::int32_t> token;  // [rows]: index of the token of each row
   // [rows]: the row of the same sequence in the previous step; in step 0, the sequence's index
   std::span<std::int32_t> survivor;
-  std::span<ops::KeyRange> keys;  // [rows]
-  Ragged shape;                   // one token per row
+  std::span<ops::KeyRange> keys;  // [rows]: range of the source's keys for each row
+  Ragged shape;                   // batch shape with one token per row
 };
 
 Step step_of(Tape& tape, const Ragged& shape, const Ragged& source, std::int32_t t,
@@ -193,7 +193,7 @@ SearchDecoder::Attended SearchDecoder::attend_by_step(Tape& tape, Var x, const R
 
 Var SearchDecoder::attend_at_once(Tape& tape, Var states, const Ragged& shape,
                                   const SearchSource& source) const {
-  constexpr const char* kPoint = "decoder.0.cross";  // the decoder has only one attention
+  constexpr const char* kPoint = "decoder.0.cross";  // probe point of the decoder's only attention
   ops::AttentionOptions options;
   options.head_dim = config_.hidden;
   options.scale = 1.0f;

@@ -13,7 +13,7 @@ namespace regard {
 
 // The states and projections of the source that the decoder reads.
 struct SearchSource {
-  Var keys = nullptr;    // [source tokens, hidden]: U_a h + b; additive attention only
+  Var keys = nullptr;    // [source tokens, hidden]: keys U_a h + b; additive attention only
   Var values = nullptr;  // [source tokens, hidden]: the encoder's states; null without attention
   Ragged shape;
 };
@@ -58,9 +58,11 @@ class SearchDecoder {
 
   SequenceConfig config_;
   std::unique_ptr<nn::Recurrent> first_,
-      upper_;  // additive: first_ is layer 0, upper_ the others; else upper_ is null
-  std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;  // null if unused
-  std::unique_ptr<Parameter> score_;                            // v; additive attention only
+      // for additive attention, first_ is layer 0 and upper_ the other layers; otherwise upper_ is null
+      upper_;
+  // layers of the equations above; null if unused
+  std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;
+  std::unique_ptr<Parameter> score_;  // the vector v; additive attention only
 };
 
 }  // namespace regard

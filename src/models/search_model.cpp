@@ -109,7 +109,7 @@ class SearchModel : public Network {
   }
 
  private:
-  struct Turn {  // the locks held during a pass, as in assembled.cpp
+  struct Turn {  // locks held during a pass, as in assembled.cpp
     Turn(SearchModel& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
@@ -164,7 +164,8 @@ class SearchModel : public Network {
     return hidden;
   }
 
-  // Store the source in the slots that have none yet. Return the first states of these slots by layer.
+  // Store the source in those selected slots that have none yet. Return the decoder's first states for these
+  // slots, by layer.
   std::vector<Var> start_sources(Tape& tape, const Memory* memory, Cache& cache) const {
     const std::span<const std::int32_t> slots = cache.slots();
     const auto lacks = [&](std::int32_t slot) { return !cache.has_cross(slot); };

@@ -8,7 +8,7 @@
 namespace regard {
 namespace {
 
-// The body of an mlp has no layers: they are applied after the pooling, by the head.
+// The body of an mlp has no layers. The head applies the layers of an mlp, after the pooling.
 class MeanBody : public SequenceBody {
  public:
   explicit MeanBody(const SequenceConfig& config) : out_(config.embedding) {}
@@ -77,7 +77,7 @@ class ConvolutionBody : public SequenceBody {
   std::int64_t hidden_;
   float dropout_;
   std::string point_;
-  std::vector<std::unique_ptr<Filter>> filters_;  // ordered by layer, then by width
+  std::vector<std::unique_ptr<Filter>> filters_;  // filters ordered by layer, then by width
 };
 
 class RecurrentBody : public SequenceBody {

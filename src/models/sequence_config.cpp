@@ -14,7 +14,7 @@ constexpr std::pair<const char*, const char*> kTypes[] = {
     {"regard-lstm", "Lstm"}, {"regard-gru", "Gru"}, {"regard-rnn-search", "RnnSearch"}};
 
 constexpr std::size_t kMostWidths = 16;
-constexpr std::int64_t kWidestFilter = 256;  // tokens
+constexpr std::int64_t kWidestFilter = 256;  // maximum width of a filter in tokens
 
 // Return the value of a key that names one of `choices`.
 template <class Choice>

@@ -23,15 +23,16 @@ struct SequenceConfig {
   std::string family;           // model_type without "regard-"
   std::int64_t vocabulary = 0;  // size of the vocabulary of the output side
   std::int64_t source_vocabulary = 0;
-  std::int64_t embedding = 0, hidden = 0;  // hidden of an encoder counts both directions
+  std::int64_t embedding = 0, hidden = 0;  // sizes; `hidden` of an encoder is the sum of both directions
   std::int64_t layers = 1, encoder_layers = 1;
   kernels::Cell cell = kernels::Cell::tanh;
   bool bidirectional = false;
-  std::vector<std::int64_t> filter_widths;  // cnn: `hidden` filters of each width
+  // widths of the filters, for cnn; there are `hidden` filters of each width
+  std::vector<std::int64_t> filter_widths;
   Pooling pooling = Pooling::last;
   Attention attention = Attention::none;
   float dropout = 0.0f;
-  bool shared_vocabulary = false;  // rnn-search: both sides share one embedding
+  bool shared_vocabulary = false;  // source and target share one embedding, for rnn-search
   bool tied = false;               // the output projection shares the embedding's weights
   Output output = Output::none;
   std::int64_t labels = 0;

@@ -109,7 +109,7 @@ class SequenceModel : public Network {
   }
 
  private:
-  struct Turn {  // the locks held during a pass, as in assembled.cpp
+  struct Turn {  // locks held during a pass, as in assembled.cpp
     Turn(SequenceModel& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
@@ -160,7 +160,7 @@ class SequenceModel : public Network {
     return hidden;
   }
 
-  // Return [sequences, features]. Throws invalid_input for a sequence without tokens.
+  // Return the pooled states [sequences, features]. Throws invalid_input for a sequence without tokens.
   Var pool(Tape& tape, Var hidden, const Ragged& shape) const {
     for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
       if (shape.offsets[s] == shape.offsets[s + 1])
@@ -179,7 +179,7 @@ class SequenceModel : public Network {
     return ops::join_columns(tape, {forward, backward});
   }
 
-  // Return the shape of a batch with one row per sequence. Dropout uses it as its key.
+  // Return the shape of a batch with one row per sequence. Its sequence indices determine the dropout draws.
   static Ragged one_row_each(Tape& tape, const Ragged& shape) {
     const auto count = static_cast<std::size_t>(shape.sequences());
     const auto offsets = tape.arena().array<std::int32_t>(count + 1);
@@ -201,8 +201,10 @@ class SequenceModel : public Network {
   nn::Embedding embedding_;
   std::unique_ptr<SequenceBody> body_;
   std::vector<std::unique_ptr<nn::Linear>> dense_;
-  std::unique_ptr<nn::Linear> classifier_;     // null if the model predicts the next token
-  std::unique_ptr<nn::Embedding> projection_;  // null if it is tied or the model is a classifier
+  // projection to the labels; null if the model predicts the next token
+  std::unique_ptr<nn::Linear> classifier_;
+  // projection to the vocabulary; null if it is tied or the model is a classifier
+  std::unique_ptr<nn::Embedding> projection_;
 };
 
 }  // namespace

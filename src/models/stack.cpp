@@ -114,7 +114,8 @@ std::unique_ptr<InputEmbedding> make_input_embedding(const InputEmbeddingConfig&
 
 Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<InputEmbedding> input)
     : point_(config.point),
-      // An embedding with a projection applies the dropout before it (transformers' ElectraModel).
+      // If there is a projection, dropout is applied before it, inside the embedding (transformers'
+      // ElectraModel).
       dropout_{config.input.projection.empty() ? config.input.dropout : 0.0f,
                place_of(config.point + ".embedding.dropout")},
       output_dropout_{config.output_dropout, place_of(config.point + ".output.dropout")},
@@ -133,7 +134,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
 
 namespace {
 
-// A call of a layer. It contains copies of the arguments, which must exist until the backward pass.
+// A call of a layer, with copies of its arguments, which must exist until the backward pass.
 struct LayerCall {
   const nn::Block* block = nullptr;
   Var x = nullptr;

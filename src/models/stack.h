@@ -21,7 +21,8 @@ class TokenTables {
  public:
   nn::Embedding& table(const std::string& name, std::int64_t count, std::int64_t size,
                        Initialisation initial);
-  nn::Embedding* find(const std::string& name) const;  // null if there is no such table
+  // return the table with this name; null if there is none
+  nn::Embedding* find(const std::string& name) const;
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:
@@ -32,9 +33,10 @@ class TokenTables {
 class InputEmbedding {
  public:
   virtual ~InputEmbedding() = default;
-  virtual InputSpec input_spec() const { return {}; }  // default: token ids
+  virtual InputSpec input_spec() const { return {}; }  // input specification; default: token ids
   virtual Var forward(Tape& tape, const InputBatch& batch) const = 0;
-  virtual void collect(std::vector<Parameter*>& parameters) const = 0;  // except token tables
+  // append all parameters except token tables
+  virtual void collect(std::vector<Parameter*>& parameters) const = 0;
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
@@ -79,7 +81,7 @@ class Head {
   // Return the cross-entropy over a vocabulary, without storing all logits.
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options) const;
-  void collect(std::vector<Parameter*>& parameters) const;  // except a tied projection
+  void collect(std::vector<Parameter*>& parameters) const;  // append all parameters except a tied projection
   void prepare_for_inference(const nn::Preparation& how) const;
 
  private:
@@ -90,7 +92,7 @@ class Head {
   };
   Var select(Tape& tape, Var hidden, const Ragged& shape) const;
   Var mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const;
-  Var features(Tape& tape, Var hidden) const;  // the projection's input
+  Var features(Tape& tape, Var hidden) const;  // return the input of the projection
   Var second_projection(Tape& tape, Var hidden, const Ragged& shape) const;
   Var dropped(Tape& tape, Var x, const Ragged& shape) const;
   Var bias() const { return bias_ ? &bias_->variable : nullptr; }
@@ -99,9 +101,9 @@ class Head {
   std::unique_ptr<nn::Norm> norm_;  // may be null
   std::vector<Dense> dense_;
   std::unique_ptr<nn::Embedding> own_;
-  nn::Embedding* projection_ = nullptr;  // own_ or a token table; null without a projection
+  nn::Embedding* projection_ = nullptr;  // output projection: own_ or a token table; null if there is none
   std::unique_ptr<Parameter> bias_;
-  std::unique_ptr<nn::Linear> second_;  // see HeadConfig::second; may be null
+  std::unique_ptr<nn::Linear> second_;  // second projection (HeadConfig::second); may be null
 };
 
 }  // namespace regard

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-constexpr std::int64_t kStateWindow = 2;  // CacheShape::window
+constexpr std::int64_t kStateWindow = 2;  // value of CacheShape::window for states
 
 // Reserve space for the batch's tokens. Throws usage if the tape records or the cache does not have one
 // selected slot for each sequence, and resource_exhausted if the cache is full.
@@ -21,10 +21,11 @@ void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch);
 // empty.
 bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state);
 
-// Return row `row` of a layer's keys, or of its values if `value`.
+// Return row `row` of a layer's keys or, if `value` is true, of its values.
 const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value);
 
-// Write the states of all layers after the batch's tokens, and advance the slots. `after`: one per layer.
+// Write the states of all layers after the batch's tokens, and advance the slots. `after` has one element per
+// layer.
 void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after);
 
 }  // namespace regard

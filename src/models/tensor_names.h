@@ -13,9 +13,9 @@ namespace regard {
 
 struct Bound {
   Parameter* parameter;
-  std::string name;                 // name in the file
+  std::string name;                 // name of the tensor in the file
   std::vector<std::string> copies;  // other names of the same weight in the file
-  std::string scale = {};           // of int8 weights: name of the tensor with the scale of each output
+  std::string scale = {};           // for int8 weights: name of the tensor with the scale of each output
 };
 
 struct Binding {

@@ -14,7 +14,8 @@ namespace {
 
 using Kind = Initialisation::Kind;
 
-// Initialisation as in the reference implementations: tensor2tensor if there is an encoder, else GPT-2.
+// Initialisation of each kind of weight, as in a reference implementation: tensor2tensor if there is an
+// encoder, otherwise GPT-2.
 struct WeightRules {
   Initialisation embedding, linear, residual;  // residual: for projections at the end of a branch
 };

@@ -14,41 +14,47 @@ inline constexpr const char* kTransformerType = "regard-transformer";
 
 // The keys of config.json and of the [model] section of a run file. Text after a value lists its choices.
 struct TransformerConfig {
-  std::string kind = "encoder-decoder";  // encoder-decoder, decoder or encoder
+  std::string kind = "encoder-decoder";  // kind of model: encoder-decoder, decoder or encoder
   std::int64_t vocabulary = 0;           // vocabulary size of the output side; required
-  std::int64_t source_vocabulary = 0;    // for encoder–decoders; 0 means the same as vocabulary
-  std::int64_t encoder_layers = 6;       // encoder–decoders
-  std::int64_t decoder_layers = 6;       // encoder–decoders
-  std::int64_t layers = 6;               // encoders, decoders
+  // source vocabulary size of encoder–decoders; 0 means the same as vocabulary
+  std::int64_t source_vocabulary = 0;
+  std::int64_t encoder_layers = 6;  // number of encoder layers, for encoder–decoders
+  std::int64_t decoder_layers = 6;  // number of decoder layers, for encoder–decoders
+  std::int64_t layers = 6;          // number of layers, for encoders and decoders
   std::int64_t hidden_size = 512;
   std::int64_t heads = 8;
-  // 0 means the same as heads; a smaller number means grouped-query attention (Ainslie et al. 2023)
+  // number of key and value heads; 0 means the same as heads; a smaller number means grouped-query attention
+  // (Ainslie et al. 2023)
   std::int64_t kv_heads = 0;
-  std::int64_t head_size = 0;  // 0 means hidden_size / heads
+  std::int64_t head_size = 0;  // features per head; 0 means hidden_size / heads
   std::int64_t feed_forward_size = 2048;
-  std::string activation = "relu";  // relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
-  bool gated = false;               // gated feed-forward layer with three matrices (Shazeer 2020)
-  std::string norm = "pre";         // pre (with another norm after the last layer) or post
-  std::string norm_kind = "layer";  // layer, rms
+  // activation of the feed-forward layers: relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
+  std::string activation = "relu";
+  bool gated = false;        // gated feed-forward layer with three matrices (Shazeer 2020)
+  std::string norm = "pre";  // position of the norms: pre (with another norm after the last layer) or post
+  std::string norm_kind = "layer";  // kind of norm: layer or rms
   double norm_epsilon = 1e-5;
-  std::string positions = "sinusoidal";  // sinusoidal, learned, rotary, none
-  std::int64_t max_positions = 0;        // required for learned positions; 0 means no limit
+  std::string positions = "sinusoidal";  // kind of positions: sinusoidal, learned, rotary or none
+  // maximum number of positions; required for learned positions; 0 means no limit
+  std::int64_t max_positions = 0;
   double rotary_base = 10000.0;
-  std::string tie_embeddings = "all";  // none; decoder: tie its input and output; all: and encoder's
+  // embeddings that share a weight: none, decoder (its input and output), or all (also the encoder's input)
+  std::string tie_embeddings = "all";
   // multiply embeddings by √hidden_size: yes, no, or auto (yes if positions are sinusoidal)
   std::string scale_embeddings = "auto";
-  bool bias = true;                 // of linear layers and layer norms; the output projection never has one
-  double dropout = 0.1;             // of embeddings, and of each branch before the residual sum
-  double attention_dropout = -1.0;  // of attention weights; negative means the same as dropout
+  bool bias = true;      // biases of linear layers and layer norms; the output projection never has one
+  double dropout = 0.1;  // dropout of embeddings, and of each branch before the residual sum
+  double attention_dropout = -1.0;  // dropout of attention weights; negative means the same as dropout
   // dropout inside the feed-forward layer; negative means the same as dropout
   double activation_dropout = -1.0;
-  std::string initialisation = "auto";  // xavier, gpt2, or auto (gpt2 without encoder, else xavier)
+  // initialisation: xavier, gpt2, or auto (gpt2 without an encoder, otherwise xavier)
+  std::string initialisation = "auto";
   // Ids for decoding; the network does not use them. −1 means that there is none.
   std::int64_t pad_token_id = -1, bos_token_id = -1, eos_token_id = -1, decoder_start_token_id = -1;
 
   bool has_encoder() const { return kind != "decoder"; }
   bool has_decoder() const { return kind != "encoder"; }
-  std::int64_t encoder_count() const;  // layers of the encoder; 0 if there is none
+  std::int64_t encoder_count() const;  // number of encoder layers; 0 if there is no encoder
   std::int64_t decoder_count() const;
   bool scales_embeddings() const;  // value of scale_embeddings with "auto" resolved
 

@@ -16,9 +16,9 @@ struct Key {
   const char* name = "";
   const char* unit = "";
   std::string meaning{};
-  double low = -std::numeric_limits<double>::infinity();  // numbers: smallest and largest allowed
+  double low = -std::numeric_limits<double>::infinity();  // for numbers: smallest and largest allowed value
   double high = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices{};  // strings: the allowed values
+  std::vector<std::string> choices{};  // for strings: allowed values
 
   bool in_run_files() const { return !meaning.empty(); }
 };

@@ -11,7 +11,8 @@ namespace {
 // Maximum lengths, in tokens, for models without a limit. transformers computes sinusoids for all positions
 // when it loads a model; rotary positions have no table, so their limit is larger.
 constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
-constexpr double kLayerNormEpsilon = 1e-5;  // PyTorch's default, used by the encoder–decoder classes
+// epsilon of PyTorch's layer norm by default, used by the encoder–decoder classes
+constexpr double kLayerNormEpsilon = 1e-5;
 
 [[noreturn]] void refuse(const char* key, const std::string& found, const std::string& expected) {
   throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
@@ -111,7 +112,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
   json["activation_dropout"] = rate(c.activation_dropout, c.dropout);
   json["is_encoder_decoder"] = true;
   json["decoder_start_token_id"] = id(c.decoder_start_token_id);
-  json["forced_eos_token_id"] = nullptr;  // override class defaults that force an end token
+  json["forced_eos_token_id"] = nullptr;  // override defaults of the class, which force an end token
   if (kind == TransformersClass::blenderbot) json["encoder_no_repeat_ngram_size"] = 0;
   return json;
 }

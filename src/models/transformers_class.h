@@ -31,8 +31,9 @@ Json transformers_config(const TransformerConfig& config);
 
 // Return the tensors with the names and layouts of the class. `model` must have been built from `config`. The
 // converted model computes the same function with different weights: hidden units are reordered if the class
-// orders its sinusoids differently, shared keys and values are repeated, missing biases become zeros, smaller
-// heads are padded with zeros, and the table is multiplied by the embedding factor if the class has none.
+// orders its sinusoids differently, keys and values shared by several query heads are repeated, missing
+// biases become zeros, smaller heads are padded with zeros, and the table is multiplied by the embedding
+// factor if the class has none.
 std::vector<formats::NamedTensor> transformers_weights(Network& model, const TransformerConfig& config);
 
 }  // namespace regard

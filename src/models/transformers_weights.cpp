@@ -13,7 +13,8 @@
 namespace regard {
 namespace {
 
-// For each row (or column) of the result, its index in the source; −1 means zeros. Empty means unmodified.
+// For each row (or column) of the result, the index of the row in the source; −1 means zeros. An empty order
+// means no change.
 using Order = std::vector<std::int64_t>;
 constexpr std::int64_t kZeros = -1;
 
@@ -68,7 +69,7 @@ Order sines_first(std::int64_t hidden) {
 }
 
 struct LinearWeights {
-  Tensor weight, bias;  // [out, in], [out]
+  Tensor weight, bias;  // weight [out, in] and bias [out]
 };
 
 // Reads the weights of a regard model and applies the conversions that the class requires.
@@ -101,7 +102,8 @@ class Source {
     const Tensor weight = gathered(get(name + ".weight"), rows, columns);
     return {weight, config_.bias ? gathered(get(name + ".bias"), {}, rows) : Tensor::zeros({weight.rows()})};
   }
-  // Projections with as many key and value heads as query heads and hidden_size / heads units per head.
+  // The following functions return projections with as many key and value heads as query heads, and with
+  // hidden_size / heads units per head.
   LinearWeights query(const std::string& prefix) const {
     const LinearWeights all = linear(prefix + "query", queries_, hidden_);
     return scale_ == 1.0f ? all : LinearWeights{multiplied(all.weight, scale_), multiplied(all.bias, scale_)};
@@ -120,7 +122,8 @@ class Source {
  private:
   const TransformerConfig& config_;
   Order hidden_, queries_, keys_;
-  float scale_ = 1.0f;  // factor of queries; corrects the class's 1 / √head_dim if head sizes differ
+  // factor of queries, which corrects the class's factor 1 / √head_dim if head sizes differ
+  float scale_ = 1.0f;
   std::unordered_map<std::string, const Parameter*> by_name_;
 };
 
@@ -259,7 +262,7 @@ std::vector<formats::NamedTensor> llama(const Source& from) {
     if (config.gated) {
       to.linear(layer + "mlp.gate_proj", from.linear(ours + "feed_forward.gate", {}, {}), config.bias);
       to.linear(layer + "mlp.up_proj", up, config.bias);
-    } else {  // no gate: up_proj is constant 1, so the product is activation(W x + b)
+    } else {  // without a gate, up_proj gives the constant 1, so the product is activation(W x + b)
       LinearWeights one{Tensor::zeros(up.weight.shape()), Tensor::zeros(up.bias.shape())};
       std::fill_n(one.bias.f32(), one.bias.elements(), 1.0f);
       to.linear(layer + "mlp.gate_proj", up);

@@ -14,11 +14,11 @@
 
 namespace regard {
 
-// Storage of a loaded model's matrices.
+// How the matrices of a loaded model are stored in memory.
 enum class WeightMode {
-  widened,  // f32 values: for training and for inspecting the weights
-  stored,   // the file's dtype (Parameter::Held): for inference
-  int8,     // quantised to int8 if the file has floating-point numbers: for inference
+  widened,  // as f32 values, for training and for inspecting the weights
+  stored,   // in the file's dtype (Parameter::Held), for inference
+  int8,     // as int8, for inference; floating-point numbers of the file are quantised
 };
 
 // Set every weight of the model from its tensor. `mode` determines the storage of matrices. Other weights:

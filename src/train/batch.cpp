@@ -107,7 +107,7 @@ class PairBatches : public BatchSource {
   std::int32_t start_;
   data::EpochPlan plan_;
   std::uint64_t epoch_ = 0;
-  std::size_t at_ = 0;  // index of the plan's next batch in this epoch
+  std::size_t at_ = 0;  // index of the next batch of this epoch in the plan
 };
 
 class WindowBatches : public BatchSource {

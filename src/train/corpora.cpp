@@ -16,8 +16,8 @@ data::Faulty faulty(const std::string& text) {
 }
 
 // Maximum number of characters of a text; a longer text cannot be a sentence of at most data.max_length
-// tokens. The limit is necessary because a long unknown word is one token, and a long sequence of one letter
-// can become few tokens.
+// tokens. Without this limit on characters, a very long text could have few tokens, because an unknown word
+// is one token and a long sequence of one letter can become few tokens.
 std::size_t max_characters(const RunConfig& config) {
   constexpr std::size_t kCharactersOfAToken = 32;
   return kCharactersOfAToken *
@@ -176,7 +176,7 @@ PlainText::PlainText(const RunConfig& config) : config_(config), split_(config.d
 void PlainText::read(Part part, const std::function<void(std::string_view)>& take) {
   const bool own_files = part == Part::valid && !split_;
   data::TextReader reader(own_files ? config_.data.valid : config_.data.train, faulty(config_.data.bad_utf8));
-  std::size_t read = 0;  // number of characters read
+  std::size_t read = 0;  // number of characters read so far
   for (std::string piece; reader.next(piece);) {
     const std::size_t before = read;
     read += split_ ? utf8::count(piece) : 0;

@@ -16,15 +16,15 @@ namespace regard::train {
 // Return the format of a corpus file: data.format or, if that is not set, the format for the file name.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
-// Rules of a task for reading files.
+// Rules by which a task reads its files.
 struct CorpusRules {
   data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files with an unknown extension
   // If true, line i of all files of lines forms one record; if false, the files are read one after another.
   bool aligned = true;
-  bool normalizes_whitespace = false;  // data.normalize_whitespace has an effect
-  bool limits_length = false;          // data.max_length has an effect
+  bool normalizes_whitespace = false;  // true if the key data.normalize_whitespace has an effect
+  bool limits_length = false;          // true if the key data.max_length has an effect
   std::size_t files_of_lines = 0;      // number of aligned files of lines per corpus; 0 means all of them
-  bool folders = false;                // data.train and data.valid may name folders
+  bool folders = false;                // true if data.train and data.valid may name folders
 };
 
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.
@@ -54,27 +54,27 @@ class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  // Read the next record into texts(). Returns false at the end. Throws bad_file at the end if the share of
-  // skipped rows is larger than data.max_skipped.
+  // Read the next record into texts(). Returns false at the end. At the end, throws bad_file if the share of
+  // skipped rows is above data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
   // Return true if data.valid_fraction assigns the record to validation. This depends on a hash of the first
   // text only, so that all translations of a sentence are in the same part. Always false if data.valid is
   // set.
   bool held_out() const;
-  data::CorpusReport report() const;                // report on all records read so far
+  data::CorpusReport report() const;                // numbers of records and skipped rows read so far
   Place place() const { return reader_->place(); }  // place of the last record read
   std::size_t corpus() const { return current_; }   // index of the last record's corpus in corpora_of()
   std::size_t corpora() const { return groups_.size(); }
 
  private:
   const RunConfig& config_;
-  // one CorpusReader reads each group; groups are read in order
+  // groups of files, which are read in order; one CorpusReader reads each group
   std::vector<std::vector<std::string>> groups_;
   std::size_t current_ = 0;  // index of the current group
   bool validation_ = false;  // true if the files are those of data.valid
   std::unique_ptr<data::CorpusReader> reader_;
-  data::CorpusReport read_;  // report on the groups before the current one
+  data::CorpusReport read_;  // report on the groups that precede the current one
   std::vector<std::string> texts_;
 };
 
@@ -104,7 +104,7 @@ class PlainText {
 
 struct TextSplit {
   std::string train, valid;
-  data::CorpusReport report;  // report on all files
+  data::CorpusReport report;  // report on all files that were read
 };
 // Return the complete running text of a run.
 TextSplit read_plain_text(const RunConfig& config);

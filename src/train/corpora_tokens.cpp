@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// by default, files with at least this number of bytes in total are cached
+// total size of the files in bytes from which token ids are cached by default
 constexpr std::uintmax_t kCached = std::uintmax_t{64} << 20;
 
 bool wants_cache(const RunConfig& config) {
@@ -22,7 +22,7 @@ bool wants_cache(const RunConfig& config) {
       if (file == "-") return false;
       std::error_code failure;
       const std::uintmax_t size = std::filesystem::file_size(file, failure);
-      if (failure) return false;  // not a regular file, so it can be read only once
+      if (failure) return false;  // not a regular file, so it can be read only once and is not cached
       bytes += size;
     }
   return config.data.cache == "always" || config.data.cache == kReadCache || bytes >= kCached;

@@ -25,11 +25,11 @@ class EncodedCorpora {
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
-  // Move the complete cache to its final name. `about` is further data to store in it; about() returns this
-  // data. Throws io.
+  // Move the complete cache to its final name. `about` is additional data to store in the cache; about()
+  // returns it. Throws io.
   void finish(const Json& about);
 
-  // Call only after finish(), or if found() is true.
+  // Return a token store. Call this only after finish(), or if found() is true.
   data::TokenStore& store(std::size_t index) { return content_.stores[index]; }
   const std::vector<std::vector<std::string>>& texts() const { return content_.texts; }
   const Json& about() const { return content_.about; }
@@ -50,7 +50,7 @@ class EncodedCorpora {
 // Return the folder that holds the caches of all runs in the same parent folder.
 std::filesystem::path token_cache_folder(const RunConfig& config);
 
-// Value of data.cache in a dry run. Existing caches are read, and no cache is written.
+// Value of data.cache in a dry run: existing caches are read, but no cache is written.
 constexpr const char* kReadCache = "read";
 
 }  // namespace regard::train

@@ -13,7 +13,7 @@
 
 namespace regard::train {
 
-constexpr std::size_t kTextsAtOnce = 4096;  // number of texts tokenized at once
+constexpr std::size_t kTextsAtOnce = 4096;  // number of texts that are encoded in one parallel call
 
 // Return the token ids of each text.
 std::vector<std::vector<std::int32_t>> encode_all(const text::Tokenizer& tokenizer,
@@ -37,11 +37,12 @@ class StreamEncoder {
   StreamEncoder(const text::Tokenizer& tokenizer, ThreadPool& pool, Sink sink)
       : tokenizer_(tokenizer), pool_(pool), sink_(std::move(sink)) {}
 
-  void add(std::string_view piece);  // calls the sink, in order, with ids of the text so far
-  void finish();                     // calls the sink with the remaining ids
+  // encodes a piece, and calls the sink, in order, with the ids that are certain
+  void add(std::string_view piece);
+  void finish();  // calls the sink with the remaining ids
 
  private:
-  static constexpr std::size_t kBuffer = std::size_t{1} << 24;  // bytes
+  static constexpr std::size_t kBuffer = std::size_t{1} << 24;  // default size of the buffer in bytes
   void encode(std::span<const std::string_view> parts);
 
   const text::Tokenizer& tokenizer_;

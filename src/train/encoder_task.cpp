@@ -56,7 +56,7 @@ TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& mor
   traits.keys.insert(traits.keys.end(), {"data.max_length", "model.layers", "training.batch_size"});
   traits.families = {"bert", "electra", "roberta"};
   traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
-  // The settings of the task come after these and override them.
+  // Insert these settings before those of the task, which override them.
   traits.example.insert(
       traits.example.begin(),
       {"data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true", "model.family=bert",
@@ -128,8 +128,7 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   }
   const std::unique_ptr<Network> base = regard::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
-  // If the labels differ, the head of a classifier is always initialised again, even if its shape is the
-  // same.
+  // Initialise the head of a classifier again if the labels differ, even if its shape is the same.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
   notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(), fmt::join(made, ", ")));
   return model;

@@ -13,7 +13,8 @@ namespace regard::train {
 
 // Description of the head that a task requires.
 struct HeadNeed {
-  const char* suffix = "";  // last part of the class name in transformers: "ForSequenceClassification"
+  // last part of the class name in transformers, such as "ForSequenceClassification"
+  const char* suffix = "";
   Output output = Output::none;
   std::vector<std::string> labels{};  // label names in the order of ids; empty if the head has no labels
   std::string problem_type{};         // problem_type of config.json; empty if there is none
@@ -41,7 +42,8 @@ class EncoderTask : public Task {
   virtual std::size_t training_examples() const = 0;
   // Append a training example with its labels to a batch.
   virtual void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const = 0;
-  // Return the training texts, from which the tokenizer is trained. Call the result until it returns false.
+  // Return the training texts, from which the tokenizer is trained. Call the returned function until it
+  // returns false.
   virtual text::LineSource training_texts() const = 0;
 
   // Return Network::head() of the batch's last hidden states.
@@ -49,13 +51,14 @@ class EncoderTask : public Task {
 };
 
 // Return `traits` with the keys, families and settings of --new added that all tasks of encoders share.
-// `more_families` come after the shared ones.
+// `more_families` are appended to the families that these tasks share.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
 // Return the label names in config.json in the order of ids; empty if config.json has only default names.
 std::vector<std::string> label_names(const Json& config);
 
-// Forward passes without recording over all examples, in groups that do not depend on the number of threads.
+// Runs forward passes, without recording, over all examples. The groups of examples do not depend on the
+// number of threads.
 class PredictionPass {
  public:
   PredictionPass(Network& model, const PassResources& resources);
@@ -65,7 +68,7 @@ class PredictionPass {
   void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
     in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) { group(begin, end, append, visit); });
   }
-  // As run() above, for examples of at most `positions` positions each, such as pictures.
+  // The same as run() above, for examples of at most `positions` positions each, such as pictures.
   template <class Append, class Visit>
   void run(std::size_t examples, std::int64_t positions, Append&& append, Visit&& visit) {
     const auto together =

@@ -16,8 +16,8 @@ distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
   return ranks == nullptr ? distributed::Ranks::one() : *ranks;
 }
 
-// Sums the loss of batches. The caller fills batch() and calls flush() repeatedly, then calls finish(). The
-// batches are distributed over the ranks in turn; the losses are then exchanged and summed in order.
+// Sums the loss of batches. The caller fills batch() and calls flush() repeatedly, then calls finish(). Rank
+// r of R computes batches r, r + R, …; the losses are then exchanged and summed in order.
 class LossPass {
  public:
   LossPass(Network& model, const PassResources& resources)

@@ -28,17 +28,17 @@ struct LossSum {
 // Resources for forward passes other than training.
 struct PassResources {
   ThreadPool& pool;
-  Arena& arena;           // its content is overwritten
+  Arena& arena;           // memory for passes; its content is overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
   // The processes that divide the work of pair_loss(), stream_loss() and translate_sources() among them;
-  // these functions are then collective. Null if this process does all the work.
+  // these functions are then collective (all ranks must call them). Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
 };
 
 // Thrown if `stop` interrupts an evaluation. It is not an error.
 struct Stopped {};
 
-// The results of these functions are bit-identical for any number of ranks. If `stop` returns true on one of
+// The results of these functions are bit-identical for any number of ranks. If `stop` returns true on any of
 // several ranks, all ranks throw Stopped.
 
 // Return the loss over all counted labels, including end tokens, without label smoothing. `start` is the
@@ -47,7 +47,7 @@ LossSum pair_loss(Network& model, const PassResources& resources, const data::Pa
                   std::int32_t start);
 
 // Return the loss over the examples that append(batch, i) adds to a batch, such as pairs whose source is a
-// picture or a sound. In other respects the same as pair_loss().
+// picture or a sound. Otherwise the same as pair_loss().
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 
@@ -61,15 +61,16 @@ struct TranslationOptions {
   double length_penalty = 1.0;
   std::size_t count = 0;  // number of sources to translate, starting with the first; 0 means all
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
-  const SpecialIds* special = nullptr;  // if null, special_ids() of the tokenizer is used
-  distributed::Ranks* ranks = nullptr;  // see PassResources
+  // ids of special tokens; if null, those that special_ids() finds in the tokenizer
+  const SpecialIds* special = nullptr;
+  distributed::Ranks* ranks = nullptr;  // the processes that divide the work; see PassResources
 };
 
 // Translate the sources (token ids with end token) and return the texts in the same order.
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
 
-// Decode sources of any kind. In other respects the same as translate_sources(). options.count has no effect.
+// Decode sources of any kind. Otherwise the same as translate_sources(). options.count has no effect.
 std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
                                         const text::Tokenizer& target, const TranslationOptions& options);
 

@@ -14,7 +14,7 @@
 namespace regard::train {
 namespace {
 
-// The wire types of Protocol Buffers. Below, numbers in parentheses are fields of event.proto and
+// The wire types of Protocol Buffers. In this file, numbers in parentheses are fields of event.proto and
 // summary.proto.
 enum Wire : std::uint32_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
@@ -66,8 +66,8 @@ std::string summary_of(const Json& values, const std::string& prefix) {
   return summary;
 }
 
-// Mask a checksum as the record format requires, because a checksum of data that contains its own checksum is
-// weak.
+// Mask a checksum as the record format requires. (A checksum of data that itself contains checksums would be
+// weak.)
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
@@ -117,7 +117,7 @@ EventFile::EventFile(const std::filesystem::path& folder, std::int64_t first_ste
   put_bytes(version, 3, "brain.Event:2");
   write_record(version);
   std::string start = event_at(first_step);
-  std::string session;  // SessionLog with the field status (1) = START (1)
+  std::string session;  // a SessionLog whose field status (1) is START (1)
   put_tag(session, 1, varint);
   put_varint(session, 1);
   put_bytes(start, 7, session);

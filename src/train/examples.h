@@ -15,7 +15,7 @@
 namespace regard::train {
 
 struct Examples {
-  data::TokenStore ids, types;  // `types` is empty if all are 0
+  data::TokenStore ids, types;  // token ids and types of each example; `types` is empty if all are 0
   std::int64_t truncated = 0;   // number of examples that were longer than the limit
 
   std::size_t size() const { return ids.size(); }
@@ -30,7 +30,8 @@ struct Examples {
 Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::string> first,
                          std::span<const std::string> second, std::int64_t most, ThreadPool& pool);
 
-// Appends an example with its labels. `epoch` is the number of the pass over the data.
+// Function that appends an example with its labels to a batch. `epoch` is the number of the pass over the
+// data.
 using AppendExample =
     std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
 

@@ -19,18 +19,18 @@ using FieldTarget = std::variant<bool*, std::int64_t*, double*, std::string*, st
                                  std::vector<double>*>;
 
 struct Field {
-  std::string section{};  // "" for a key outside all sections
+  std::string section{};  // name of the section; "" for a key outside all sections
   std::string key{};
   // pointer to the member of the configuration that holds the value; the member's initial value is the
   // default
   FieldTarget target{};
-  std::string unit{};  // "" if the value has no unit
+  std::string unit{};  // unit of the value; "" if it has none
   std::string meaning{};
   double low = -std::numeric_limits<double>::infinity();  // allowed range of numbers
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices{};  // allowed strings; empty means that any string is allowed
   bool may_change = false;             // true if a resumed run may change the value
-  std::vector<std::string> tasks{};    // the tasks that use the key; empty means all
+  std::vector<std::string> tasks{};    // tasks that use the key; empty means all
 
   bool applies_to(const std::string& task) const {
     return tasks.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end();
@@ -51,15 +51,16 @@ struct GivenKey {
 std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::table& table,
                                   const std::string& file);
 
-// Apply one override "section.key=value". The value is TOML or a string without quotes. Throws usage.
+// Apply one override "section.key=value". The value is TOML or a string without quotes. Throws usage if the
+// key is unknown or the value is invalid.
 GivenKey set_field(const std::vector<Field>& fields, const std::string& assignment);
 
-// returns null if the key is unknown
+// return the field of a key; null if the key is unknown
 const Field* find_field(const std::vector<Field>& fields, const std::string& name);
 
-std::string value_text(const Field& field);  // returns the value in TOML syntax
+std::string value_text(const Field& field);  // return the value in TOML syntax
 std::string fields_as_toml(const std::vector<Field>& fields);
-// As fields_as_toml(), with meaning, unit and choices as a comment above each key. A key for which
+// The same as fields_as_toml(), with meaning, unit and choices as a comment above each key. A key for which
 // why_unused() returns a reason is commented out, and the reason is added.
 std::string fields_as_help(const std::vector<Field>& fields,
                            const std::function<std::string(const Field&)>& why_unused);

@@ -15,7 +15,8 @@ double larger(double a, double b) {
   return std::isnan(a) || a > b ? a : b;
 }
 
-// Return the sum of the absolute values, or for NormType::infinity their maximum. NaN if any value is NaN.
+// Return the sum of the absolute values or, for NormType::infinity, their maximum. The result is NaN if any
+// value is NaN.
 double absolute(const float* x, std::int64_t count, NormType type) {
   double result = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -39,7 +40,7 @@ double absolute(ThreadPool& pool, const float* x, std::int64_t count, NormType t
   return result;
 }
 
-// Combine the parts of two parameters: add them, or for NormType::infinity take the maximum.
+// Combine the parts of two parameters: add them or, for NormType::infinity, take the maximum.
 double joined(double sum, double part, NormType type) {
   return type == NormType::infinity ? larger(sum, part) : sum + part;
 }

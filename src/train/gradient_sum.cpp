@@ -39,7 +39,7 @@ GradientSum::GradientSum(std::span<Parameter* const> parameters, std::int64_t le
   plan_messages();
 }
 
-// Set the part of each rank: equal parts, or the shards.
+// Set the part of the gradient that each rank sums: equal parts or, if given, the shards.
 void GradientSum::cut(std::span<Parameter* const> parameters, std::span<const std::size_t> shards) {
   const int ranks = ranks_.size();
   if (!sharded_) {
@@ -141,8 +141,8 @@ void GradientSum::post(distributed::Exchange& exchange) {
   }
 }
 
-// Return the sum over all ranks of elements `begin` to `end` of this rank's part, by computing the rest of
-// the tree. The operands are overwritten.
+// Compute the rest of the tree for elements `begin` to `end` of this rank's part, and return their sum over
+// all ranks. The operands are overwritten.
 float* GradientSum::sum_of_bucket(ThreadPool& pool, std::int64_t begin, std::int64_t end) {
   std::vector<std::pair<TreeNode, float*>> stack;
   const auto sum_last = [&] {

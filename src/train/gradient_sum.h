@@ -25,26 +25,27 @@ class GradientSum {
   // indices into `parameters`, one more than there are ranks; rank r gets the sums of the parameters from
   // index shards[r] to shards[r + 1]. If `shards` is empty, every rank gets all sums. Parameters and ranks
   // must outlive this object. Memory: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient, or none for one leaf
-  // on one rank. Several ranks require one more copy (with shards, this rank's part of one copy), and the
-  // other ranks' sums of this rank's part.
+  // on one rank. Several ranks require one more copy (with shards, only this rank's part of it), and memory
+  // for the sums that the other ranks send for this rank's part.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
               distributed::Ranks& ranks = distributed::Ranks::one(),
               std::span<const std::size_t> shards = {});
 
   // Add the parameters' gradients as this rank's next leaf and clear them. Does not allocate memory.
   void add(ThreadPool& pool);
-  // Write the sum of all leaves to the parameters' gradients, and reset. With shards, only the gradients of
-  // this rank's shard are defined. Collective. On one rank, it does not allocate memory. Throws io as Ranks
-  // does.
+  // Write the sum of all leaves to the parameters' gradients, and remove the leaves. With shards, only the
+  // gradients of this rank's shard are defined. Collective. On one rank, it does not allocate memory. Throws
+  // io as Ranks does.
   void finish(ThreadPool& pool);
-  bool needed() const { return !slots_.empty(); }  // false for one leaf on one rank
+  // true if sums need memory of their own; false for one leaf on one rank
+  bool needed() const { return !slots_.empty(); }
 
  private:
   struct Slot {
     Tensor sum;
     TreeNode node;
   };
-  // A part of another rank's sum, which this rank adds.
+  // A part of another rank's sum, which this rank receives and adds.
   struct Received {
     int rank;
     TreeNode node;
@@ -65,11 +66,11 @@ class GradientSum {
   std::int64_t leaves_ = 0, elements_ = 0;
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   bool sharded_ = false;
-  std::vector<Slot> slots_;  // only the first depth_ slots are in use
+  std::vector<Slot> slots_;  // memory for sums of nodes; only the first depth_ slots are in use
   std::size_t depth_ = 0;
   // The following members are used only with several ranks.
   std::vector<std::int64_t> cuts_;  // rank r has the elements from cuts_[r] to cuts_[r + 1]
-  std::vector<Received> others_;    // in the order of the tree
+  std::vector<Received> others_;    // sums of other ranks, in the order in which the tree adds them
   Tensor received_, total_;
   std::vector<std::size_t> arrived_;  // for each bucket, the number of messages posted up to its end
 };

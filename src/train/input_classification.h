@@ -18,7 +18,7 @@ class InputClassification : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
-  // If the folder's classifier has the same labels in another order, the folder's order is used.
+  // Load the model. If its classifier has the same labels in another order, that order is used.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
@@ -32,9 +32,11 @@ class InputClassification : public EncoderTask {
     return [](std::string&) { return false; };
   }
 
-  virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;  // with augmentation
+  // input of a training example, with augmentation
+  virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;
   virtual Tensor validation_input(std::size_t example) const = 0;
-  virtual std::string validation_name(std::size_t example) const = 0;  // name of the example in samples
+  // name of a validation example in the samples
+  virtual std::string validation_name(std::size_t example) const = 0;
   // number of the model's positions for this input
   virtual std::int64_t positions(const Tensor& input) const = 0;
 
@@ -43,7 +45,7 @@ class InputClassification : public EncoderTask {
   void choose(const std::set<std::string>& in_data);
   // Return the id of a row's label. Throws bad_file with the row's place for an unknown label.
   std::int32_t label_id(const std::string& label, const Place& place) const;
-  // Compute the weights of the labels. Throws bad_file if there are no examples.
+  // Complete load(): compute the weights of the labels. Throws bad_file if there are no examples.
   void finish_loading();
 
   LabelSet labels_;
@@ -52,14 +54,14 @@ class InputClassification : public EncoderTask {
  private:
   struct Predictions {
     std::vector<std::int32_t> labels;
-    std::vector<float> probabilities;  // probability of the correct label
+    std::vector<float> probabilities;  // predicted probability of the correct label of each example
     double loss = 0, weight = 0;
   };
 
   void append_labeled(Batch& batch, const Tensor& input, std::int32_t label, std::uint64_t index) const;
   Predictions predict(Network& model, const PassResources& resources) const;
 
-  std::vector<float> weights_;  // weights of the labels; empty if all are 1
+  std::vector<float> weights_;  // weight of each label; empty if all are 1
 };
 
 }  // namespace regard::train

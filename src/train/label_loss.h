@@ -9,8 +9,9 @@
 
 namespace regard::train {
 
-// Return the cross-entropy of the batch's labels. `logits` is [labels of the batch, labels]. `weights` holds
-// one weight per label; empty means that all are 1. Labels equal to kIgnoredLabel are ignored.
+// Return the cross-entropy of the batch's labels. `logits` has one row per label of the batch and one column
+// per class. `weights` holds one weight per class; empty means that all are 1. Labels equal to kIgnoredLabel
+// are ignored.
 Var label_loss(Tape& tape, Var logits, const Batch& batch, std::span<const float> weights,
                const LossOptions& options);
 

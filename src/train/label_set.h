@@ -15,13 +15,14 @@ namespace regard::train {
 class LabelSet {
  public:
   LabelSet() = default;
-  explicit LabelSet(std::vector<std::string> names);  // names in the order of the ids, without duplicates
+  // `names` are the labels in the order of their ids, without duplicates
+  explicit LabelSet(std::vector<std::string> names);
 
   const std::vector<std::string>& names() const { return names_; }
   std::size_t size() const { return names_.size(); }
   const std::string& operator[](std::int32_t id) const { return names_[static_cast<std::size_t>(id)]; }
   // Return the id of a label. Throws bad_file with the place for an unknown label; the message contains the
-  // nearest label. `given` is true if the names are from the run file.
+  // nearest label. `given` is true if the labels were listed in the run file.
   std::int32_t id_of(const std::string& label, const Place& place, bool given) const;
 
  private:
@@ -32,9 +33,9 @@ class LabelSet {
 // Throws usage if a name is given twice or the numbers of names and weights differ.
 void check_labels(const LabelConfig& config);
 
-// Return the labels of the run file or, if it has none, those of the data. If the classifier of a folder has
-// all labels of the data, its order is used. Throws bad_file naming `file` if there are fewer than `least`
-// labels.
+// Return the labels of the run file or, if it has none, those of the data. If the classifier of model.from
+// has all labels of the data, its order is used. Throws bad_file naming `file` if there are fewer than
+// `least` labels.
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file);
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,

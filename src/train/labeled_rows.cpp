@@ -18,7 +18,8 @@ class RowReader {
   RowReader(const RunConfig& config, Problem problem, const std::vector<std::string>& files)
       : config_(config), problem_(problem), table_(table_options(config, files)) {}
 
-  // `choose` must return the part of the split for a row with this first text.
+  // Read all rows. choose(text) must return the part of the split to which a row with this first text
+  // belongs.
   template <class Choose>
   data::RowReport read(Choose&& choose) {
     while (table_.next(row_)) {
@@ -40,7 +41,7 @@ class RowReader {
   }
 
  private:
-  // Split a line "LABEL TEXT".
+  // Split a line "LABEL TEXT" into label and text.
   void split_line() {
     const std::string& line = row_.text(0);
     const std::size_t end = line.find_first_of(" \t");

@@ -10,7 +10,7 @@
 namespace regard::train {
 
 enum class Problem { single_label, multi_label, regression };
-Problem problem_of(const std::string& problem_type);  // converts a value of labels.problem_type
+Problem problem_of(const std::string& problem_type);  // convert a value of labels.problem_type
 
 struct LabeledRows {
   std::vector<std::string> first, second;  // `second` is empty unless the rows are pairs of texts
@@ -19,7 +19,7 @@ struct LabeledRows {
   std::vector<std::vector<std::string>> labels;
   std::vector<float> values;
 
-  std::string text(std::size_t row) const {  // for a pair, both texts separated by " | "
+  std::string text(std::size_t row) const {  // text of a row; for a pair, both texts separated by " | "
     return second.empty() ? first[row] : first[row] + " | " + second[row];
   }
   std::vector<std::string> texts(std::size_t row) const {
@@ -34,8 +34,9 @@ struct LabeledRows {
 
 struct RowSplit {
   LabeledRows train, valid;
-  data::RowReport train_report, valid_report;  // reports on the files; equal if data.valid is not set
-  std::string duplicates;  // a note on rows that are in both parts with the same texts; "" if there are none
+  // reports on the training and validation files; equal if data.valid is not set
+  data::RowReport train_report, valid_report;
+  std::string duplicates;  // a message about rows of both parts with the same texts; "" if there are none
 };
 
 // Read data.train and data.valid. The columns are one or two texts and then the label. In a file of plain

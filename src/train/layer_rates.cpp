@@ -81,7 +81,7 @@ void freeze(std::span<Parameter* const> parameters, std::span<const std::string>
 std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Parameter* const> trained,
                                 double decay) {
   if (decay == 1.0) return {};
-  // number of layers of each stack (part of the name before the layer number)
+  // number of layers of each stack; the key is the part of a name before the layer number
   std::map<std::string, std::int64_t> layers;
   std::int64_t deepest = 0;
   for (const auto& list : {all, trained})

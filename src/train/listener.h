@@ -14,19 +14,20 @@ struct StepReport {
   StepResult result;
   double target_tokens_per_second = 0;  // mean speed since the last report
   double epochs = 0;
-  double fraction = 0;  // completed fraction of the run, 0 to 1; with several limits, the largest fraction
-  double seconds = 0;   // training time so far, including the parts of the run before resuming
+  // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions
+  double fraction = 0;
+  double seconds = 0;  // training time so far, including the parts of the run before resuming
 };
 
 struct Sample {
-  std::string source;     // for language models, the prompt
-  std::string reference;  // empty if there is none
+  std::string source;     // source text; for language models, the prompt
+  std::string reference;  // reference text; empty if there is none
   std::string output;
 };
 
 struct MetricKind {
   const char* name = "";   // name in run files and in the log
-  const char* label = "";  // name on the screen
+  const char* label = "";  // name on the terminal
   int decimals = 2;
   bool higher_is_better = true;
 };
@@ -48,9 +49,9 @@ struct ValidationReport {
   bool averaged = false;  // true if the validated weights are the average of the last checkpoints
   double loss = 0;
   std::vector<MetricResult> metrics;                         // all metrics except the loss
-  std::vector<std::pair<std::string, std::string>> details;  // names and texts that are added to the log
-  bool best = false;                                         // true if better than all earlier validations
-  double seconds = 0;                                        // duration of the validation
+  std::vector<std::pair<std::string, std::string>> details;  // names and texts to add to the log line
+  bool best = false;   // true if the result is better than all earlier validations
+  double seconds = 0;  // duration of the validation
   std::vector<Sample> samples;
 };
 

@@ -11,11 +11,12 @@
 namespace regard::train {
 
 struct LoraKeys {
-  std::int64_t rank = 0;  // 0 means no adapter
-  double alpha = 0.0;     // default (0): the rank
+  std::int64_t rank = 0;  // rank of the adapter; 0 means no adapter
+  double alpha = 0.0;     // scale of the adapter is alpha / rank; default (0): alpha = rank
   std::vector<std::string> targets{"all-linear"};
   bool rslora = false;
-  std::vector<std::string> rank_pattern, alpha_pattern;  // each element is "PATTERN=NUMBER"
+  // ranks and alphas for some weights; each element is "PATTERN=NUMBER"
+  std::vector<std::string> rank_pattern, alpha_pattern;
   std::vector<double> layers;
   std::vector<std::string> layers_pattern;
   std::string bias = "none";

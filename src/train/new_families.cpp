@@ -20,7 +20,7 @@ double attention_dropout(const TransformerConfig& sizes, double otherwise) {
 
 namespace {
 
-// Add the ids of special tokens to a configuration; null for those that the vocabulary lacks.
+// Add the ids of special tokens to a configuration; a token that the vocabulary lacks becomes null.
 void add_special(const SpecialIds& special, Json& config) {
   for (const auto& [key, id] :
        {std::pair("pad_token_id", special.pad), std::pair("bos_token_id", special.begin),
@@ -127,8 +127,8 @@ Json t5(const NewModel& model) {
 }
 
 // Initialise with the standard deviations of modeling_t5.py (_init_weights): 1 for embeddings, (d_model ·
-// d_kv)^−½ for queries, and (number of inputs)^−½ for all other matrices. Before this call, they are 0.02 for
-// embeddings and d_model^−½ for matrices.
+// d_kv)^−½ for queries, and (number of inputs)^−½ for all other matrices. Before this call, the standard
+// deviations are 0.02 for embeddings and d_model^−½ for matrices.
 void initialise_t5(Network& model) {
   const auto size = model.config().at("d_kv").get<double>();
   const auto hidden = static_cast<double>(model.hidden_size());

@@ -18,10 +18,10 @@ struct NewModel {
   const TransformerConfig& sizes;  // values of [model]
   std::int64_t vocabulary = 0;
   SpecialIds special;
-  // used if sizes.max_positions is 0; the length of the longest sequence of the run
+  // number of positions if sizes.max_positions is 0: the length of the longest sequence of the run
   std::int64_t positions = 0;
-  const ImageConfig* images = nullptr;  // set for families that read pictures
-  const SoundConfig* sound = nullptr;   // set for families that read sound
+  const ImageConfig* images = nullptr;  // settings of [images]; null unless the family reads pictures
+  const SoundConfig* sound = nullptr;   // settings of [sound]; null unless the family reads sound
 };
 
 struct NewFamily {
@@ -29,13 +29,15 @@ struct NewFamily {
   // Keys of [model] that the family uses, without the prefix "model."; all other keys of [model] have no
   // effect.
   std::vector<std::string> keys{};
-  Json (*config)(const NewModel& model) = nullptr;  // the result lacks "architectures" for encoders
-  // Changes weights after regard::initialise(). Null if no weight has to be changed.
+  // constructs config.json; for encoders, the result lacks "architectures"
+  Json (*config)(const NewModel& model) = nullptr;
+  // Sets weights that regard::initialise() initialises differently from transformers. Null if there are none.
   void (*initialise)(Network& model) = nullptr;
 };
 
 // Return the families of new models except "transformer", in the order of their names.
 const std::vector<NewFamily>& new_families();
-const NewFamily* find_new_family(const std::string& name);  // returns null if no family has this name
+// return the family with this name; null if there is none
+const NewFamily* find_new_family(const std::string& name);
 
 }  // namespace regard::train

@@ -9,7 +9,7 @@ namespace regard::train {
 
 struct LossOptions {
   float label_smoothing = 0.0f;
-  float factor = 1.0f;  // factor by which the sum over the batch is multiplied
+  float factor = 1.0f;  // factor by which the sum of losses is multiplied
   float r_drop = 0.0f;  // weight of the divergence of R-Drop (r_drop.h); 0 means one pass without R-Drop
 };
 

@@ -17,7 +17,7 @@ namespace regard::train {
 
 struct PictureSplit {
   data::PictureRows train, valid;
-  std::string duplicates;  // a note on pictures that are in both parts; "" if there are none
+  std::string duplicates;  // a message about pictures that are in both parts; "" if there are none
 };
 // Read data.train and data.valid. Without data.valid, data.valid_fraction of the pictures is held out by a
 // hash of their path or pixels. Throws as data::read_picture_rows() does.
@@ -40,7 +40,7 @@ class PictureInput {
   // The following functions are valid after set_spec() or take().
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
-  std::int64_t positions() const { return positions_; }  // number of the model's positions for a picture
+  std::int64_t positions() const { return positions_; }  // number of positions of a picture in the model
   // Return names and contents of the files to save in checkpoints: preprocessor_config.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 
@@ -48,7 +48,8 @@ class PictureInput {
   data::ImageProcessor processor_;
   // height and width of the model's images in pixels; number of positions of an image in the model
   std::int64_t height_ = 0, width_ = 0, positions_ = 0;
-  std::string text_;  // preprocessor_config.json of the folder; if empty, it is written from processor_
+  // text of the folder's preprocessor_config.json; if empty, files() writes it from processor_
+  std::string text_;
 };
 
 // Pictures, resized and cropped for the model. Up to 1 GiB of them are kept in memory; if there are more,
@@ -56,7 +57,7 @@ class PictureInput {
 class Pictures {
  public:
   // Read all pictures once. Throws as PictureRow::read() does; with data.malformed = "skip", unreadable
-  // pictures are left out and counted. The note calls the pictures `what`. `input` must outlive the object.
+  // pictures are left out, and a message reports their number. `input` must outlive the object.
   void load(data::PictureRows rows, const PictureInput& input, const RunConfig& config);
 
   std::size_t size() const { return rows_.size(); }
@@ -74,7 +75,7 @@ class Pictures {
 
   std::vector<data::PictureRow> rows_;
   const PictureInput* input_ = nullptr;
-  std::vector<data::Image> kept_;  // image of each row; empty if there are too many
+  std::vector<data::Image> kept_;  // decoded image of each row; empty if there are too many
   data::RowReport report_;
   std::uint64_t fingerprint_ = 0;
 };

@@ -13,13 +13,13 @@
 
 namespace regard::train {
 
-// logits() must record a forward pass and return [labels, classes]; loss(logits, options) must return the
-// loss of these logits.
+// Return the loss of R-Drop. logits() must record a forward pass and return [labels, classes]; loss(logits,
+// options) must return the loss of these logits.
 template <class Logits, class Loss>
 Var r_drop_loss(Tape& tape, std::span<const std::int32_t> labels, const LossOptions& options,
                 const Logits& logits, const Loss& loss) {
   const Var first = logits();
-  tape.set_pass(1);  // makes the second pass use other random draws
+  tape.set_pass(1);  // the second pass has other random draws
   const Var second = logits();
   tape.set_pass(0);
   LossOptions half = options;

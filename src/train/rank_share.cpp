@@ -55,7 +55,7 @@ std::vector<std::size_t> shard_bounds(std::span<Parameter* const> parameters, in
   std::vector<std::size_t> bounds{0};
   std::size_t next = 0;
   for (int rank = 1; rank < ranks; ++rank) {
-    // Select the boundary that is closest to an equal division.
+    // Select the parameter boundary that is closest to an equal division.
     const double share = static_cast<double>(all) * rank / ranks;
     while (next < parameters.size()) {
       const auto size = static_cast<double>(trained_elements(*parameters[next]));

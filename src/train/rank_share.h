@@ -36,7 +36,7 @@ std::vector<formats::NamedTensor> gather_tensors(distributed::Ranks& ranks,
 
 // A hash of a property that must be equal on all ranks.
 struct Agreement {
-  std::string what;  // name of the property: "the data"
+  std::string what;  // name of the property, such as "the data"
   std::uint64_t value = 0;
 };
 // Collective. Throws usage on every rank if a property differs from that of rank 0; the message names the

@@ -69,7 +69,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
 
 void Run::check_ranks() const {
   if (context_.ranks.alone()) return;
-  RunConfig shared = config_;  // the configuration without the keys that may differ between machines
+  RunConfig shared = config_;  // copy of the configuration without the keys that may differ between machines
   shared.data.train.clear();
   shared.data.valid.clear();
   shared.data.cache.clear();
@@ -85,8 +85,8 @@ void Run::check_ranks() const {
   check_agreement(context_.ranks, properties);
 }
 
-// Report the settings that differ from those before resuming, and save them in run.toml. write_header() logs
-// them.
+// Report the settings that differ from those before resuming, and save them in run.toml. write_header()
+// writes them to the log.
 void Run::take(const Resumption& resumption) {
   resumed_ = true;
   changes_ = resumption.changes;
@@ -118,8 +118,8 @@ void Run::log(const Json& line) {
   if (log_) log_->write(line);
 }
 
-// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop signal at any
-// rank counts, and the time is that of rank 0.
+// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop signal on any
+// rank stops the run, and the time is measured on rank 0.
 Run::Decision Run::decide() {
   const bool stop = listener_.stop();
   const Decision here{stop, !stop && limit().has_value()};
@@ -149,8 +149,8 @@ double Run::fraction() const {
   return std::min(most, 1.0);
 }
 
-// Start the log. If a stop interrupted the validation of this step, validate now. Returns false if stopped
-// again.
+// Start the log. If a stop request interrupted the validation of the current step, validate now. Returns
+// false if the validation is interrupted again.
 bool Run::begin() {
   begun_ = true;
   if (folder_) {
@@ -191,7 +191,7 @@ RunResult Run::result() const {
           .folder = folder_ ? folder_->path() : std::filesystem::path(config_.output.folder)};
 }
 
-// Return `error`; if training diverged, with a remedy added.
+// Return `error`. If training diverged, the returned error also has a remedy.
 Error Run::with_remedy(const Error& error) const {
   if (error.kind() != ErrorKind::numeric || !folder_) return error;
   const auto good = folder_->latest();
@@ -323,7 +323,7 @@ int Run::kept_checkpoints() const {
 }
 
 void Run::write_checkpoint(bool best) {
-  // Detect a rank that has computed different weights because of faulty memory or a faulty processor.
+  // Throws if a rank has computed different weights, for example because of faulty memory.
   check_ranks();
   const AveragedWeights averaged(*context_.trainer);
   state_.step = context_.trainer->steps();
@@ -358,7 +358,7 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
 }
 
 // End the run: validate the last step if it has not been validated, and average the weights if configured.
-// Returns false if stopped.
+// Returns false if the listener stopped the run.
 bool Run::finish() {
   const std::int64_t last = context_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, limit().value_or("max_minutes")));
@@ -367,7 +367,7 @@ bool Run::finish() {
 }
 
 // Average the last checkpoints and validate the result. The average is saved as an additional checkpoint
-// without optimiser state, so a run cannot be resumed from it. Returns false if stopped.
+// without optimiser state, so a run cannot be resumed from it. Returns false if the listener stopped the run.
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;

@@ -44,7 +44,7 @@ class TrainingRun {
   // checkpoint has been written. After an exception only the destructor may be called, which writes no
   // checkpoint.
   bool advance();
-  RunResult result() const;  // the result so far
+  RunResult result() const;  // return the result so far
 
  private:
   void open_new(ThreadPool& pool, Listener& listener, bool resume);
@@ -63,11 +63,11 @@ class TrainingRun {
 // changes a key that a resumed run cannot change; bad_file if the data has changed; numeric if training
 // diverged, naming the step and the last checkpoint.
 //
-// `ranks` train together; each must have the same settings and data. Only rank 0 writes the run folder; to
-// resume, the other ranks must be able to read it. The result is bit-identical for any number of ranks.
-// Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or if data, weights
-// or instruction sets differ; io if another rank does not answer in time, in which case no checkpoint is
-// written.
+// `ranks` are the processes that train together; all must have the same settings and data. Only rank 0 writes
+// the run folder; to resume, the other ranks must be able to read it. The result is bit-identical for any
+// number of ranks. Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or
+// if data, weights or instruction sets differ; io if another rank does not answer in time, in which case no
+// checkpoint is written.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                        distributed::Ranks& ranks = distributed::Ranks::one());
 

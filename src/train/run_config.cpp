@@ -176,7 +176,7 @@ void check_training(const RunConfig& config) {
     throw usage_error("the length of the run has no limit")
         .remedy("Set 'max_steps', 'max_epochs' or 'max_minutes' of [training]");
   check_optimization(training, training.max_steps);
-  if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is invalid
+  if (config.lora.used()) lora_config(config.lora, "");  // throws usage if a value is invalid
   if (config.lora.used() && training.average_last > 0)
     throw usage_error("'training.average_last' cannot be combined with 'lora.rank'")
         .remedy("Use 'training.ema_decay' instead");
@@ -284,7 +284,7 @@ Place place_of_key(const RunConfig& config, std::string_view error) {
   for (std::size_t begin = error.find('\''); begin != error.npos; begin = error.find('\'', begin + 1)) {
     const std::string_view rest = error.substr(begin + 1);
     const std::string_view name = rest.substr(0, rest.find('\''));
-    // An override takes precedence over the value in the file.
+    // Search from the end, because an override takes precedence over the value in the file.
     const auto key = std::find_if(config.given.rbegin(), config.given.rend(),
                                   [name](const GivenKey& given) { return given.name == name; });
     if (key != config.given.rend()) return key->place;

@@ -172,10 +172,10 @@ std::vector<Field> run_fields(RunConfig& config);
 // folder was moved. Throws bad_file and usage as read_fields() and set_field() do. For a key that has no
 // effect on the run, throws bad_file if the key is in the file, usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// Prepare to resume a run of an earlier version: if a key is missing in its run.toml, set the key in `config`
-// so that the run behaves as in that version.
+// Prepare to resume a run of an earlier version: for each key that its run.toml lacks, set a value in
+// `config` with which the run behaves as in that version.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
-// As read_run(), from a text; data paths are relative to the folder of `file`.
+// The same as read_run(), for the text of a run file; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,
                     const std::vector<std::string>& overrides = {});
 
@@ -200,10 +200,10 @@ void with_place_of_key(const RunConfig& config, const Work& work) {
 }
 
 // Throws usage if a sequence of the run may have more than `max_positions` tokens (0 means no limit). `whose`
-// is the source of the limit, for the message.
+// names the source of the limit in the message.
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
 
-std::string run_as_toml(const RunConfig& config);  // returns the keys that have an effect
+std::string run_as_toml(const RunConfig& config);  // return the keys that have an effect, as TOML
 std::string help_config();
 
 // A key whose values differ between two configurations of a run; the values are in TOML syntax.

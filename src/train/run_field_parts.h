@@ -12,7 +12,7 @@ namespace regard::train {
 Field count_field(const char* section, const char* key, std::int64_t& value, const char* unit,
                   const char* meaning, double low);
 
-void add_task(std::vector<Field>& list, std::string& task);  // adds the key `task`
+void add_task(std::vector<Field>& list, std::string& task);  // append the key `task`
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);

@@ -16,7 +16,7 @@ std::vector<std::string> task_names() {
   return names;
 }
 
-// Return the help of the key `task`: "Training task: translation (a text to another text), …".
+// Return the help text of the key `task`: "Training task: translation (a text to another text), …".
 std::string task_help() {
   std::string text = "Training task: ";
   for (const TaskEntry& entry : task_registry())

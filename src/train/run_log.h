@@ -22,7 +22,7 @@ class RunLog {
   // `last_step`, and the line of the final average. Incomplete and invalid lines are removed too. `events` is
   // a folder for a TensorBoard event file with the same numbers; empty means none. Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
-  void write(Json line);  // adds "time"; throws io
+  void write(Json line);  // adds the member "time"; throws io
 
  private:
   AppendedFile file_;

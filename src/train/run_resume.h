@@ -11,13 +11,13 @@
 
 namespace regard::train {
 
-constexpr const char* kStateFile = "state.json";  // file name in a checkpoint
+constexpr const char* kStateFile = "state.json";  // name of the state file in a checkpoint
 
 // Return the checkpoint from which to resume: the latest one or, if that is the final average, the last
 // checkpoint of training. Nullopt if the run has no checkpoint yet. Throws as RunFolder::latest() does.
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder);
 
-// Differences between the saved run.toml of the run and `config`.
+// Differences between the saved run.toml of a run and the configuration with which it is resumed.
 struct Resumption {
   std::vector<RunChange> changes;
   bool other_metric = false;  // true if the metric that selects the best checkpoint, or its settings, changed
@@ -33,8 +33,8 @@ std::string effect_of(const RunChange& change, const RunConfig& config);
 // Throws usage if 'training.max_steps' is less than the step of the checkpoint.
 void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint);
 
-// Remove the final average of a run that had ended. Afterwards the run folder is as it was at `state`: the
-// links latest and best again name checkpoints of training.
+// Remove the final average of a run that had ended. Afterwards, the run folder is as it was before the
+// average was made: the links latest and best again name checkpoints of training.
 void drop_average(const formats::RunFolder& folder, const RunState& state);
 
 }  // namespace regard::train

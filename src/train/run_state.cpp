@@ -37,7 +37,7 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
   state.validated = require<std::vector<std::int64_t>>(json, "validated", file);
   state.average_of = require<std::int64_t>(json, "average_of", file);
-  // "skipped" is missing in runs of earlier versions.
+  // "skipped" is missing in the state of runs of earlier versions.
   if (const auto skipped = optional_value<Json>(json, "skipped", file)) {
     state.skipped.total = require_in<std::int64_t>(*skipped, "total", file, 0, state.step);
     state.skipped.in_row = require_in<std::int64_t>(*skipped, "in_row", file, 0, state.skipped.total);

@@ -13,18 +13,19 @@ namespace regard::train {
 
 struct RunState {
   std::int64_t step = 0;
-  std::uint64_t seed = 1;      // seed and `step` are the complete state of the random draws
+  std::uint64_t seed = 1;      // seed of the run; together with `step`, it determines all random draws
   std::string isa;             // instruction set that computed the weights
   std::uint64_t data = 0;      // fingerprint of the data
   Json position;               // state of the batch source
   double seconds = 0;          // training time so far, in seconds
-  std::optional<double> best;  // value of the best metric so far
+  std::optional<double> best;  // best value so far of the metric that selects the best checkpoint
   std::int64_t best_step = 0;
   std::int64_t validations_since_best = 0;
   // steps of the last validations, ascending; the weights at these steps are averaged at the end
   std::vector<std::int64_t> validated;
   SkippedSteps skipped;  // numbers of steps without an update
-  // If not 0, this checkpoint is the final average, made after this step, and cannot be resumed.
+  // If not 0, this checkpoint is the final average, which was made after this step. A run cannot be resumed
+  // from it.
   std::int64_t average_of = 0;
 
   Json to_json() const;

@@ -17,7 +17,7 @@ namespace regard::train {
 
 class Run {
  public:
-  // References to the first three arguments are kept. `folder` is empty on ranks other than the first,
+  // The first three arguments must outlive the object. `folder` is empty on ranks other than the first,
   // because these write nothing.
   Run(const RunConfig& config, Listener& listener, TrainingContext& context,
       std::optional<formats::RunFolder> folder);
@@ -40,7 +40,8 @@ class Run {
   void log(const Json& line);
   bool begin();
   bool end(bool stopped);
-  std::optional<std::string> limit() const;  // return the limit that the run has reached, if any
+  // return the limit that the run has reached; nullopt if there is none
+  std::optional<std::string> limit() const;
   double fraction() const;
   double seconds() const { return state_.seconds + watch_.seconds(); }
   Error with_remedy(const Error& error) const;
@@ -48,8 +49,8 @@ class Run {
   void report_step(const StepResult& result);
   void note_skipped(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
-  // Return true if the last step was skipped. The weights may be the cause of the non-finite value, so they
-  // are not saved.
+  // Return true if the last step was skipped because its loss or gradient was not finite. The cause may be
+  // the weights, so they are not saved.
   bool diverging() const { return context_.trainer->skipped().in_row > 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();
@@ -69,12 +70,13 @@ class Run {
   TrainingContext& context_;
   std::optional<formats::RunFolder> folder_;
   RunState state_;
-  std::optional<RunLog> log_;  // set only on rank 0
+  std::optional<RunLog> log_;  // writer of log.jsonl; set only on rank 0
   bool resumed_ = false;
-  std::vector<RunChange> changes_;                  // settings that differ from those before resuming
-  Stopwatch watch_;                                 // time since begin() or the last checkpoint
-  Stopwatch interval_;                              // time since the last logged step or validation
-  double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight
+  std::vector<RunChange> changes_;  // settings that differ from those before resuming
+  Stopwatch watch_;                 // time since begin() or the last checkpoint
+  Stopwatch interval_;              // time since the last logged step or validation
+  // sum of loss · weight and sum of the weights since the last logged step
+  double interval_loss_ = 0, interval_weight_ = 0;
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
   bool begun_ = false, ended_ = false, stopped_ = false;

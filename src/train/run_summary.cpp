@@ -20,7 +20,8 @@ constexpr int kDeepest = 8;
 
 std::uint64_t bytes_below(const fs::path& folder) {
   std::uint64_t bytes = 0;
-  std::error_code ignored;  // ignored, because an entry can disappear while a run removes old checkpoints
+  // errors are ignored, because an entry can disappear while a run removes old checkpoints
+  std::error_code ignored;
   for (auto entry =
            fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored);
        !ignored && entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {

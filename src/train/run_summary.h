@@ -11,10 +11,10 @@
 namespace regard::train {
 
 enum class RunProgress {
-  running,   // a process is writing to the folder
+  running,   // a process writes to the folder
   finished,  // all steps are done, or early stopping ended the run
-  stopped,   // incomplete; can be resumed
-  empty,     // has no checkpoint yet
+  stopped,   // the run is incomplete and can be resumed
+  empty,     // the run has no checkpoint yet
   damaged,   // run.toml or the state of the newest checkpoint cannot be read
 };
 std::string_view name_of(RunProgress progress);
@@ -22,15 +22,15 @@ std::string_view name_of(RunProgress progress);
 struct RunSummary {
   std::filesystem::path folder;
   RunProgress progress = RunProgress::empty;
-  // if `state` is running: the id of the process that writes to the folder, or 0 if unknown
+  // if `state` is running: id of the process that writes to the folder, or 0 if unknown
   long process = 0;
   std::string problem;         // if `state` is damaged: the reason
-  std::string task, family;    // values in run.toml
+  std::string task, family;    // values of the keys `task` and `model.family` in run.toml
   std::int64_t step = 0;       // step of the newest checkpoint
-  std::int64_t max_steps = 0;  // value in run.toml
+  std::int64_t max_steps = 0;  // value of training.max_steps in run.toml
   std::string metric;          // metric that selects the best checkpoint
   std::optional<double> best;  // best value of the metric so far
-  std::int64_t best_step = 0;  // step of that value
+  std::int64_t best_step = 0;  // step with the best value
   double seconds = 0;          // training time so far, in seconds
   std::int64_t checkpoints = 0;
   std::uint64_t bytes = 0;  // total size of all files in the folder

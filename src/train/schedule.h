@@ -23,14 +23,15 @@ struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double peak = 1e-3;            // learning rate after the warm-up
   double floor = 0.0;            // final learning rate; not used by inverse_sqrt, constant and one_cycle
-  std::int64_t warmup = 0;       // number of steps
+  std::int64_t warmup = 0;       // number of warm-up steps
   std::int64_t max_steps = 0;    // step at which the schedule ends; not used by inverse_sqrt and constant
   double cycles = 0.5;           // for cosine: number of periods; 0.5 is a single decrease
   std::int64_t restarts = 1;     // for cosine_restarts: number of decreases
-  double power = 1.0;            // for polynomial
+  double power = 1.0;            // exponent of the polynomial schedule
   std::int64_t decay_steps = 0;  // for warmup_stable_decay: number of steps of the final decay
   DecayShape decay_shape = DecayShape::cosine;
-  double start_divisor = 25.0, end_divisor = 1e4;  // for one_cycle
+  // for one_cycle: initial rate = peak / start_divisor, final rate = initial rate / end_divisor
+  double start_divisor = 25.0, end_divisor = 1e4;
 
   // Return the learning rate of step `step`, counted from 0. It rises linearly from 0 during the warm-up.
   // Then, with w = warmup, p = (step − w) / (max_steps − w) and range = peak − floor:

@@ -11,7 +11,7 @@
 namespace regard::train {
 
 struct SentenceFiles {
-  std::string pooling = "mean";  // one of mean, cls, max
+  std::string pooling = "mean";  // pooling mode: mean, cls or max
   bool normalize = true;
   std::int64_t hidden_size = 0, most_tokens = 0;
 

@@ -7,7 +7,8 @@ namespace regard::train {
 
 constexpr std::int64_t kMelFramesPerSecond = 100;  // frames of log-mel features per second
 
-Json audio_spectrogram_transformer_config(const NewModel& model);  // without "architectures"
+// configuration of an Audio Spectrogram Transformer, without "architectures"
+Json audio_spectrogram_transformer_config(const NewModel& model);
 Json wav2vec2_config(const NewModel& model);  // configuration of Wav2Vec2ForCTC; the blank is token 0
 Json whisper_config(const NewModel& model);   // configuration of WhisperForConditionalGeneration
 // Set the scales of the weights of the positional convolution to the norms of these weights, as

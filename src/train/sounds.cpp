@@ -110,7 +110,7 @@ void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec)
   using Kind = data::SoundProcessor::Kind;
   const std::int64_t frames = processor_.kind == Kind::whisper ? processor_.samples / processor_.hop
                               : processor_.kind == Kind::ast   ? processor_.frames
-                                                               : 0;  // any number of frames
+                                                               : 0;  // no limit of the number of frames
   if (frames == spec.shape[0] && processor_.bins == spec.shape[1]) return;
   throw usage_error("the feature size in preprocessor_config.json differs from the model's")
       .found(fmt::format("{} frames of {} bins", frames, processor_.bins))
@@ -126,7 +126,8 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const data::SoundProcessor& processor = input.processor();
   const std::size_t most = most_samples(processor, config);
   const std::uint64_t key = content_of(rows, processor, most, too_long);
-  // Read every sound to determine its length and whether it is left out; the cache does not contain this.
+  // Read every sound to determine its length and whether it is left out, because the cache does not contain
+  // this.
   for (SoundRow& row : rows) {
     const std::size_t length = samples_of(row, processor.rate, most).size();
     if (length == 0 || (length > most && too_long == TooLong::skip)) {
@@ -150,7 +151,7 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const fs::path folder = cache_folder(config, key);
   if (open(folder, key, notes)) return notes.push_back("features: from " + folder.string());
   if (config.data.cache == kReadCache) return make(store_);
-  if (fs::exists(folder)) remove_folder(folder);  // the cache is damaged
+  if (fs::exists(folder)) remove_folder(folder);  // the cache is damaged, so remove it
   if (fs::exists(folder.parent_path())) remove_leftovers(folder.parent_path());
   data::FeatureCacheWriter writer(folder, key, processor.bins);
   make(writer);

@@ -21,13 +21,14 @@ namespace regard::train {
 struct SoundRow {
   std::filesystem::path file;  // path as given, or relative to the folder of its table
   std::string name;            // the path as written in the row
-  std::string text;            // a label or a text
-  Place place;                 // place of the row
+  std::string text;            // label or transcript of the sound
+  Place place;                 // place of the row in the data
 };
 
 struct SoundSplit {
   std::vector<SoundRow> train, valid;
-  data::CorpusReport train_report, valid_report;  // reports on the files; equal if data.valid is not set
+  // reports on the training and validation files; equal if data.valid is not set
+  data::CorpusReport train_report, valid_report;
 };
 // Read data.train and data.valid. Without data.valid, data.valid_fraction of the sounds is held out by a hash
 // of their path. Throws as RecordReader does, and bad_file for a row without a path or a text.
@@ -55,7 +56,8 @@ class SoundInput {
 // Treatment of a sound that is longer than the model's window or than sound.seconds.
 enum class TooLong { cut, skip };
 
-// The features of some rows. They are computed once and stored next to the run folder (data.cache).
+// The features of the training or validation sounds. They are computed once and cached next to the run folder
+// (data.cache).
 class Sounds {
  public:
   // Compute the features, or read them from the cache. Sounds without samples are left out; with

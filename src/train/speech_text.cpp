@@ -91,7 +91,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     ids[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> labels;
-  bool space = false;  // true if a space precedes the next character
+  bool space = false;  // true if a space is due before the next character
   for (const char32_t point : utf8::code_points(lower_ ? lower(text) : text)) {
     if (utf8::is_space(point) || point == U'|') {
       space = !labels.empty();
@@ -196,7 +196,7 @@ std::vector<std::int32_t> WhisperText::target(const std::string& text, double se
     ids.insert(ids.end(), words.begin(), words.end());
     return ids;
   }
-  ids.back() = no_times_ + 1;  // the timestamp 0.00
+  ids.back() = no_times_ + 1;  // the token of timestamp 0.00
   ids.insert(ids.end(), words.begin(), words.end());
   const std::int64_t last = std::clamp<std::int64_t>(std::llround(seconds / kTimeStep), 0, times_ - 1);
   ids.push_back(no_times_ + 1 + static_cast<std::int32_t>(last));

@@ -20,7 +20,8 @@ class SpeechText {
   virtual ~SpeechText() = default;
   virtual std::int64_t vocabulary() const = 0;
   virtual SpecialIds special() const = 0;
-  virtual std::vector<std::int32_t> encode(const std::string& text) const = 0;  // without special tokens
+  // return the labels of a text, without special tokens
+  virtual std::vector<std::int32_t> encode(const std::string& text) const = 0;
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
   virtual std::string token_of(std::int32_t id) const = 0;
   // Return the names and contents of files to save in a checkpoint.
@@ -50,9 +51,9 @@ class CtcCharacters : public SpeechText {
   std::vector<std::pair<std::string, std::string>> files() const override { return files_; }
 
  private:
-  std::vector<std::string> tokens_;  // in the order of labels; special tokens include their brackets
+  std::vector<std::string> tokens_;  // texts of the labels, in order; special tokens include their brackets
   std::int32_t blank_ = 0, space_ = -1, unknown_ = -1;
-  bool lower_ = false;  // true if texts are in lower case but tokens in upper case
+  bool lower_ = false;  // true if texts are in lower case and tokens in upper case
   std::vector<std::pair<std::string, std::string>> files_;
 };
 

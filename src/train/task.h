@@ -31,11 +31,11 @@ struct TaskTraits {
   std::vector<MetricKind> metrics{};
   CorpusRules corpus{};
   std::vector<const char*> families{"transformer"};  // values of model.family for new models
-  // Settings that `regard train --new` writes in addition to those of every task, as "section.key=value".
-  // data.train and data.valid name one file each.
+  // Settings "section.key=value" that `regard train --new` writes in addition to those of every task.
+  // data.train and data.valid must name one file each.
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that applies the trained model
-  const char* labels = "target tokens";  // what the labels are called that are counted in a batch
+  const char* labels = "target tokens";  // name for the labels that are counted in a batch
   bool has_text = true;  // true if the model reads or writes text; the run then has a tokenizer
 };
 
@@ -66,7 +66,7 @@ class Task : public Objective {
   // Return the model of a folder, prepared for the task. Differences from the folder's model are described in
   // notes().
   virtual std::unique_ptr<Network> load_model(const formats::ModelFolder& folder);
-  // Throws usage if the model cannot be trained for the task.
+  // Throws usage if the task cannot train the model.
   virtual void check_model(Network& model, const Tokenizers& tokenizers) const = 0;
 
   // Read and tokenize the corpora. Throws as CorpusReader does, and bad_file if no training or validation
@@ -77,12 +77,13 @@ class Task : public Objective {
   // Hash of the examples. It must be equal when a run is resumed.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
-  // Call after load(). The task must outlive the batches.
+  // Return the batches of the training data. Call this after load(). The task must outlive the batches.
   virtual std::unique_ptr<BatchSource> batches() const = 0;
   // Set loss, metrics and samples of the report for the current weights. Throws Stopped as soon as
   // resources.stop returns true, and numeric if the loss is not finite.
   virtual void validate(Network& model, const PassResources& resources, ValidationReport& report) const = 0;
-  virtual Json generation_config() const = 0;  // null if the model does not generate text
+  // return generation_config.json; null if the model does not generate text
+  virtual Json generation_config() const = 0;
   // Return the names ("NAME" or "FOLDER/NAME") and contents of additional files of a checkpoint.
   virtual std::vector<std::pair<std::string, std::string>> files(const Network& model) const {
     (void)model;
@@ -128,7 +129,7 @@ Error nothing_left(const RunConfig& config, const char* purpose);
 // Set report.loss. Throws numeric if the loss is not finite.
 void set_loss(double mean, ValidationReport& report);
 
-// Return the error for a model.from whose kind of model is not the one that the task requires.
+// Return the error for a model in model.from that is not of the kind that the task requires.
 Error unfit_model(const RunConfig& config);
 
 // Return the special ids as an object with the keys of generation_config.json.

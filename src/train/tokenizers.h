@@ -30,10 +30,11 @@ struct Tokenizers {
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// Ids of special tokens, found by their usual spellings; −1 if the vocabulary has no such token.
+// Ids of special tokens, found by their usual spellings. An id is −1 if the vocabulary has no such token.
 struct SpecialIds {
   std::int32_t pad = -1, begin = -1, end = -1;
-  std::int32_t decoder_start = -1;  // `begin` if present, otherwise `pad`, otherwise `end`
+  // start token of the decoder: `begin` if present, otherwise `pad`, otherwise `end`
+  std::int32_t decoder_start = -1;
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
 
@@ -58,9 +59,9 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
                                                         std::size_t last, Marks marks, ThreadPool& pool);
 
-// Return the content of the run's infer::kTrainingWordsFile, which is the words of the source texts, if a
-// translation model is trained from scratch. Return "" for other runs, because their models were also trained
-// on other data.
+// Return the content of the file infer::kTrainingWordsFile for a translation model that is trained from
+// scratch: the words of the source texts. Return "" for other runs, because their models have also been
+// trained on other data.
 std::string source_words(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

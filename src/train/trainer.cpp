@@ -28,7 +28,7 @@ std::vector<std::size_t> shards_of(std::span<Parameter* const> parameters, const
   return shard_bounds(parameters, options.ranks->size());
 }
 
-// Return the optimiser for all parameters, or for this rank's shard of them.
+// Return the optimiser for all parameters or, if it is sharded, for this rank's shard.
 std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* const> parameters,
                                         std::span<const std::size_t> shards, const TrainerOptions& options) {
   const std::vector<double> rates = layer_rates(model.parameters(), parameters, options.layer_decay);
@@ -92,7 +92,7 @@ StepResult Trainer::gradients() {
   result.learning_rate = optimizer_->rate(options_.schedule.at(steps()));
   draw(result);
   for (Parameter* parameter : parameters_) parameter->clear_gradient();
-  // A step without counted labels has loss 0 and gradient 0.
+  // If the step has no counted labels, loss and gradient are 0.
   const auto factor = result.weight == 0.0 ? 0.0f : static_cast<float>(1.0 / result.weight);
   const std::span<double> losses =
       std::span(losses_).subspan(static_cast<std::size_t>(ranks_.rank() * per_rank_), batches_.size());
@@ -128,7 +128,7 @@ void Trainer::draw(StepResult& result) {
 
 double Trainer::norm_of_gradient() {
   if (shards_.empty()) return gradient_norm(pool_, parameters_, options_.clip_norm_type);
-  // Each rank contains only the gradients of its own shard.
+  // Each rank has only the gradients of its own shard, so the parts of the norm are exchanged.
   std::vector<double> parts(parameters_.size());
   const auto rank = static_cast<std::size_t>(ranks_.rank());
   for (std::size_t i = shards_[rank]; i < shards_[rank + 1]; ++i)

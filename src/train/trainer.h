@@ -27,7 +27,7 @@ struct TrainerOptions {
   OptimizerOptions optimizer;
   Schedule schedule;
   std::int64_t accumulate = 1;
-  double clip_norm = 1.0;  // 0 disables clipping
+  double clip_norm = 1.0;  // maximum norm of the gradient; 0 disables clipping
   NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
   // weight of the divergence between two passes (r_drop.h); 0 means one pass without R-Drop
@@ -39,13 +39,14 @@ struct TrainerOptions {
   std::vector<Parameter*> only;
   std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
   double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1 disables it
-  double ema_decay = 0.0;  // decay of the moving average of the weights (weight_ema.h); 0 disables it
+  // decay rate of the moving average of the weights (weight_ema.h); 0 disables the average
+  double ema_decay = 0.0;
   bool ema_warmup = false;
   std::int64_t max_skipped_steps = 0;  // maximum number of skipped steps in a row
-  // The processes of data-parallel training. `accumulate` is the number of micro-batches of all ranks
-  // together.
-  distributed::Ranks* ranks = nullptr;  // null if there is only this process
-  bool shard_optimizer = false;         // divide the optimiser's state among the ranks
+  // The processes of data-parallel training; null if there is only this process. `accumulate` is the number
+  // of micro-batches of all ranks together.
+  distributed::Ranks* ranks = nullptr;
+  bool shard_optimizer = false;  // divide the optimiser's state among the ranks
 };
 
 // Numbers of steps whose loss or gradient norm was not finite. Such a step does not change the weights or the
@@ -58,10 +59,11 @@ struct StepResult {
   std::int64_t step = 0;  // number of this step, from 1
   double loss = 0;        // weighted mean over the counted labels of the step, with label smoothing
   double learning_rate = 0;
-  double gradient_norm = 0;        // norm before clipping
+  double gradient_norm = 0;        // norm of the gradient before clipping
   std::int64_t target_tokens = 0;  // number of counted labels
   double weight = 0;               // sum of the labels' weights; if it is 0, loss and gradient are 0
-  std::int64_t source_tokens = 0, tokens = 0, sequences = 0;  // Batch::tokens()
+  // numbers of tokens (Batch::tokens()) and sequences in the step
+  std::int64_t source_tokens = 0, tokens = 0, sequences = 0;
   bool skipped = false;  // true if loss or gradient norm is not finite; the weights did not change
 };
 
@@ -88,7 +90,7 @@ class Trainer {
   // Return the micro-batches of the last step that this rank computed.
   std::span<const Batch> batches() const { return batches_; }
 
-  std::int64_t steps() const { return steps_; }  // includes skipped steps
+  std::int64_t steps() const { return steps_; }  // number of steps so far, including skipped ones
   const SkippedSteps& skipped() const { return skipped_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
@@ -100,13 +102,13 @@ class Trainer {
   // ranks in the form that a single rank would have, and the other ranks get nothing.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
-  // Restore the state of gathered_state() from a file, after the model's weights have been loaded. Throws
-  // bad_file if it does not match the model.
+  // Restore, from a file, the state that gathered_state() returned. Load the model's weights first. Throws
+  // bad_file if the state does not match the model.
   void restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped);
 
   Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
-  // Buffers for passes between steps. The next step overwrites them.
+  // Memory for passes between steps. The next step overwrites it.
   Arena& arena() { return arena_; }
   std::size_t activation_bytes() const { return arena_.touched() + tape_.segment_bytes(); }
 
@@ -126,10 +128,11 @@ class Trainer {
   distributed::Ranks& ranks_;
   std::int64_t per_rank_;  // number of micro-batches of this rank per step
   std::vector<Parameter*> parameters_;
-  std::vector<std::size_t> shards_;  // see rank_share.h; empty if the optimiser is not sharded
+  // indices of shard_bounds() (rank_share.h); empty if the optimiser is not sharded
+  std::vector<std::size_t> shards_;
   std::unique_ptr<Optimizer> optimizer_;
   WeightEma average_;
-  bool averaged_ = false;  // true while the model contains the averages
+  bool averaged_ = false;  // true while the model contains the averages instead of the weights
   std::int64_t steps_ = 0;
   SkippedSteps skipped_;
   GradientSum gradients_;
@@ -150,7 +153,8 @@ class AveragedWeights {
   AveragedWeights& operator=(const AveragedWeights&) = delete;
 
  private:
-  Trainer* trainer_;  // null if there is nothing to restore
+  // the trainer whose weights the destructor restores; null if there is nothing to restore
+  Trainer* trainer_;
 };
 
 }  // namespace regard::train

@@ -50,7 +50,7 @@ std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const
       formats::ModelFolder::open(checkpoint.empty() ? fs::path(config.model.from) : checkpoint);
   const fs::path adapter = std::exchange(folder.adapter, {});
   std::unique_ptr<Network> model = task.load_model(folder);
-  // The adapter of a resumed run remains separate. The adapter of another folder is merged into the model.
+  // Merge the adapter of model.from into the model. The adapter of a resumed run remains separate.
   if (checkpoint.empty() && !adapter.empty()) Lora(*model, adapter).merge(pool);
   task.check_model(*model, tokenizers);
   if (tokenizers.target != nullptr && model->vocabulary() < tokenizers.target->vocabulary_size())
@@ -72,7 +72,7 @@ std::string adapter_note(const Lora& lora, Network& model) {
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint,
                                  distributed::Ranks& together)
     : task(make_task(config)), ranks(together) {
-  micro_batches_of_rank(config.training.accumulate, ranks.size());  // check now, before the data is read
+  micro_batches_of_rank(config.training.accumulate, ranks.size());  // check this now, before the data is read
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   task->read();
   if (checkpoint.empty() || !task->traits().has_text)

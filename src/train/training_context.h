@@ -16,7 +16,7 @@ namespace regard::train {
 struct TrainingContext {
   std::unique_ptr<Task> task;  // the task, which holds the data
   Tokenizers tokenizers;
-  std::unique_ptr<Network> model;  // initialised, or loaded from model.from
+  std::unique_ptr<Network> model;  // model, initialised or loaded from model.from
   std::optional<Lora> lora;        // the adapter to train, if the run file has [lora]
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<Trainer> trainer;

@@ -12,7 +12,8 @@ namespace regard::train {
 TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                          distributed::Ranks& ranks)
     : ranks_(ranks), config_(std::make_unique<RunConfig>(config)) {
-  // Set the timeout only if there are several ranks, because all threads share one().
+  // Set the timeout only if there are several ranks. The object for a single rank, one(), is shared by all
+  // threads and must not be changed.
   if (!ranks_.alone()) ranks_.set_timeout(config.distributed.timeout);
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
   if (ranks_.from_first(resume && formats::RunFolder::is_run_folder(config.output.folder)))
@@ -27,10 +28,10 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   const std::string& folder = config_->output.folder;
   with_place_of_key(*config_, [&] { check_run(*config_); });
   if (ranks_.first() && formats::RunFolder::is_run_folder(folder))
-    const FolderLock held(folder);  // throws if another process holds the lock; the error names that process
+    const FolderLock held(folder);  // throws usage that names the other process if it holds the lock
   if (ranks_.first()) formats::RunFolder::check_free(folder);
   if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
-  // Create the folder last, after everything that can fail.
+  // Create the folder after everything else that can fail.
   read_cache_only();
   with_place_of_key(*config_, [&] {
     context_ = std::make_unique<TrainingContext>(*config_, pool, std::filesystem::path(), ranks_);
@@ -73,7 +74,7 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   run_->take(resumption);
 }
 
-// Ranks other than the first write no files, including the cache of token ids.
+// On ranks other than the first, disable writing of the token cache: these ranks write no files.
 void TrainingRun::read_cache_only() {
   if (!ranks_.first() && config_->data.cache != "never") config_->data.cache = kReadCache;
 }

@@ -22,7 +22,7 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  return config.data.train.empty() || is_tabular(config);  // check_run() throws if no file is named
+  return config.data.train.empty() || is_tabular(config);  // check_run() throws an error if no file is named
 }
 
 bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {

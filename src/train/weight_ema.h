@@ -30,8 +30,8 @@ class WeightEma {
   // hold the weights that exchange() has moved out of the model, and are valid while the values are
   // exchanged.
   std::vector<formats::NamedTensor> state() const;
-  // Restore from such a checkpoint: the model contains the averages, and `file` contains the weights as
-  // "weight.NAME". Sets both. Throws bad_file if a tensor is missing or does not match.
+  // Restore from a checkpoint with the tensors of state(). The model must contain the averages; the weights
+  // are read from `file` ("weight.NAME"). Throws bad_file if a tensor is missing or does not match.
   void restore(const formats::SafetensorsFile& file);
 
  private:

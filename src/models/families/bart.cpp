@@ -12,7 +12,7 @@ namespace {
 
 // Differences between the families.
 struct BartLike {
-  bool learned_positions = true;    // false means sinusoids
+  bool learned_positions = true;    // learned position embeddings; false means sinusoids
   std::int64_t first_position = 2;  // row of position 0 in the position table
   bool embedding_norm = true;
   bool pre_norm = false;

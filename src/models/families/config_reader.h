@@ -14,7 +14,8 @@
 
 namespace regard::families {
 
-// Larger than in any published model, and small enough that the product of two sizes cannot overflow.
+// Maximum of a size: larger than in any published model, and small enough that the product of two sizes
+// cannot overflow.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 constexpr std::int64_t kMostLayers = 1024;
 
@@ -24,19 +25,20 @@ class ConfigReader {
 
   const Json& json() const { return config_; }
   const std::string& file() const { return file_; }
-  bool has(std::string_view key) const;  // present and not null
+  bool has(std::string_view key) const;  // true if the key is present and not null
 
   // Read a size from 1 to kLargestSize. Without `fallback`, the key is required and must not be null.
   // Otherwise an absent or null key has the value `fallback`.
   std::int64_t size(std::string_view key) const;
   std::int64_t size(std::string_view key, std::int64_t fallback) const;
-  std::int64_t layers(std::string_view key) const;  // 1 to kMostLayers
+  std::int64_t layers(std::string_view key) const;  // number of layers, from 1 to kMostLayers
   // Read a size that must divide `whole`, which is the value of `whole_key`.
   std::int64_t divisor(std::string_view key, std::int64_t whole, std::string_view whole_key) const;
 
   double number(std::string_view key, double fallback, double low, double high) const;
-  double epsilon(std::string_view key, double fallback) const;  // above 0, below 1
-  float rate(std::string_view key, float fallback) const;       // dropout: 0 to 1; at most 0.9999 is returned
+  double epsilon(std::string_view key, double fallback) const;  // number above 0 and below 1
+  // dropout rate from 0 to 1; at most 0.9999 is returned
+  float rate(std::string_view key, float fallback) const;
   bool flag(std::string_view key, bool fallback) const;
   std::string word(std::string_view key, const std::string& fallback) const;
   kernels::Activation activation(std::string_view key, const std::string& fallback) const;
@@ -47,10 +49,11 @@ class ConfigReader {
   // the unsupported feature in the error.
   void only(std::string_view key, const Json& value, std::string_view what) const;
 
-  Error wrong(std::string_view key, const std::string& expected) const;  // includes the value found
+  // error for a wrong value; it includes the value found
+  Error wrong(std::string_view key, const std::string& expected) const;
 
  private:
-  const Json* find(std::string_view key) const;  // null if the key is absent
+  const Json* find(std::string_view key) const;  // value of the key; null if the key is absent
   std::int64_t in_range(std::string_view key, std::int64_t low, std::int64_t high) const;
 
   const Json& config_;

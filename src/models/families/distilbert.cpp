@@ -5,7 +5,7 @@
 namespace regard::families {
 namespace {
 
-constexpr double kEpsilon = 1e-12;  // fixed in transformers' code, not configurable
+constexpr double kEpsilon = 1e-12;  // epsilon of the norms, fixed in transformers' code
 
 StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   StackConfig stack;

@@ -27,8 +27,9 @@ StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
 // Read the sizes of images and patches: num_channels, image_size, patch_size.
 PatchConfig patch_grid(const ConfigReader& config);
 
-HeadConfig pooled(const DenseConfig& dense);  // returns a head with a pooler of the first token
-// The caller sets the projection and its bias with name_projection().
+HeadConfig pooled(const DenseConfig& dense);  // return a head with a pooler of the first token
+// Return the head of a masked language model. The caller sets the projection and its bias with
+// name_projection().
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
@@ -50,14 +51,16 @@ NameRules encoder_names(const std::string& prefix);
 // Set the names of the projection to the vocabulary and of its bias. `bias` is the name of the bias; if
 // empty, it is PROJECTION.bias. Unless tie_word_embeddings is false, the projection is tied to the token
 // table; a file may contain PROJECTION.weight as a copy of the table and PROJECTION.bias as a copy of `bias`.
-// If it is false, the weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only if the file
-// lacks the latter, as in transformers.
+// If tie_word_embeddings is false, the weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only
+// if the file lacks the latter, as in transformers.
 void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
                      Architecture& all);
 
-// Set RoBERTa's positions: only tokens other than padding are counted. The first position is row padding + 1.
+// Set RoBERTa's positions: only tokens other than padding are counted. The first position has row padding + 1
+// of the table.
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all);
 
-void initialise_normal(nn::BlockConfig& block, double deviation);  // for all matrices of the block
+// set the initial distribution of all matrices of the block
+void initialise_normal(nn::BlockConfig& block, double deviation);
 
 }  // namespace regard::families

@@ -44,6 +44,6 @@ Architecture read(const Json& config, const std::string& file);
 // Build the network of any family, without weights. Throws the same errors as read().
 std::unique_ptr<Network> build(const Json& config, const std::string& file);
 
-std::vector<std::string> names();  // the model_type of all families
+std::vector<std::string> names();  // return the model_type of all families
 
 }  // namespace regard::families

@@ -1,6 +1,6 @@
 // RoBERTa (Liu et al. 2019): BERT's encoder with different heads. Positions count only tokens other than
-// padding; the first position is row padding + 1. XLM-RoBERTa (Conneau et al. 2020) has the same
-// architecture.
+// padding; the first position has row padding + 1 of the table. XLM-RoBERTa (Conneau et al. 2020) has the
+// same architecture.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

@@ -6,7 +6,7 @@
 namespace regard::families {
 namespace {
 
-// Maximum sizes, chosen so that products of sizes fit 64 bits.
+// Maximum sizes, chosen so that products of sizes fit into 64 bits.
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
 constexpr std::int64_t kLongestKernel = std::int64_t{1} << 16;
 constexpr std::int64_t kMostSamplesPerFrame = std::int64_t{1} << 24;
@@ -54,7 +54,8 @@ nn::ConvolutionConfig position_layer(const ConfigReader& config, const std::stri
   nn::ConvolutionConfig layer;
   layer.name = prefix + "encoder.pos_conv_embed.conv";
   layer.out = hidden;
-  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};  // the number of frames is unchanged
+  // padding that keeps the number of frames unchanged
+  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};
   layer.groups = config.has("num_conv_pos_embedding_groups")
                      ? config.divisor("num_conv_pos_embedding_groups", hidden, "hidden_size")
                      : 16;

@@ -29,17 +29,17 @@ class FactoredOptimizer : public Optimizer {
   // Return the root mean square of the update u. Element (row, column) of u is g · row_factor_ ·
   // column_factor_ or, with a floor, g / √max(row_factor_ · column_factor_, floor).
   double root_mean_square(ThreadPool& pool, const Slot& slot, double gradient_scale, float floor);
-  // Constants of the update w = keep · w − size · u. With a first moment, the moving average of u replaces u.
+  // Arguments of the update w = keep · w − size · u. With a first moment, the moving average of u replaces u.
   struct Change {
     double keep, size, gradient_scale;
-    float floor;   // 0 means no floor
-    float* first;  // null if no first moment is used
+    float floor;   // lower bound of the second moment; 0 means none
+    float* first;  // first moment; null if none is used
     double first_moment;
   };
   void apply(ThreadPool& pool, const Slot& slot, const Change& change);
 
-  std::vector<float> row_factor_, column_factor_;  // buffers for the largest weight
-  std::vector<double> partial_;                    // one partial sum per row
+  std::vector<float> row_factor_, column_factor_;  // buffers with the size of the largest weight
+  std::vector<double> partial_;                    // partial sums, one per row
 };
 
 // The variant of transformers.Adafactor.

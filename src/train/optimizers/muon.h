@@ -29,7 +29,7 @@ class Muon : public Optimizer {
   void direction(ThreadPool& pool, Slot& slot, const Step& step);
   void orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns);
 
-  Tensor x_, next_, gram_, square_;  // buffers for the largest matrix
+  Tensor x_, next_, gram_, square_;  // buffers with the size of the largest matrix
 };
 
 }  // namespace regard::train

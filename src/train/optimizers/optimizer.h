@@ -22,7 +22,7 @@ struct AdafactorOptions {
   double first_moment = 0.0;     // decay of the moving average of updates; 0 means no moving average
   double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
   double clip_threshold = 1.0;   // maximum root mean square of an update
-  double epsilon = 1e-30;        // added to squared gradients
+  double epsilon = 1e-30;        // constant added to squared gradients
   double smallest_scale = 1e-3;  // if scale_parameter is set: lower bound of the root mean square
 };
 
@@ -38,14 +38,14 @@ struct MuonOptions {
 struct OptimizerOptions {
   // one of adamw, adam, sgd, adafactor, adafactor-torch, muon, rmsprop, adagrad
   std::string method = "adamw";
-  double beta1 = 0.9, beta2 = 0.999;  // used by adam, adamw and muon
-  double epsilon = 1e-8;              // used by all methods except adafactor
+  double beta1 = 0.9, beta2 = 0.999;  // decay rates of the moving averages; used by adam, adamw and muon
+  double epsilon = 1e-8;              // constant added to a denominator; used by all methods except adafactor
   // Weight decay. It is decoupled (adamw, muon, adafactor) or added to the gradient (adam, sgd, rmsprop,
   // adagrad).
   double weight_decay = 0.0;
   bool decay_all = false;   // if false, weight decay applies only to weights with at least two dimensions
-  double momentum = 0.0;    // used by sgd and rmsprop
-  bool nesterov = false;    // used by sgd
+  double momentum = 0.0;    // decay of the momentum buffer; used by sgd and rmsprop
+  bool nesterov = false;    // Nesterov's momentum; used by sgd
   double smoothing = 0.99;  // rmsprop: decay of the moving average of the squared gradient
   double rate_decay = 0.0;  // adagrad: the learning rate is divided by 1 + rate_decay · (step − 1)
   AdafactorOptions adafactor;
@@ -83,7 +83,7 @@ class Optimizer {
   // A trained weight with its state.
   struct Slot {
     Parameter* parameter;
-    double weight_decay;  // 0 if weight decay does not apply to this weight
+    double weight_decay;  // weight decay of this weight; 0 if none applies
     double rate_factor;   // factor of the learning rate
     std::vector<State> state;
 

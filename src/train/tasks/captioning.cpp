@@ -83,7 +83,7 @@ class Captioning : public Task {
  private:
   struct Part {
     Pictures pictures;
-    data::TokenStore captions;  // token ids with the end token
+    data::TokenStore captions;  // token ids of the captions, with the end token
   };
 
   static text::LineSource lines_of(const std::vector<data::PictureRow>& rows) {
@@ -102,9 +102,9 @@ class Captioning : public Task {
   std::vector<std::string> captions(Network& model, const PassResources& resources, std::size_t count) const;
   void measure(const std::vector<std::string>& outputs, std::size_t scored, ValidationReport& report) const;
 
-  PictureSplit rows_;  // empty after load()
+  PictureSplit rows_;  // rows of the data; empty after load()
   PictureInput input_;
-  SpecialIds folder_special_;  // special ids of model.from; −1 if missing
+  SpecialIds folder_special_;  // special ids of model.from; −1 for missing tokens
   SpecialIds special_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;

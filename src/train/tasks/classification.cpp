@@ -76,9 +76,9 @@ class Classification : public EncoderTask {
     std::vector<float> values;
   };
   struct Predictions {
-    std::vector<std::int32_t> labels;  // for single_label
+    std::vector<std::int32_t> labels;  // id of each row's label, for single_label
     std::vector<float> values;         // for problems other than single_label: probabilities, or numbers
-    std::vector<float> probabilities;  // for single_label: probability of the correct label
+    std::vector<float> probabilities;  // probability of the correct label of each row, for single_label
     double loss = 0, weight = 0;
   };
 
@@ -99,7 +99,7 @@ class Classification : public EncoderTask {
   Problem problem_;
   RowSplit rows_;
   LabelSet labels_;
-  std::vector<float> weights_;  // one weight per label; empty if all are 1
+  std::vector<float> weights_;  // weight of each label; empty if all are 1
   Part train_, valid_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };

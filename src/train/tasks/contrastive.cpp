@@ -83,7 +83,7 @@ class Contrastive : public Task {
   double mean_loss(DualEncoder& model, const PassResources& resources, const Tensor& texts,
                    const Tensor& images) const;
 
-  PictureSplit rows_;  // empty after load()
+  PictureSplit rows_;  // rows of the data; empty after load()
   PictureInput input_;
   // ids that are appended to a text, up to the length with which the model was trained
   std::vector<std::int32_t> padding_;
@@ -101,7 +101,7 @@ Tokenizers Contrastive::train_tokenizers(ThreadPool& pool) const {
   return {trained, trained};
 }
 
-// CLIP's vector of a text is the state of its first end token. For an end token with the id 2, CLIP uses
+// CLIP's vector of a text is the state of its first end token. If the id of the end token is 2, CLIP uses
 // another rule, so this id is not allowed.
 Json Contrastive::model_config(const Tokenizers& tokenizers) const {
   const SpecialIds special = special_ids(*tokenizers.target);
@@ -197,7 +197,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
         store(images_of(both, tape, batch)->value, begin, images);
       });
   set_loss(mean_loss(both, resources, texts, images), report);
-  std::vector<std::string> names;  // one distinct name per picture, so that each is a separate candidate
+  std::vector<std::string> names;  // a different name for each picture, so that each is a separate candidate
   for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
   const Retrieval found = retrieve(resources.pool, texts, images, names);
   for (const auto& [metric, k] : {std::pair(kRecall1, 1), {kRecall5, 5}, {kRecall10, 10}})

@@ -28,9 +28,10 @@ namespace regard::train {
 namespace {
 
 enum class LossKind {
-  ranking,  // score the correct text of each row higher than the texts of the other rows in the micro-batch
-  triplet,  // make the distance of the first text to the second smaller than to the third
-  cosine,   // make the cosine of the two texts equal to a given number
+  // the correct text of each row should score higher than the texts of the other rows in the micro-batch
+  ranking,
+  triplet,  // the first text should be closer to the second than to the third
+  cosine,   // the cosine of the two texts should equal a given number
 };
 
 LossKind loss_kind(const std::string& name) {
@@ -91,7 +92,7 @@ class EmbeddingTask : public EncoderTask {
     std::vector<std::vector<std::string>> texts;  // [column][row]
     std::vector<float> scores;                    // score of each row; only for LossKind::cosine
     data::RowReport report;
-    std::vector<Examples> columns;  // encoded texts of each column
+    std::vector<Examples> columns;  // encoded texts, by column
 
     std::size_t rows() const { return texts.empty() ? 0 : texts[0].size(); }
     void add(const std::vector<std::string>& row) {
@@ -119,7 +120,7 @@ class EmbeddingTask : public EncoderTask {
 
   LossKind kind_;
   Part train_, valid_;
-  std::string duplicates_;  // a note on rows that are in both parts; "" if there are none
+  std::string duplicates_;  // a message about rows that are in both parts; "" if there are none
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 

@@ -83,7 +83,7 @@ class LanguageModel : public Task {
   void check() const override {
     const TrainingConfig& training = config_.training;
     check_text_column(config_);
-    // The limit exists because offsets in a batch are 32-bit integers.
+    // maximum context, because offsets in a batch are 32-bit integers
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     if (training.batch_size > kMost / training.context)
       throw usage_error("'training.batch_size' × 'training.context' is too large")
@@ -154,7 +154,7 @@ class LanguageModel : public Task {
   }
 
  private:
-  // Generate continuations of parts of the validation text, as samples.
+  // Generate continuations of parts of the validation text, and add them to the report as samples.
   void continue_text(Network& model, const PassResources& resources, ValidationReport& report) const {
     constexpr std::int64_t kNewTokens = 100;
     constexpr double kTemperature = 0.8;

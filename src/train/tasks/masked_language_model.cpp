@@ -38,7 +38,7 @@ std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std:
     shuffle(words, random);
     return words;
   }
-  constexpr double kStop = 0.2;         // probability that a span ends after each word
+  constexpr double kStop = 0.2;         // probability that a span ends after a given word
   constexpr std::size_t kLongest = 10;  // maximum number of words in a span
   std::vector<std::size_t> order(words.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -214,8 +214,8 @@ Var MaskedLanguageModel::loss(Network& model, Tape& tape, const Batch& batch,
                     options.factor);
 }
 
-// Add the first sentence as a sample: once with its masks, and once with the predictions instead of the
-// masks.
+// Add the first sentence as a sample: the text with its masks, and the text with the predictions in their
+// place.
 void MaskedLanguageModel::add_sample(const Tensor& logits, const Batch& batch,
                                      ValidationReport& report) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);

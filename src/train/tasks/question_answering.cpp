@@ -49,7 +49,7 @@ class QuestionAnswering : public EncoderTask {
   text::LineSource training_texts() const override;
 
  private:
-  // Data with which validation converts the scores of a window's tokens to text.
+  // Data of a window that validation needs to convert token scores to an answer.
   struct Place {
     std::size_t question = 0;          // index into Part::questions
     std::size_t first = 0;             // index of the first token of the context
@@ -58,10 +58,10 @@ class QuestionAnswering : public EncoderTask {
   struct Part {
     std::vector<data::MarkedQuestion> questions;
     data::RowReport report;
-    Examples examples;                 // one example per window
+    Examples examples;                 // encoded windows, one example per window
     std::vector<std::int32_t> labels;  // two labels for each window: first and last token of the answer
     std::int64_t without_answer = 0;   // number of windows without an answer
-    std::vector<Place> places;         // one per window; only for validation
+    std::vector<Place> places;         // places of the windows, one per window; only for validation
   };
   // The best span in the windows of a question so far, and the lowest score of "no answer".
   struct Answer {
@@ -115,7 +115,7 @@ void QuestionAnswering::read() {
 
 text::LineSource QuestionAnswering::training_texts() const {
   return [this, at = std::size_t{0}, last = std::string::npos](std::string& line) mutable {
-    // Return each question; before the first question of a context, return the context.
+    // Return each question. The context is returned before its first question.
     if (at == train_.questions.size()) return false;
     const data::MarkedQuestion& question = train_.questions[at];
     if (question.context != last) {

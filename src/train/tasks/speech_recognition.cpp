@@ -23,8 +23,8 @@ constexpr MetricKind kCharacterErrors{"cer", "CER", 4, false};
 // positions of the model per validation pass; does not affect any result
 constexpr std::int64_t kPositionsAtOnce = 4096;
 
-// For a CTC head, `target` of a batch has the frames of each sound, `labels` has the labels, and `source` has
-// the number of labels of each sound. For Whisper, a batch is as in translation, with features as source.
+// Batches for a CTC head: `target` has the frames of each sound, `labels` has the labels, and `source` has
+// the number of labels of each sound. Batches for Whisper are as in translation, with features as source.
 class SpeechRecognition : public Task {
  public:
   explicit SpeechRecognition(const RunConfig& config) : Task(config), input_(config) {}
@@ -93,7 +93,7 @@ class SpeechRecognition : public Task {
                             std::vector<std::string>& outputs) const;
   std::vector<std::string> transcripts(Network& model, const PassResources& resources) const;
 
-  SoundSplit rows_;  // empty after load()
+  SoundSplit rows_;  // rows of the data; empty after load()
   SoundInput input_;
   std::unique_ptr<SpeechText> text_;
   const WhisperText* whisper_ = nullptr;  // text_ if it is a WhisperText, otherwise null

@@ -97,8 +97,9 @@ class TokenClassification : public EncoderTask {
     std::vector<data::TaggedSentence> sentences;
     data::RowReport report;
     Examples examples;
-    data::TokenStore labels;          // label of each token; kIgnoredLabel if no word begins in it
-    std::int64_t words = 0, cut = 0;  // number of words with a label; number of words after the token limit
+    data::TokenStore labels;  // label of each token; kIgnoredLabel if no word begins in it
+    // number of words with a label, and number of words beyond the token limit
+    std::int64_t words = 0, cut = 0;
   };
   // Predicted and true labels of the validation words that have a token, one list per sentence.
   struct Predictions {
@@ -120,7 +121,7 @@ class TokenClassification : public EncoderTask {
   LabelSet labels_;
   std::vector<float> weights_;
   Part train_, valid_;
-  std::string duplicates_;  // a note on sentences that are in both parts; "" if there are none
+  std::string duplicates_;  // a message about sentences that are in both parts; "" if there are none
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -296,7 +297,7 @@ std::string TokenClassification::example_text(const Batch& batch) const {
 std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
                                        const std::vector<std::string>& words) {
   std::vector<std::int32_t> first(encoding.size(), -1);
-  // index of the first word that has no token yet, and its first byte in the text
+  // index of the first word that has no token yet, and byte offset of that word in the text
   std::size_t word = 0, begin = 0;
   for (std::size_t t = 0; t < encoding.size(); ++t) {
     const text::Offsets& bytes = encoding.byte_offsets[t];

@@ -110,7 +110,7 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     read_valid = records.report();
   }
   RecordReader records(config, config.data.train);
-  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus
+  std::vector<std::size_t> ends;  // number of pairs from the first corpus to the end of each corpus
   while (records.next()) {
     while (ends.size() < records.corpus()) {
       train.flush();
@@ -272,7 +272,7 @@ class Translation : public Task {
                            .ranks = resources.ranks});
     for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
       report.samples.push_back({data_.valid_sources[i], data_.valid_targets[i], outputs[i]});
-    outputs.resize(scores);  // drop translations that are only samples
+    outputs.resize(scores);  // keep the translations that are scored, without those that are only samples
     if (scored) score(outputs, report);
   }
 

@@ -13,11 +13,11 @@ namespace regard::train {
 const TaskTraits& translation_traits();
 std::unique_ptr<Task> make_translation(const RunConfig& config);
 
-// The corpora of a run as pairs of token ids; validation pairs also as text. Source and target end with the
-// end token.
+// The corpora of a run as pairs of token ids, of which source and target end with the end token. Validation
+// pairs are stored as text too.
 struct PairData {
   data::PairStore train, valid;
-  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus of data.train
+  std::vector<std::size_t> ends;  // number of training pairs from the first corpus to the end of each corpus
   std::vector<std::string> valid_sources, valid_targets;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
