@@ -19,7 +19,7 @@
 namespace regard {
 namespace {
 
-constexpr std::size_t kBuffer = std::size_t{1} << 16;  // bytes
+constexpr std::size_t kBuffer = std::size_t{1} << 16;  // size of the buffer in bytes
 constexpr int kMostLinks = 40;  // Linux follows at most this many symbolic links in a path
 std::atomic<WriteStop> write_stop{nullptr};
 
@@ -39,8 +39,8 @@ std::string link_target(const std::filesystem::path& link) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
-// Return true if the link refers to an open file, which may have no path. /dev/stdout and /dev/fd/N lead to
-// such links.
+// Return true if the link refers to an open file, as the targets of /dev/stdout and /dev/fd/N do. Such a file
+// may have no path.
 bool is_link_to_open_file(const std::filesystem::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
@@ -73,8 +73,8 @@ int open_in_place(const std::filesystem::path& path, int more_flags) {
   }
 }
 
-// Copy permissions and owner of the file that will be replaced. If the owner or the group cannot be set, no
-// user gets more permissions than before.
+// Copy permissions and owner of the file that will be replaced. If the owner or the group cannot be set,
+// permissions are reduced so that no user gets more than before.
 void keep_attributes(int descriptor, const struct stat& before) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) return;
@@ -105,7 +105,8 @@ WriteStop set_write_stop(WriteStop stop) noexcept {
   return write_stop.exchange(stop);
 }
 
-// Return the path to replace, with symbolic links resolved. Opens the path if it cannot be replaced.
+// Return the path to replace, with symbolic links resolved. If the path cannot be replaced (a device or
+// pipe), open it for writing in place.
 std::filesystem::path AtomicFile::resolve() {
   struct stat status {};
   if (path_ == "-") {

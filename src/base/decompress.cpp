@@ -84,7 +84,8 @@ class ZstdDecompressor : public Decompressor {
   bool complete() const override { return complete_; }
 
  private:
-  static constexpr int kWindowLog = 27;  // 128 MiB; data that needs a larger window is refused
+  // maximum window size of 2^27 bytes (128 MiB); data that needs a larger window is refused
+  static constexpr int kWindowLog = 27;
   std::string file_;
   ZSTD_DCtx* context_;
   bool complete_ = false;
@@ -110,7 +111,7 @@ std::optional<Compression> compression_of(std::string_view first) noexcept {
   };
   if (matches("\x1F\x8B"sv)) return Compression::gzip;
   if (matches("\x28\xB5\x2F\xFD"sv)) return Compression::zstd;
-  for (char kind = 0x50; kind < 0x60; ++kind) {  // a skippable frame may precede the data
+  for (char kind = 0x50; kind < 0x60; ++kind) {  // skippable frames may precede the data
     const char magic[4] = {kind, '\x2A', '\x4D', '\x18'};
     if (matches({magic, 4})) return Compression::zstd;
   }

@@ -20,7 +20,7 @@ std::optional<Compression> compression_of(std::string_view first) noexcept;
 class Decompressor {
  public:
   struct Step {
-    std::size_t consumed = 0, produced = 0;  // bytes
+    std::size_t consumed = 0, produced = 0;  // numbers of bytes consumed from `in` and written to `out`
   };
   virtual ~Decompressor() = default;
 

@@ -30,7 +30,8 @@ class Descriptor {
   int number_;
 };
 
-// Pass O_NONBLOCK in `flags` to avoid blocking on a pipe.
+// Open a file for reading and return its descriptor. With O_NONBLOCK in `flags`, opening a pipe does not
+// block.
 int open_for_reading(const std::filesystem::path& path, int flags = 0) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw io_error(path, "cannot open", errno);
@@ -112,10 +113,11 @@ std::string read_all(const Descriptor& file, const struct stat& status, const st
   if (sized) {
     if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
       throw too_long(path, max_bytes).found(std::to_string(status.st_size) + " bytes");
-    // Reserve more than the size, for the read that detects the end and for the padding of a parser.
+    // Reserve more than the size: for the read that detects the end, and for padding that a parser may
+    // append.
     content.reserve(static_cast<std::size_t>(status.st_size) + 256);
   }
-  // Read until the end of the file: pipes have no size, and a regular file may change meanwhile.
+  // Read until the end of the file: pipes have no size, and the size of a regular file may change meanwhile.
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   while (true) {
     const std::size_t before = content.size();

@@ -43,13 +43,13 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-// Return the whole file as bytes; "-" is standard input. Throws io if it cannot be read or is a folder, and
-// bad_file if it is longer than `max_bytes`; the size of a regular file is checked before memory is
-// allocated.
+// Return the whole file as bytes; The path "-" is standard input. Throws io if it cannot be read or is a
+// folder, and bad_file if it is longer than `max_bytes`; the size of a regular file is checked before memory
+// is allocated.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
 // Like read_file(), for regular files only: throws io, naming the type, for a pipe, device or socket, because
-// reading it could block forever. Used for model files. "-" is a file of that name.
+// reading it could block forever. Used for model files. The path "-" is a file of that name.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
 // A file mapped read-only; the bytes are valid during the lifetime of the object. An empty file maps to an
@@ -63,7 +63,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   const std::filesystem::path& path() const noexcept { return path_; }
-  // Drop from memory the pages wholly inside the range, in bytes. Later reads are allowed and load them
+  // Release the memory of all pages that are completely inside the range (in bytes). Later reads load them
   // again.
   void release(std::size_t begin, std::size_t size) const noexcept;
 
@@ -99,8 +99,8 @@ class AtomicFile {
 
   std::filesystem::path path_;
   int descriptor_ = -1;
-  std::filesystem::path target_;             // path_ with symbolic links resolved
-  std::optional<TemporaryEntry> temporary_;  // empty if the file is written in place
+  std::filesystem::path target_;             // destination: path_ with symbolic links resolved
+  std::optional<TemporaryEntry> temporary_;  // the temporary file; empty if the file is written in place
   std::string buffer_;  // bytes not yet written; always empty if the file is written in place
   std::uint64_t size_ = 0;
   Xxh3Stream hash_;
@@ -109,7 +109,7 @@ class AtomicFile {
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
-// A file opened for appending. Data written by a process that failed or was killed is kept.
+// A file opened for appending. Written data is kept if the process fails or is killed.
 class AppendedFile {
  public:
   explicit AppendedFile(std::filesystem::path path);
@@ -117,7 +117,7 @@ class AppendedFile {
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;
 
-  void write(std::string_view text);  // throws io
+  void write(std::string_view text);  // append the text; throws io
 
  private:
   std::filesystem::path path_;
@@ -130,7 +130,7 @@ struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;
 
-// rename(2), and fsync(2) of a folder: steps of larger atomic changes. Throw io.
+// Rename a path, or sync a folder: steps of larger atomic changes. Both throw io.
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 
@@ -138,7 +138,7 @@ void sync_folder(const std::filesystem::path& folder);
 // base/folder.h) with the name of the step, such as "write" or "sync folder". A non-zero result makes the
 // step fail with that errno. Default: null, no hook.
 using FileHook = int (*)(const char* step, const std::filesystem::path& path);
-FileHook set_file_hook(FileHook hook) noexcept;  // returns the previous hook
+FileHook set_file_hook(FileHook hook) noexcept;  // set the hook and return the previous one
 // Return the errno with which the hook makes this step fail, or 0.
 int planned_failure(const char* step, const std::filesystem::path& path);
 // Throws io if the hook makes this step fail.

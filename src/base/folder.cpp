@@ -76,7 +76,7 @@ void make_folders(const std::filesystem::path& given) {
   if (folder.empty() || std::filesystem::is_directory(folder)) return;
   if (folder.has_parent_path()) make_folders(folder.parent_path());
   before_step("make folder", folder);
-  // Another process may create it at the same time.
+  // Another process may create the folder at the same time.
   if (::mkdir(folder.c_str(), 0777) != 0 && !std::filesystem::is_directory(folder))
     throw io_error(folder, "cannot create the folder", errno);
   sync_folder(parent_of(folder));
@@ -130,7 +130,7 @@ namespace {
 // Remove an entry unless a process uses it. TemporaryEntry locks the entries that it has created.
 void remove_leftover(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  const FolderLock held(descriptor);  // closes the descriptor, which is -1 for a symbolic link
+  const FolderLock held(descriptor);  // FolderLock closes the descriptor, which is -1 for a symbolic link
   if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   remove_tree(path);
 }
@@ -161,7 +161,7 @@ std::shared_ptr<FolderLock> FolderLock::for_reading(const std::filesystem::path&
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
   auto held = std::make_shared<FolderLock>(descriptor);
-  // On a file system without locks, allow reading.
+  // Refuse only if another process holds the lock: on a file system without locks, reading is allowed.
   if (::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return nullptr;
   struct stat locked {
   }, named{};

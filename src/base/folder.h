@@ -11,14 +11,14 @@
 
 namespace regard {
 
-// Create the folder. Its parent must exist, and the folder must not.
+// Create the folder. Its parent must exist; the folder itself must not exist.
 void make_folder(const std::filesystem::path& folder);
 // Create the folder and its missing parents, and sync the folders that contain new entries.
 void make_folders(const std::filesystem::path& folder);
 
 // Rename `ready` to `folder` and sync their parent. An existing folder is replaced, then removed. Replacing
-// it takes one step if the system can exchange names, else two steps. After a crash between the two,
-// restore_replaced() restores the old folder.
+// it takes one step if the system can exchange names, otherwise two steps. After a crash between these two
+// steps, restore_replaced() restores the old folder.
 void replace_folder(const std::filesystem::path& ready, const std::filesystem::path& folder);
 // Restore the names of folders in `parent` after a process was killed inside replace_folder().
 void restore_replaced(const std::filesystem::path& parent);

@@ -26,7 +26,7 @@ bool InputStream::ready() const {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-// Read once from the file into raw_. Returns false at its end.
+// Read once from the file into raw_. Returns false at the end of the file.
 bool InputStream::fill() {
   if (ended_) return false;
   raw_.erase(0, begin_);

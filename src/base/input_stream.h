@@ -29,7 +29,8 @@ class InputStream {
   // Return true if read() would return without waiting.
   bool ready() const;
 
-  // If a signal interrupts the wait for input and `stopped` then returns true, the input ends there.
+  // Set a function that ends the input: if a signal interrupts the wait for input and `stopped` then returns
+  // true, there is no further input.
   void end_when(bool (*stopped)()) noexcept { stopped_ = stopped; }
 
   const std::string& name() const noexcept { return name_; }  // name of the input, for messages
@@ -42,11 +43,11 @@ class InputStream {
   std::string name_;
   int descriptor_ = -1;
   bool (*stopped_)() = nullptr;
-  std::string raw_;        // bytes of the file; those from begin_ on are not yet consumed
-  std::size_t begin_ = 0;  // offset in raw_
+  std::string raw_;        // bytes read from the file
+  std::size_t begin_ = 0;  // offset in raw_ of the first byte that is not yet consumed
   bool decided_ = false, ended_ = false, interrupted_ = false;
-  std::unique_ptr<Decompressor> decompressor_;  // null if the data is not compressed
-  bool output_waits_ = false;                   // true if the decompressor may have more output without input
+  std::unique_ptr<Decompressor> decompressor_;  // decompressor; null if the data is not compressed
+  bool output_waits_ = false;  // true if the decompressor may have further output without further input
 };
 
 // Return the whole file, decompressed; "-" is standard input. Throws as InputStream does, and bad_file if it

@@ -44,7 +44,8 @@ class CountingIterator {
 // Set of the keys of an object under construction: linear search for few keys, a hash table for many.
 class KeySet {
  public:
-  // Returns false if a member has the name. Otherwise the caller must append the name as the next member.
+  // Add a name. Returns false if a member has this name already. Otherwise the caller must append a member
+  // with this name.
   bool add(const std::string& name, const Json::object_t::Container& members) {
     constexpr std::size_t kFew = 16;
     if (members.size() < kFew)
@@ -66,7 +67,7 @@ class KeySet {
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::size_t member = 0;  // index of the member + 1; 0 if the slot is free
+    std::size_t member = 0;  // index of the member plus 1; 0 if the slot is free
   };
   static std::uint64_t hash_of(const std::string& name) { return XXH3_64bits(name.data(), name.size()); }
   // Return the slot of the name, or a free slot for it.
@@ -141,7 +142,8 @@ class Builder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // The key is new, as key() has checked. Appending skips the search through all earlier keys.
+    // key() has checked that the key is new. Append the member, because a lookup would search through all
+    // earlier keys.
     auto& members = parent.get_ref<Json::object_t&>();
     members.Container::emplace_back(std::move(key_), std::move(value));
     return &members.back().second;
@@ -185,7 +187,7 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
   if (text.starts_with("\xEF\xBB\xBF"))
     throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, limits.first_byte})
         .remedy("Save the file without it");
-  // The parser treats a zero byte as the end of the input; JSON does not allow zero bytes.
+  // Refuse zero bytes, which JSON does not allow: the parser treats them as the end of the input.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw Error(ErrorKind::bad_file, "invalid JSON: a zero byte",
                 {file, -1, limits.first_byte + static_cast<std::int64_t>(zero)});

@@ -35,7 +35,7 @@ std::string describe(const Json& value);
 
 namespace json_detail {
 Error wrong(std::string_view key, const std::string& file, const Json& value, const char* expected);
-// null if the key is missing
+// Return the value of `key`; null if the key is missing.
 const Json* find(const Json& object, std::string_view key, const std::string& file);
 [[noreturn]] void missing(std::string_view key, const std::string& file);
 bool to_bool(const Json& value, std::string_view key, const std::string& file);
@@ -109,7 +109,7 @@ std::optional<T> optional_value(const Json& object, std::string_view key, const 
   return json_as<T>(*value, key, file);
 }
 
-// Like require(), for an integer in [low, high].
+// The same as require(), for an integer in [low, high].
 template <class T>
 T require_in(const Json& object, std::string_view key, const std::string& file, T low, T high) {
   const T number = require<T>(object, key, file);

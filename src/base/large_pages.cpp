@@ -22,7 +22,7 @@ struct alignas(kLine) Region {
 };
 
 std::mutex regions_mutex;
-Region* current = nullptr;  // the region for new allocations; may be null
+Region* current = nullptr;  // region for new allocations; may be null
 
 Region* new_region(std::size_t bytes) {
   const std::size_t size = std::max(kRegion, sizeof(Region) + bytes);

@@ -10,8 +10,9 @@ namespace regard {
 // resource_exhausted. Allocations are placed one after another in regions of large pages, if the system has
 // them. Reading through small pages is a quarter slower, because the processor stops prefetching at the end
 // of each page; regions are shared because a matrix rarely fills whole large pages. A region is freed with
-// its last allocation; unused parts are never touched. May be called from any thread.
+// its last allocation; unused parts are never written and use no physical memory. May be called from any
+// thread.
 void* allocate_in_large_pages(std::size_t bytes);
-void free_in_large_pages(void* memory) noexcept;  // null is ignored; may be called from any thread
+void free_in_large_pages(void* memory) noexcept;  // null is allowed; may be called from any thread
 
 }  // namespace regard

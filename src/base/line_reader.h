@@ -14,13 +14,13 @@ namespace regard {
 // Handling of a line that is not UTF-8.
 enum class BadUtf8 {
   refuse,  // throw bad_file with file, line and byte
-  flag,    // return it; then valid() is false, and bad_lines() counts it
-  keep,    // do not check
+  flag,    // return it; valid() then returns false, and bad_lines() counts it
+  keep,    // return it without a check
 };
 
 class LineReader {
  public:
-  // maximum bytes of a line; a longer one throws bad_file
+  // maximum size of a line in bytes; a longer one throws bad_file
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
 
   // "-" is standard input. Throws io if the file cannot be opened.
@@ -35,11 +35,12 @@ class LineReader {
   // block.
   bool ready();
 
-  // If a signal interrupts the wait for input and `stopped` then returns true, next() returns false.
+  // Set a function that ends the input: if a signal interrupts the wait for input and `stopped` then returns
+  // true, next() returns false.
   void end_when(bool (*stopped)()) noexcept { input_.end_when(stopped); }
 
   std::int64_t line_number() const noexcept { return line_number_; }  // number of the last line, from 1
-  bool valid() const noexcept { return valid_; }                      // true if that line is UTF-8
+  bool valid() const noexcept { return valid_; }                      // true if the last line is UTF-8
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }
 
@@ -50,7 +51,7 @@ class LineReader {
   InputStream input_;
   BadUtf8 bad_utf8_;
   std::string buffer_;
-  std::size_t begin_ = 0;     // start of the bytes not yet returned
+  std::size_t begin_ = 0;     // offset of the first byte that is not yet returned
   std::size_t searched_ = 0;  // there is no line end before this offset
   std::string_view line_end_;
   bool ended_ = false, valid_ = true;

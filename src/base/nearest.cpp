@@ -18,7 +18,7 @@ std::string folded(std::string_view name) {
 }  // namespace
 
 int edit_distance(std::string_view from, std::string_view to) {
-  // Three rows of the table: distances of prefixes of `from` (row) to prefixes of `to` (column).
+  // Three rows of the table of distances between prefixes of `from` (rows) and prefixes of `to` (columns).
   std::vector<int> before(to.size() + 1), above(to.size() + 1), row(to.size() + 1);
   for (std::size_t j = 0; j <= to.size(); ++j) row[j] = static_cast<int>(j);
   for (std::size_t i = 1; i <= from.size(); ++i) {
@@ -42,7 +42,8 @@ std::string_view nearest(std::string_view name, std::span<const std::string> can
   for (const std::string& candidate : candidates) {
     const std::string other = folded(candidate);
     int distance = edit_distance(wanted, other);
-    // A name that is part of the other is a likely abbreviation, such as `layers` for `encoder_layers`.
+    // If one name is part of the other, it is probably an abbreviation, such as `layers` for
+    // `encoder_layers`.
     const bool part = wanted.size() >= 3 && other.size() >= 3 &&
                       (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos);
     if (part) distance = std::min(distance, 2);

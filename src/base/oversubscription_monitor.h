@@ -16,7 +16,7 @@ class OversubscriptionMonitor {
   // Return the number of threads that the next loop should use, at least 1.
   int active() const noexcept { return active_; }
 
-  // Add time that the caller of a loop spent waiting for suspended threads.
+  // Add the time in seconds that the caller of a loop spent waiting for suspended threads.
   void lost(double seconds) noexcept { lost_ += seconds; }
 
   // Decide once per window of kWindow seconds whether to change active(); calls within a window do nothing.
@@ -44,8 +44,8 @@ class OversubscriptionMonitor {
   static constexpr double kShortestRest = 0.1, kLongestRest = 1.6;
 
  private:
-  // Involuntary switches per window. An idle machine has few; a busy process causes one per time slice, about
-  // 7 per window.
+  // Threshold of involuntary context switches per window. On an idle machine there are few; a busy process
+  // causes one per time slice, about 7 per window.
   static constexpr double kFewSwitches = 4;
   static constexpr double kCostlyPart = 0.25;
 

@@ -5,7 +5,7 @@
 
 namespace regard {
 
-// Return work(). An Error without a file gets `place` and is rethrown.
+// Return work(). If it throws an Error without a file, add `place` to the error and rethrow it.
 template <class Work>
 auto placed(const Place& place, const Work& work) {
   try {

@@ -98,7 +98,7 @@ void ProgressBar::update(double fraction, std::string_view text, std::span<const
   last_draw_ = now;
   drawn_ = true;
   const TerminalSize terminal = terminal_size(STDERR_FILENO);
-  // Between two calls the cursor is on the first line.
+  // Between two calls, the cursor is on the first of the drawn lines.
   std::string drawing =
       "\r\x1b[J" + compose({fraction, now, first_, text, terminal.columns, colour_}) + "\x1b[K";
   const std::size_t shown = std::min(rows.size(), static_cast<std::size_t>(std::max(terminal.rows - 1, 0)));

@@ -13,10 +13,10 @@ namespace regard {
 
 struct ProgressLine {
   double fraction = 0;    // completed fraction, 0 to 1
-  double elapsed = 0;     // seconds
-  double first = 0;       // fraction already done at the start (a resumed run)
+  double elapsed = 0;     // elapsed time in seconds
+  double first = 0;       // fraction that was already completed at the start, for a resumed run
   std::string_view text;  // text formatted by the caller, such as "loss 3.21 · 12k tokens/s"
-  int columns = 80;       // width of the terminal
+  int columns = 80;       // width of the terminal in characters
   bool colour = false;
 };
 
@@ -28,7 +28,7 @@ std::string duration_text(double seconds);
 
 class ProgressBar {
  public:
-  // `first` is the fraction that is already completed.
+  // `first` is the fraction that was completed before, for example in a resumed run.
   explicit ProgressBar(bool quiet, double first = 0);
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;

@@ -16,13 +16,13 @@ std::uint32_t RandomStream::next() {
 }
 
 double RandomStream::next_normal() {
-  const double radius_draw = (static_cast<double>(next()) + 1.0) * 0x1.0p-32;  // (0, 1]
+  const double radius_draw = (static_cast<double>(next()) + 1.0) * 0x1.0p-32;  // uniform in (0, 1]
   const double angle_draw = static_cast<double>(next()) * 0x1.0p-32;
   return std::sqrt(-2.0 * std::log(radius_draw)) * std::cos(2.0 * std::numbers::pi * angle_draw);
 }
 
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
-  // Reject draws at or above this limit, because they would bias the result towards small values.
+  // Draw again at or above this limit, because such draws would make small values more likely.
   const std::uint64_t limit = bound * (UINT64_MAX / bound);
   while (true) {
     const std::uint64_t high = next();

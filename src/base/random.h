@@ -14,7 +14,7 @@ namespace regard {
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
-  std::uint32_t place = 0;  // place_of(name)
+  std::uint32_t place = 0;  // hash of the module's name: place_of(name)
 };
 
 // Return the FNV-1a hash of the name, which is the same on every machine.

@@ -5,6 +5,7 @@
 
 namespace regard {
 
-void read_ahead(const void* data, std::size_t bytes) noexcept;  // a hint that the system may ignore
+// ask the system to read these pages; it may ignore the hint
+void read_ahead(const void* data, std::size_t bytes) noexcept;
 
 }  // namespace regard

@@ -5,8 +5,9 @@
 
 namespace regard {
 
-// Throw the error that AtomicFile(path) would throw now. A path that would be written in place ("-", a
-// device, a FIFO, a socket) is not opened. An existing file stays unmodified, and no new file remains.
+// Throw the error that constructing AtomicFile(path) would throw now, if any. A path that would be written in
+// place ("-", a device, a FIFO, a socket) is not opened. An existing file stays unmodified, and no new file
+// remains.
 void require_writable(const std::filesystem::path& path);
 
 }  // namespace regard

@@ -7,7 +7,7 @@
 
 namespace regard {
 
-std::string sha256_digest(std::span<const std::byte> bytes);  // 32 bytes
+std::string sha256_digest(std::span<const std::byte> bytes);  // returns 32 bytes
 std::string sha256(std::span<const std::byte> bytes);         // returns 64 lower-case hexadecimal digits
 
 }  // namespace regard

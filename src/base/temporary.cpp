@@ -44,8 +44,8 @@ bool still_named(int descriptor, const std::filesystem::path& name) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-// The process that holds the lock owns the name. On a file system without locks, the process that created the
-// entry owns it.
+// The process that holds the lock owns the name. On a file system without locks, the process that has created
+// the entry owns the name.
 bool lock(int descriptor, const std::filesystem::path& name) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return still_named(descriptor, name);
@@ -88,14 +88,14 @@ TemporaryEntry::TemporaryEntry(const std::filesystem::path& path, Kind kind) {
       remove_abandoned(name);
       descriptor = create(name, kind);
     }
-    if (descriptor < 0 && errno == EEXIST) continue;  // in use by another process
+    if (descriptor < 0 && errno == EEXIST) continue;  // another process uses this name: try the next one
     if (descriptor < 0) throw io_error(path, "cannot create", errno);
     if (lock(descriptor, name)) {
       name_ = name;
       descriptor_ = descriptor;
       return;
     }
-    ::close(descriptor);  // another process removed it as abandoned before it was locked
+    ::close(descriptor);  // another process has removed it as a leftover before it was locked
   }
   throw io_error(path, "cannot find a free temporary name", EEXIST);
 }

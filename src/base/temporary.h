@@ -22,7 +22,7 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path, const 
 class TemporaryEntry {
  public:
   enum class Kind { file, folder };
-  TemporaryEntry(const std::filesystem::path& path, Kind kind);  // throws io
+  TemporaryEntry(const std::filesystem::path& path, Kind kind);  // creates the entry; throws io
   ~TemporaryEntry();
   TemporaryEntry(const TemporaryEntry&) = delete;
   TemporaryEntry& operator=(const TemporaryEntry&) = delete;

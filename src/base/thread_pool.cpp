@@ -42,8 +42,8 @@ struct Inside {
 };
 thread_local Inside inside;
 
-// Thrown in a body that waits for other tasks when one of them has thrown. The caller of the loop receives
-// that task's exception.
+// Thrown by wait_until() in a body if another task of the loop has thrown. The caller of the loop receives
+// that other task's exception.
 struct GaveUp {};
 
 void relax() {
@@ -156,23 +156,25 @@ struct ThreadPool::State {
     }
   }
 
-  int size;  // the caller and the workers
+  int size;  // number of threads: the caller and the workers
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
   std::atomic<std::size_t> largest_scratch{0};  // largest number of bytes requested by a worker
-  std::recursive_mutex callers;                 // serialises loops
+  std::recursive_mutex callers;                 // mutex that serialises loops
 
   // The current loop. Written before the generation in `gate` is incremented.
   Call call = nullptr;
   void* context = nullptr;
   std::int64_t tasks = 0;
 
-  OversubscriptionMonitor monitor;  // used only by the thread that calls the loop
-  int loops = 0;                    // number of loops since the monitor's last evaluation
+  // monitor of oversubscription; used only by the thread that calls the loop
+  OversubscriptionMonitor monitor;
+  int loops = 0;  // number of loops since the monitor's last evaluation
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
-  // The value is generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open,
-  // so the caller waits only for workers that entered, never for one that is not running.
+  //  number of workers inside. A worker enters only while the loop is open. The caller waits only for workers
+  //  inside, never for a worker that the system is not running.| open << 16 |The state of the loop:
+  //  generation << 17
   alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked
@@ -182,7 +184,7 @@ struct ThreadPool::State {
   std::mutex error_mutex;
   std::exception_ptr error;
   std::atomic<bool> failed{false};  // true if a task of this loop has thrown
-  State* next_abandoned = nullptr;  // see Pools::abandoned
+  State* next_abandoned = nullptr;  // next state in the list Pools::abandoned
 
   void take_tasks(int worker) {
     const Inside before = std::exchange(inside, {this, worker});
@@ -200,8 +202,8 @@ struct ThreadPool::State {
   }
 
   // Grow the scratch of all workers to the largest request. Tasks are assigned dynamically, so a worker that
-  // has had only small tasks may get a large one and must not allocate then. Called between loops; skips the
-  // caller's scratch, which may be in use.
+  // has had only small tasks may get a large one, for which it must not allocate memory. Called between
+  // loops; skips the caller's scratch, which may be in use.
   void equalise_scratch() {
     const std::size_t largest = largest_scratch.load(std::memory_order_relaxed);
     for (std::size_t worker = 1; worker <= workers.size(); ++worker) scratch[worker].grow(largest);

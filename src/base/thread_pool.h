@@ -32,7 +32,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const noexcept;
-  const std::string& warning() const noexcept;  // a message if the system refused threads, else empty
+  const std::string& warning() const noexcept;  // message if the system refused threads, otherwise empty
 
   // Call body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()).
   // Returns when all tasks are done. After an exception no further tasks start, and the first exception is
@@ -49,19 +49,19 @@ class ThreadPool {
         &called);
   }
 
-  // Inside a body: wait until ready() returns true, as a result of other tasks of this loop. Throws if one
-  // of these tasks has thrown, because the condition may then never become true; parallel_for rethrows the
-  // task's exception.
+  // Wait until ready() returns true as a result of other tasks of this loop; call it inside a body. Throws if
+  // another task has thrown, because ready() may then never return true; parallel_for rethrows that task's
+  // exception.
   template <class Ready>
   void wait_until(const Ready& ready) const {
     while (!ready()) wait_or_give_up();
   }
 
-  // Block the loops of other threads outside the pool while the returned lock exists, so that scratch keeps
-  // its content over several loops of the calling thread. Inside a body, returns an empty lock.
+  // While the returned lock exists, loops of other threads outside the pool wait, so that scratch memory
+  // keeps its content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 
-  // Return the worker index of the calling thread inside a body, else 0. The thread may use the scratch
+  // Return the worker index of the calling thread inside a body, otherwise 0. The thread may use the scratch
   // memory of that worker.
   int current_worker() const noexcept;
 
@@ -70,18 +70,19 @@ class ThreadPool {
   // body that needs several regions requests their sum once. Outside of a body the caller must hold
   // take_turn(), and may then pass any worker. Throws resource_exhausted.
   std::byte* scratch(int worker, std::size_t bytes);
-  void reserve_scratch(std::size_t bytes);  // call scratch() for every worker, so that no task allocates
+  // call scratch() for every worker, so that no task allocates memory
+  void reserve_scratch(std::size_t bytes);
 
  private:
   using Call = void (*)(void* context, std::int64_t task, int worker);
   void run(std::int64_t tasks, Call call, void* context);
   void wait_or_give_up() const;
-  void go_on_alone();  // called in the child of a fork()
+  void go_on_alone();  // give the pool a state without workers, in the child of a fork()
   struct State;
   struct Pools;
   std::unique_ptr<State> state_;
   std::string warning_;
-  ThreadPool *previous_ = nullptr, *next_ = nullptr;  // list of all pools of the process
+  ThreadPool *previous_ = nullptr, *next_ = nullptr;  // links of the list of all pools of the process
 };
 
 // Return the number of physical cores that this process may use under its affinity mask and cgroup quota, at

@@ -47,7 +47,7 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the conjunct rule (GB9c): whether a consonant and then, among its marks, a linker was found.
+// State of the conjunct rule (GB9c): true if a consonant was found and, after it, a linker among the marks.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -101,7 +101,7 @@ int code_point_width(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CC:
-      return c == 0x00AD ? 1 : 0;  // U+00AD (soft hyphen) is visible
+      return c == 0x00AD ? 1 : 0;  // the soft hyphen (U+00AD) is visible
     case UTF8PROC_CATEGORY_MC:
       return 1;
     default:

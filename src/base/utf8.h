@@ -15,7 +15,7 @@ namespace regard::utf8 {
 // length of the maximal ill-formed part (1 to 3 bytes), and value is U+FFFD.
 struct Decoded {
   char32_t value = 0;
-  int size = 0;  // bytes
+  int size = 0;  // length in bytes
   bool valid = false;
 };
 
@@ -33,7 +33,7 @@ inline Decoded decode(std::string_view text, std::size_t position) noexcept {
   if (lead < 0x80) return {lead, 1, true};
   if (lead >= 0xC2 && lead < 0xE0 && left >= 2 && continues(1))
     return {(lead & 0x1Fu) << 6 | (byte(1) & 0x3Fu), 2, true};
-  // Excludes 0xE0 and 0xED, which restrict the second byte.
+  // Lead bytes 0xE0 and 0xED are excluded, because they restrict the second byte.
   if (lead > 0xE0 && lead < 0xF0 && lead != 0xED && left >= 3 && continues(1) && continues(2))
     return {(lead & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu), 3, true};
   return decode_any(text, position);

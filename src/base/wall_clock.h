@@ -7,7 +7,7 @@
 
 namespace regard {
 
-double utc_seconds();    // since 1970-01-01
-std::string utc_time();  // returns text such as "2026-01-31T23:59:59Z"
+double utc_seconds();    // seconds since 1970-01-01
+std::string utc_time();  // text such as "2026-01-31T23:59:59Z"
 
 }  // namespace regard

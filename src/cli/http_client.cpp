@@ -19,7 +19,8 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;  // bytes
+// maximum size of a response's header and body in bytes
+constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;
 constexpr std::size_t kMostKey = 4096;
 constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error that is parsed as JSON
 constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
@@ -164,15 +165,15 @@ void HttpClient::connect() {
     }
   }
   ::freeaddrinfo(found);
-  if (socket_ < 0) throw_if_stopped();  // a signal may have interrupted connect()
+  if (socket_ < 0) throw_if_stopped();  // if there is no connection, a signal may have interrupted connect()
   if (socket_ < 0)
     throw failed("cannot connect to the server")
         .found(std::strerror(reason))
         .remedy("Check that it is running");
 }
 
-// Return early if the server closes the connection, because it may have answered first, for example with
-// 413.
+// Send the bytes. Return early if the server closes the connection, because it may have sent a response
+// already, for example with status 413.
 void HttpClient::send_all(const std::string& bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     if (!wait_for(socket_, POLLOUT)) throw failed("the server does not read the request");
@@ -184,7 +185,7 @@ void HttpClient::send_all(const std::string& bytes) {
   }
 }
 
-// Receive bytes. Returns false when the connection is closed.
+// Receive further bytes. Returns false if the server has closed the connection.
 bool HttpClient::read_more() {
   if (!wait_for(socket_, POLLIN)) throw failed("the server does not answer");
   char buffer[65536];

@@ -9,7 +9,7 @@
 namespace regard::cli {
 
 struct ServerOptions {
-  std::string url;       // empty for no server; the model is then a folder
+  std::string url;       // URL of the server; empty if --server is not given and the model is a folder
   std::string key_file;  // file whose first line is the API key; empty if there is none
 
   bool given() const { return !url.empty(); }
@@ -29,12 +29,12 @@ class HttpClient {
 
   // Send the body and return the response's JSON. Waits and repeats the request while the server is busy or
   // loading (429, 503). If the server refuses the request (4xx), throws an error of the kind named in the
-  // response: invalid_input for a wrong input, else usage or resource_exhausted. Throws io if the server
+  // response: invalid_input for a wrong input, otherwise usage or resource_exhausted. Throws io if the server
   // fails, cannot be reached or sends a malformed response; Stopped after a stop signal.
   Json post(const std::string& path, const Json& body);
 
-  // Post and call `read` on the JSON of the response. Also throws io if a member is missing or has another
-  // type.
+  // Call post(), and `read` with the JSON of the response. Also throws io if a member that `read` requires is
+  // missing or has another type.
   template <class Read>
   auto post(const std::string& path, const Json& body, const Read& read) {
     const Json json = post(path, body);
@@ -44,7 +44,7 @@ class HttpClient {
       throw malformed();
     }
   }
-  Error malformed() const;  // the error for a malformed response
+  Error malformed() const;  // return the error for a malformed response
 
  private:
   struct Response {

@@ -7,7 +7,7 @@
 namespace regard::cli {
 
 CLI::Validator positive();  // above zero
-// accepts values of 0 and above; also for unsigned options, where -1 would wrap around
+// accepts 0 and above; also needed for unsigned options, where -1 would wrap around
 CLI::Validator not_negative();
 
 }  // namespace regard::cli

@@ -54,7 +54,7 @@ void finish_results() {
 void end_by_closed_pipe() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  std::_Exit(128 + SIGPIPE);  // executed only if the signal is blocked
+  std::_Exit(128 + SIGPIPE);  // reached only if the signal is blocked
 }
 
 void write_message(std::string_view text) noexcept {

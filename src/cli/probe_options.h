@@ -18,9 +18,9 @@
 namespace regard::cli {
 
 struct ProbeOptions {
-  std::string ablate;                      // in the syntax of inspect::parse_heads
-  std::vector<std::string> interventions;  // in the syntax of inspect::Intervention::parse
-  std::string attend;                      // output file; empty if there is none
+  std::string ablate;                      // heads to ablate, in the syntax of inspect::parse_heads
+  std::vector<std::string> interventions;  // interventions in the syntax of inspect::Intervention::parse
+  std::string attend;                      // output file for attention weights; empty if there is none
 };
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options);
@@ -40,7 +40,8 @@ class ModelProbes {
   // Return the probe that ablates heads and applies interventions; null if there are none. This object owns
   // it.
   Probe* probe() const { return edits_ ? edits_.get() : ablation_.get(); }
-  // Set the ablated heads and interventions of a request, so that its attention shows the same run.
+  // Set the ablated heads and interventions of a request, so that the attention is that of the pass with
+  // these changes.
   void add_to(inspect::AttendRequest& request) const;
 
   // With --attend, the file has one line per input, in input order: inspect::to_json(view), or an empty line
@@ -48,7 +49,7 @@ class ModelProbes {
   bool attends() const { return file_.has_value(); }
   void write(const inspect::View& view);
   void write_nothing();
-  // Call after the last input. After a stop signal the file is left unmodified.
+  // Call after the last input. After a stop signal, an existing file stays unmodified.
   void finish();
 
  private:

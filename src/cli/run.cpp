@@ -59,7 +59,7 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
     search.probe = edits.get();
     results = inspect::generate_tensors(model, globals.pool(), inputs, search);
   }
-  // --generate without decoder inputs only generates: there is no forward pass to run.
+  // With --generate and without decoder inputs, the model only generates; no forward pass is run.
   const bool whole = model.kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
   if (!options.generate || whole || !options.capture.empty())
     results.merge(inspect::run_tensors(model, globals.pool(), inputs, chosen));

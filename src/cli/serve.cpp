@@ -95,7 +95,7 @@ void announce(const serve::Service& service, const serve::ServeOptions& options)
 }
 
 void serve_folders(const ServeRequest& request, Globals& globals) {
-  const sigset_t signals = blocked_signals();  // must precede the start of the first thread
+  const sigset_t signals = blocked_signals();  // must be called before the first thread starts
   const serve::ServeOptions options = options_of(request, globals);
   serve::Service service(options, globals.pool());
   bool announced = false;

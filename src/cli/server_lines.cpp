@@ -77,7 +77,7 @@ class ServerLines {
     std::string text;
     std::int64_t number = 0;
     std::vector<Part> parts;
-    std::optional<Error> error;  // error of the input
+    std::optional<Error> error;  // error of the line, if there is one
   };
 
   void take_lines() {
@@ -97,7 +97,7 @@ class ServerLines {
       } catch (const Error& error) {
         line.error = error;
         line.parts.clear();
-        return;  // the lines before it are processed first
+        return;  // process the preceding lines first
       }
       texts += line.parts.size(), bytes += line.text.size();
     }
@@ -115,8 +115,8 @@ class ServerLines {
       ask(lines_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::invalid_input) throw;
-      // The server refused one of the lines. Send each in a separate request, and write the results of the
-      // lines before the refused one.
+      // The server refused one of the lines. Send each line in a separate request, so that the results of the
+      // lines before it are written.
       for (Line& line : lines_) ask_alone(line);
     }
     for (Line& line : lines_) write(line);

@@ -10,7 +10,8 @@ namespace regard::cli {
 // model's folder.
 Json generate_request(const ServerOptions& server, const DecodingOptions& options, const Globals& globals);
 
-// Decode as decode_lines() does. `request` is sent with the texts of the lines as "inputs".
+// Decode lines as decode_lines() does, but on a server. `request` is sent with the texts of the lines as
+// "inputs".
 void decode_lines_at(const ServerOptions& server, Json request, const DecodingOptions& options,
                      Globals& globals);
 

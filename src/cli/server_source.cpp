@@ -5,7 +5,7 @@
 namespace regard::cli {
 namespace {
 
-// limits of a response
+// limits of a response: maximum size of a vector, and maximum number of tokens
 constexpr std::int64_t kMostSize = std::int64_t{1} << 24, kMostTokens = std::int64_t{1} << 24;
 
 // Each line is sent in a separate request, so that an error belongs to that line.
@@ -32,7 +32,7 @@ class ServerSource : public VectorSource {
     if (answer.tokens < 0 || answer.tokens > kMostTokens) throw client_.malformed();
     vectors_.push_back(std::move(answer.vector));
     tasks::Input input;
-    // only the number of ids is used, not their values
+    // the ids themselves are not used, only their number
     input.ids.resize(static_cast<std::size_t>(answer.tokens));
     input.cut = answer.truncated;
     return input;

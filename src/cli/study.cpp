@@ -23,7 +23,8 @@ struct StudyOutput {
 void study(const inspect::StudyRequest& request, const StudyOutput& output, Globals& globals) {
   for (const std::string& file : {output.csv, output.svg})
     if (!file.empty() && file != "-") require_writable(file);
-  const bool gradients = request.view == "tokens";  // gradients need the weights in f32
+  // this view computes gradients, which require weights in f32
+  const bool gradients = request.view == "tokens";
   const infer::LoadedModel loaded =
       infer::LoadedModel::open(request.model, gradients ? WeightMode::widened : weight_mode(globals));
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);

@@ -12,11 +12,13 @@
 namespace regard::cli {
 
 struct LineWork {
-  // Read a line and return its number of tokens. An error without a location gets the location of the line.
+  // Function that reads a line and returns its number of tokens. An error without a location gets the
+  // location of the line.
   std::function<std::int64_t(std::string& line)> take;
-  // Run the lines read since the last call and write their results.
+  // Function that runs the lines read since the last call and writes their results.
   std::function<void()> run;
-  // Write the result of a skipped line. Called after the results of the lines before it.
+  // Function that writes the result of a skipped line. Called after the results of the lines before it have
+  // been written.
   std::function<void(const Error& error)> skip;
 };
 
@@ -34,7 +36,7 @@ class ResultLine {
   explicit ResultLine(Json about) : json_(std::move(about)) {}
   Json& json() { return json_; }
   void field(const std::string& text);
-  void scored(const std::string& text, double score);  // append two fields
+  void scored(const std::string& text, double score);  // append a text and its score
   void print(bool as_json) const;
 
  private:

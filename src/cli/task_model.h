@@ -14,7 +14,7 @@ namespace regard::cli {
 struct TaskRequest {
   std::string model, adapter, input = "-";
   bool cut = false;
-  bool skip_bad = false;  // lines that cannot be read get an empty result
+  bool skip_bad = false;  // give an empty result to lines that cannot be read
   std::int64_t most_tokens = 0;
   ProbeOptions probes;
 };

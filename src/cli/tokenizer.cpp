@@ -65,7 +65,8 @@ std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
 }
 
-// Return the n best segmentations of a line: one line with score and ids for each, or a single JSON line.
+// Return the n best segmentations of a line: as one line of score and ids for each, or as a single line of
+// JSON.
 std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const TokenizerOptions& options,
                     bool as_json) {
   std::string lines;

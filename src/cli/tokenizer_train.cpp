@@ -35,7 +35,7 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const TokenizerTr
   text::TokenizerTraining how = options.how;
   how.normalize = !options.no_normalize;
   how.byte_fallback = !options.no_fallback;
-  std::optional<ProgressBar> progress;  // created when training starts, after reading
+  std::optional<ProgressBar> progress;  // created when training starts, after the files have been read
   how.progress = [&](double fraction, const std::string& what) {
     if (!progress) progress.emplace(globals.quiet);
     progress->update(fraction, what);

@@ -100,7 +100,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}", train::dry_run(config, globals.pool()));
     return;
   }
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe must not end a run
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe must not end the run
   const std::unique_ptr<distributed::Ranks> ranks = distributed::join();
   share_host(globals, *ranks);
   const bool first = ranks->first();
@@ -115,7 +115,8 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}\n", line.dump());
   }
   if (!globals.quiet) show_end(config, result, screen);
-  // close last, because mpirun may end the other processes as soon as one has ended with a signal's code
+  // close the connections last: mpirun may end the other processes as soon as one process has ended with the
+  // code of a signal
   ranks->close();
 }
 

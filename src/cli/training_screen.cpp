@@ -90,7 +90,7 @@ void TrainingScreen::validation(const train::ValidationReport& report) {
   last_validation_ = line + (report.best ? ", best so far" : "");
   print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", new best" : ""));
   if (!report.samples.empty()) sample_ = report.samples.front();
-  if (bar_ && bar_->shown()) return;  // the progress rows show the sample
+  if (bar_ && bar_->shown()) return;  // the redrawn lines already show the sample
   for (const train::Sample& sample : report.samples) {
     print(fmt::format("  {}\n  → {}", on_one_line(sample.source), on_one_line(sample.output)));
     if (!sample.reference.empty()) print("  = " + on_one_line(sample.reference));

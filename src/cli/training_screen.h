@@ -17,7 +17,8 @@ class TrainingScreen : public train::Listener {
  public:
   explicit TrainingScreen(bool quiet);
 
-  void begins() override;  // from now on, signals do not terminate the process but make stop() return true
+  // from this call on, signals do not terminate the process, but make stop() return true
+  void begins() override;
   void note(const std::string& text) override;
   void step(const train::StepReport& report) override;
   void validating(std::int64_t step) override;
@@ -32,10 +33,10 @@ class TrainingScreen : public train::Listener {
   std::vector<std::string> rows() const;
 
   bool quiet_;
-  double interval_;  // seconds between lines
+  double interval_;  // seconds between two printed lines
   double first_fraction_ = -1;
   train::StepReport last_;       // report of the last step
-  std::string last_validation_;  // "" before the first validation
+  std::string last_validation_;  // text of the last validation; "" before the first one
   std::optional<train::Sample> sample_;
   Stopwatch since_start_, since_line_;
   std::optional<ProgressBar> bar_;

@@ -24,7 +24,7 @@ void UnseenWords::print(const char* what, const std::vector<std::string>& words,
 UnseenWords::Report UnseenWords::of(const std::string& text) {
   if (!words_) return {};
   Report report{words_->unseen(text), {}};
-  std::vector<std::string> unseen, other_case;  // to be printed
+  std::vector<std::string> unseen, other_case;  // words that this call prints
   const auto fresh = [this](const std::string& word) {
     return !quiet_ && printed_.size() < kMostPrinted && printed_.insert(word).second;
   };

@@ -14,7 +14,8 @@ namespace regard::cli {
 class UnseenWords {
  public:
   // `model` is a run folder or one of its checkpoints. For any other folder, no word is reported. `tokenizer`
-  // is the tokenizer of the model's source texts; it must outlive this object. `quiet`: print nothing.
+  // is the tokenizer of the model's source texts; it must outlive this object. If `quiet` is true, nothing is
+  // printed.
   UnseenWords(const std::string& model, const text::Tokenizer& tokenizer, bool quiet);
 
   struct Report {

@@ -14,12 +14,12 @@ namespace regard::cli {
 class VectorSource {
  public:
   virtual ~VectorSource() = default;
-  virtual const infer::LoadedModel* loaded() const = 0;  // null if the model is on a server
-  // Call first. `probe` may be null.
+  virtual const infer::LoadedModel* loaded() const = 0;  // the local model; null if the model is on a server
+  // Load what is needed to compute vectors; call this first. `probe` may be null.
   virtual void start(ThreadPool& pool, Probe* probe) = 0;
   virtual tasks::Input read(const std::string& line) = 0;
-  virtual Tensor embed(std::span<const tasks::Input> inputs) = 0;  // [inputs, size()]
-  virtual Tensor embed_query(const std::string& text) = 0;         // [1, size()]
+  virtual Tensor embed(std::span<const tasks::Input> inputs) = 0;  // vectors [inputs, size()]
+  virtual Tensor embed_query(const std::string& text) = 0;         // vector [1, size()]
   virtual std::int64_t size() const = 0;
   virtual std::int64_t most_tokens() const = 0;  // maximum tokens of a text; 0 means no limit
   virtual bool compares_by_product() const = 0;

@@ -27,11 +27,12 @@ struct VectorsTrainOptions {
   vectors::CorpusOptions corpus;
   vectors::PairOptions pairs;
   vectors::GloveOptions glove;
-  std::int64_t epochs = 0, window = 0;  // 0 selects the model's default
-  double rate = 0;                      // 0 selects the model's default
+  // number of epochs and size of the window; 0 selects the model's default
+  std::int64_t epochs = 0, window = 0;
+  double rate = 0;  // learning rate; 0 selects the model's default
   bool subwords = false;
   std::int64_t buckets = 2000000;
-  std::size_t memory = 512;  // MiB
+  std::size_t memory = 512;  // memory for co-occurrence counts in MiB
 };
 
 // Return the CPU seconds of all threads. On a shared machine they are more meaningful than elapsed time.
@@ -42,7 +43,7 @@ double processor_seconds() {
 struct Trained {
   std::vector<float> values;
   double words_per_second = 0;
-  double words_per_cpu_second = 0;  // set only for skip-gram and CBOW
+  double words_per_cpu_second = 0;  // words per CPU second; set only for skip-gram and CBOW
 };
 
 // Return a progress callback for the trainers. The progress bar is created at the first call.
@@ -127,7 +128,7 @@ void train(Globals& globals, VectorsTrainOptions& options) {
     print_message("{} words, vocabulary of {} words\n", corpus.tokens_read, corpus.words.size());
   const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
                                                    : train_pairs(globals, options, corpus);
-  if (stop_signal() != 0) return;  // if interrupted, write nothing
+  if (stop_signal() != 0) return;  // write nothing if a signal interrupted the training
   const std::int64_t size = options.pairs.size;
   vectors::save_vectors(output, form, corpus.words, size, trained.values);
   if (globals.json)

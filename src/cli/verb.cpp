@@ -14,7 +14,7 @@ namespace regard::cli {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
-volatile std::sig_atomic_t received_at = 0;  // time of the signal, in seconds of the monotonic clock
+volatile std::sig_atomic_t received_at = 0;  // time of the first signal, in seconds of the monotonic clock
 volatile std::sig_atomic_t second_ends = 0;  // true if a second signal ends the process immediately
 
 std::sig_atomic_t monotonic_seconds() {
@@ -30,7 +30,7 @@ extern "C" void remember(int signal) {
   const std::sig_atomic_t now = monotonic_seconds();
   if (received != 0 && second_ends != 0 && now - received_at > kLater) {
     std::signal(signal, SIG_DFL);
-    raise(signal);  // the signal is delivered as soon as this handler returns
+    raise(signal);  // the signal takes effect as soon as this handler returns
   }
   if (received == 0) received_at = now;
   received = signal;
@@ -67,12 +67,12 @@ void catch_signals(AtSignal writing) {
   struct sigaction action {};
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = 0;  // without SA_RESTART, a blocking read returns, so that the verb can stop
+  action.sa_flags = 0;  // without SA_RESTART, a signal interrupts blocking reads, so that the verb can stop
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // respect nohup
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // keep ignoring SIGHUP under nohup
 }
 
 int stop_signal() {

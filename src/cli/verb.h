@@ -12,7 +12,7 @@ namespace regard::cli {
 
 // Options common to all verbs.
 struct Globals {
-  int threads = 0;  // 0 means one thread per physical core
+  int threads = 0;  // number of threads; 0 means one per physical core
   std::uint64_t seed = 1;
   bool json = false;   // print one JSON object per line
   bool quiet = false;  // print no progress on stderr
@@ -33,14 +33,14 @@ void add_quantize(CLI::App& verb, Globals& globals);
 
 // stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
 // between two steps calls catch_signals() and then polls stop_signal(); main() exits with code 128 + signal.
-// With stop_writing, a signal also aborts the writing of output files, and old files stay unmodified. Use
-// go_on_writing if the verb still writes files after a signal; a second signal, more than a second later,
+// With stop_writing, a signal also aborts the writing of output files, and existing files stay unmodified.
+// Use go_on_writing if the verb still writes files after a signal; a second signal, more than a second later,
 // then ends the process at once.
 enum class AtSignal { stop_writing, go_on_writing };
 void catch_signals(AtSignal writing = AtSignal::stop_writing);
 int stop_signal();
 
-// Thrown if a stop signal ends a verb early; main() exits with the same code.
+// Thrown if a stop signal ends a verb early; main() then exits with code 128 + signal.
 struct Stopped {};
 void throw_if_stopped();
 

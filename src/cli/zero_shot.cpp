@@ -13,8 +13,8 @@
 namespace regard::cli {
 namespace {
 
-// Return the labels in --labels: the lines of this
-// file if it exists, else the texts between commas.
+// Return the labels in --labels: the lines of the file of this name if it exists, otherwise the texts between
+// commas.
 std::vector<std::string> labels_in(const std::string& text) {
   std::vector<std::string> labels;
   if (text.empty())

@@ -11,20 +11,21 @@
 namespace regard::data {
 
 struct Augmentation {
-  double smallest_crop = 1.0;  // minimum fraction of the area that a crop keeps; 1 disables cropping
-  double flip = 0.0;           // probability of exchanging left and right
-  double rotation = 0.0;       // maximum angle in either direction, in degrees
-  double zoom = 0.0;           // maximum relative change of the size; 0.1 means 10 %
-  double shift = 0.0;          // maximum shift, as a fraction of width and height
-  double shear = 0.0;          // maximum horizontal shear, in degrees
+  // minimum fraction of the picture's area that a random crop keeps; 1 disables cropping
+  double smallest_crop = 1.0;
+  double flip = 0.0;      // probability that a picture is mirrored horizontally
+  double rotation = 0.0;  // maximum angle in either direction, in degrees
+  double zoom = 0.0;      // maximum relative change of the size; 0.1 means 10 %
+  double shift = 0.0;     // maximum shift, as a fraction of width and height
+  double shear = 0.0;     // maximum horizontal shear, in degrees
 
   bool used() const {
     return smallest_crop < 1.0 || flip > 0.0 || rotation > 0.0 || zoom > 0.0 || shift > 0.0 || shear > 0.0;
   }
 };
 
-// The affine map (x, y) → (xx·x + xy·y + x0, yx·x + yy·y + y0). Coordinates are −1 to 1 between the outer
-// edges of the picture, as in torch.nn.functional.affine_grid(align_corners=False).
+// The affine map (x, y) → (xx·x + xy·y + x0, yx·x + yy·y + y0). Coordinates run from −1 at one outer edge of
+// the picture to 1 at the other, as in torch.nn.functional.affine_grid(align_corners=False).
 struct AffineMap {
   double xx = 1.0, xy = 0.0, x0 = 0.0;
   double yx = 0.0, yy = 1.0, y0 = 0.0;

@@ -15,7 +15,7 @@ namespace {
 // batches of similar lengths, and small enough that batches differ from epoch to epoch.
 constexpr std::int64_t kBatchesSortedTogether = 64;
 
-// A window consists of this many blocks of consecutive items.
+// Number of blocks of consecutive items in a window.
 constexpr std::size_t kBlocksOfAWindow = 256;
 
 // Divide `count` items into blocks, shuffle the blocks, and return the blocks [begin, end) of each window.
@@ -98,7 +98,8 @@ void EpochPlan::add_window(const PairStore& pairs, const Options& options, std::
                        });
     }
   }
-  std::vector<std::pair<std::size_t, std::size_t>> batches;  // [begin, end) in order
+  // batches as ranges [begin, end) of pairs, in order
+  std::vector<std::pair<std::size_t, std::size_t>> batches;
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
     std::int64_t sum = tokens(order[end++]);
     while (end < order.size() && sum + tokens(order[end]) <= options.batch_tokens)

@@ -15,19 +15,19 @@ namespace regard::data {
 class EpochPlan {
  public:
   struct Options {
-    std::int64_t batch_tokens = 4096;  // target tokens per batch, including end tokens
-    bool by_length = true;             // batch pairs of similar length
+    std::int64_t batch_tokens = 4096;  // maximum number of target tokens per batch, including end tokens
+    bool by_length = true;             // put pairs of similar length into one batch
     std::uint64_t seed = 1;
     // The sources of the pairs. The weight of a source is the number of times that an epoch contains each of
     // its pairs. An empty list means once. With weight 2.3, every pair occurs twice, and a third time with
     // probability 0.3, drawn again for each epoch.
     struct Source {
-      std::size_t end = 0;  // index after the last pair of the source; sources follow each other
+      std::size_t end = 0;  // index after the last pair of the source; the sources' pairs are contiguous
       double weight = 1.0;
     };
     std::vector<Source> sources{};
-    // A corpus with more target tokens is shuffled in windows of this many tokens. A window consists of
-    // blocks from all over the corpus, so that a mapped file is read in large pieces.
+    // A corpus with more target tokens than this is shuffled in windows of this many tokens. A window
+    // consists of blocks from all over the corpus, so that a mapped file is read in large pieces.
     std::int64_t window_tokens = std::int64_t{1} << 27;
   };
 
@@ -53,7 +53,7 @@ class EpochPlan {
 // start there are at least `context` + 1 tokens, for the inputs and the last label. `batch` is the global
 // index of the batch. In a stream of more than kRegion tokens, each group of kRegionBatches successive
 // batches draws from one region of kRegion tokens.
-constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // tokens
+constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // size of a region in tokens
 constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts);

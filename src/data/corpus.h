@@ -25,10 +25,10 @@ struct CorpusOptions {
   Faulty empty = Faulty::skip;  // treatment of records with a text that is empty or only spaces
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
-  char delimiter = '\0';              // tsv, csv: see TableOptions::delimiter
+  char delimiter = '\0';              // tsv, csv: field separator (see TableOptions::delimiter)
   Faulty malformed = Faulty::refuse;  // treatment of rows that lack the columns or do not have the format
   bool normalize_whitespace = false;  // apply regard::normalize_whitespace() to each text
-  std::size_t max_characters = 0;     // leave out records with a longer text; 0 means no limit
+  std::size_t max_characters = 0;     // records with a longer text are left out; 0 means no limit
 };
 
 class CorpusReader {
@@ -41,9 +41,10 @@ class CorpusReader {
   bool next(std::vector<std::string>& texts);
 
   const CorpusReport& report() const { return table_.report(); }
-  Place place() const { return row_.place(); }                    // place of the last record
-  std::size_t file_index() const { return table_.file_index(); }  // see TableReader::file_index()
-  std::size_t width() const { return width_; }                    // number of texts per record
+  Place place() const { return row_.place(); }  // place of the last record
+  // index of the last record's file (see TableReader::file_index())
+  std::size_t file_index() const { return table_.file_index(); }
+  std::size_t width() const { return width_; }  // number of texts per record
 
  private:
   bool keep(const std::vector<std::string>& texts);
@@ -62,8 +63,8 @@ class TextReader {
  public:
   TextReader(std::vector<std::string> files, Faulty bad_utf8);
 
-  // Read the next piece, which ends at the end of a character. Returns false at the end. Throws io and
-  // bad_file.
+  // Read the next piece, which ends at the end of a character. Returns false at the end. Throws io, and
+  // bad_file for a line that is not UTF-8 and must not be skipped.
   bool next(std::string& piece);
   const CorpusReport& report() const { return report_; }  // report on the lines read so far
 
@@ -76,8 +77,8 @@ class TextReader {
   std::size_t opened_ = 0;  // number of files opened so far
   std::unique_ptr<InputStream> stream_;
   std::string buffer_;     // text read but not yet returned
-  bool at_start_ = false;  // at the start of a file, where a byte order mark may follow
-  std::int64_t line_ = 0;  // number of lines of the file before the buffer
+  bool at_start_ = false;  // true at the start of a file, where a byte order mark may follow
+  std::int64_t line_ = 0;  // number of lines of the current file that precede the buffer
   CorpusReport report_;
 };
 

@@ -44,7 +44,7 @@ class FieldReader {
 
   LineReader reader_;
   Delimited form_;
-  std::string text_;       // the current line
+  std::string text_;       // text of the current line
   std::size_t count_ = 0;  // number of fields of the current record so far
   std::int64_t line_ = 0;
   bool valid_ = true, blank_ = false;

@@ -26,7 +26,7 @@ class SplitDuplicates {
 
  private:
   struct Record {
-    Place place;  // place of the first validation record with this hash
+    Place place;  // place of the first validation record with a given hash
     std::int64_t times = 0;
     bool in_training = false;
   };

@@ -33,7 +33,7 @@ void add_chunk(std::string& to, std::string_view kind, std::string_view data) {
 std::string stored(std::string_view bytes) {
   constexpr std::size_t kLongestBlock = 0xffff;
   std::string to("\x78\x01", 2);
-  std::uint32_t low = 1, high = 0;  // Adler-32
+  std::uint32_t low = 1, high = 0;  // sums of the Adler-32 checksum
   for (std::size_t begin = 0; begin < bytes.size(); begin += kLongestBlock) {
     const std::size_t size = std::min(kLongestBlock, bytes.size() - begin);
     to += static_cast<char>(begin + size == bytes.size() ? 1 : 0);
@@ -57,10 +57,10 @@ std::string encode_png(const Image& image) {
   std::string header, rows;
   add_number(header, static_cast<std::uint32_t>(image.width));
   add_number(header, static_cast<std::uint32_t>(image.height));
-  header += std::string("\x08\x02\0\0\0", 5);  // 8-bit RGB
+  header += std::string("\x08\x02\0\0\0", 5);  // bit depth 8, colour type RGB
   const auto width = static_cast<std::size_t>(3 * image.width);
   for (std::int64_t y = 0; y < image.height; ++y) {
-    rows += '\0';  // no filter
+    rows += '\0';  // filter type of the row: none
     rows.append(reinterpret_cast<const char*>(image.at(y, 0)), width);
   }
   std::string png("\x89PNG\r\n\x1a\n", 8);

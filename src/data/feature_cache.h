@@ -28,23 +28,23 @@ class FeatureStore {
   std::size_t size() const { return offsets_.size() - 1; }
   std::int64_t rows(std::size_t i) const { return static_cast<std::int64_t>(offsets_[i + 1] - offsets_[i]); }
   std::int64_t columns() const { return columns_; }
-  void add(const Tensor& features);      // [rows, columns]; must not be called on a store over a cache
+  void add(const Tensor& features);      // append features [rows, columns]; only for a store in memory
   Tensor features(std::size_t i) const;  // returns a copy [rows, columns]
 
  private:
   std::int64_t columns_;
   std::vector<std::uint64_t> offsets_{0};
   std::vector<float> values_;
-  std::shared_ptr<const MappedFile> mapped_;  // the values if they are in a cache file; values_ is then empty
+  std::shared_ptr<const MappedFile> mapped_;  // the values if they are in a cache file; otherwise null
 };
 
 class FeatureCacheWriter {
  public:
-  // The cache will be created as `folder`, which must not exist. Missing parent folders are created. Throws
-  // io.
+  // Start to write a cache that commit() will move to `folder`, which must not exist. Missing parent folders
+  // are created. Throws io.
   FeatureCacheWriter(const std::filesystem::path& folder, std::uint64_t key, std::int64_t columns);
 
-  void add(const Tensor& features);  // [rows, columns]. Throws io
+  void add(const Tensor& features);  // append features [rows, columns]; throws io
   // Move the cache to its final name. Throws io, and usage if another process has created the folder
   // meanwhile.
   void commit();

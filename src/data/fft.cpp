@@ -36,7 +36,7 @@ struct Planes {
   }
 };
 
-// Return a + f · b; real and imaginary parts are computed alike.
+// Return a + f · b for complex a and b and real f.
 Lane sum(const Lane& a, const Lane& b, double f) {
   Lane to;
   for (std::int64_t l = 0; l < kLanes; ++l) to.real[l] = a.real[l] + f * b.real[l];
@@ -44,7 +44,7 @@ Lane sum(const Lane& a, const Lane& b, double f) {
   return to;
 }
 
-// Return a + f · i · b.
+// Return a + f · i · b for complex a and b and real f.
 Lane sum_turned(const Lane& a, const Lane& b, double f) {
   Lane to;
   for (std::int64_t l = 0; l < kLanes; ++l) to.real[l] = a.real[l] - f * b.imaginary[l];

@@ -20,7 +20,7 @@ class Fft {
 
  private:
   struct Stage {
-    std::int64_t radix, groups, stride;      // groups = remaining size / radix
+    std::int64_t radix, groups, stride;      // sizes of one stage; groups = remaining size / radix
     std::vector<double> cosine, sine;        // [q, r]: cosine and sine of −2π q r / remaining size
     std::vector<double> root_cos, root_sin;  // [radix]: cosine and sine of −2π j / radix
   };

@@ -1,5 +1,5 @@
-// Rows of floats, appended in order. They are kept in memory up to a limit. Above it, all are moved to an
-// unnamed temporary file, so that memory use is bounded.
+// Rows of floats, appended in order. They are kept in memory up to a limit. When there are more, all rows are
+// moved to an unnamed temporary file, so that memory use is bounded.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ class FrameStore {
 
   std::int64_t rows() const { return rows_; }
   void append(
-      std::span<const float> values);  // complete rows. Throws io, and resource_exhausted if the disk is full
+      // append complete rows; throws io, and resource_exhausted if the disk is full
+      std::span<const float> values);
   // Copy rows [first, first + count) to `to` [count, columns]. Throws io.
   void read(std::int64_t first, std::int64_t count, float* to);
 
@@ -24,7 +25,7 @@ class FrameStore {
   void spill();
   std::int64_t columns_, rows_ = 0;
   std::size_t most_bytes_;
-  std::vector<float> memory_;  // empty once the rows are in a file
+  std::vector<float> memory_;  // rows in memory; empty once the rows are in a file
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, nullptr};
 };
 

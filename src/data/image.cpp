@@ -11,7 +11,8 @@ namespace regard::data {
 namespace {
 
 constexpr std::string_view kPng("\x89PNG\r\n\x1a\n", 8), kJpeg("\xff\xd8\xff", 3);
-constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // magic number: unsigned bytes, three dimensions
+// magic number of IDX files: unsigned bytes, three dimensions
+constexpr std::string_view kIdx("\0\0\x08\x03", 4);
 
 bool is_pnm(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == 'P' && std::strchr("2356", bytes[1]) != nullptr &&
@@ -39,8 +40,8 @@ const char* known_format(std::string_view bytes) {
   return bytes.empty() ? "an empty file" : nullptr;
 }
 
-// Reads the decimal numbers of a PNM header or of a plain PNM's pixels, separated by white space and
-// comments.
+// Reads decimal numbers, separated by white space and comments: those of a PNM header, and the pixels of a
+// plain PNM file.
 class PnmReader {
  public:
   PnmReader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}

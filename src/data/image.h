@@ -20,8 +20,8 @@ constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
 struct ImageLimits {
-  std::uint64_t bytes = std::uint64_t{1} << 30;  // maximum size of the decompressed file
-  std::int64_t pixels = kMostPixels;             // maximum size of each image; at most kMostPixels
+  std::uint64_t bytes = std::uint64_t{1} << 30;  // maximum size in bytes of the file after decompression
+  std::int64_t pixels = kMostPixels;  // maximum number of pixels of each image; at most kMostPixels
 };
 
 // Read the images of a file; "-" is standard input. The format is detected from the first bytes: PNG, JPEG
@@ -37,7 +37,7 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
 // images.
 bool looks_like_image(const std::filesystem::path& path);
 
-// Decode one format. `bytes` is the content of the whole file, `file` its name for messages.
+// Each function decodes one format. `bytes` is the content of the whole file, `file` its name for messages.
 Image decode_png(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);

@@ -79,7 +79,7 @@ void to_rgb(const JSAMPLE* cmyk, std::uint8_t* rgb, JDIMENSION width) {
     }
 }
 
-// `inks` is a buffer for one row of a CMYK image; it is empty for other images.
+// Read all rows of the image. `inks` is a buffer for one row of a CMYK image; it is empty for other images.
 bool read_rows(Reader& reader, Image& image, std::vector<JSAMPLE>& inks) {
   if (setjmp(reader.failure.back) != 0) return false;
   jpeg_start_decompress(&reader.codec);

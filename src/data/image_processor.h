@@ -21,7 +21,7 @@ enum class Resampling {
   bicubic = 3,
   box = 4,
   hamming = 5
-};  // the values are those of Pillow's constants
+};  // the values are Pillow's constants
 
 // Resize with the same result as Pillow's Image.resize(): with anti-aliasing, rounded to bytes after each
 // direction.
@@ -33,7 +33,9 @@ Image centre_crop(const Image& image, std::int64_t height, std::int64_t width);
 struct ImageProcessor {
   bool do_resize = true, do_crop = false, do_rescale = true, do_normalise = true;
   std::int64_t height = 224, width = 224;
-  std::int64_t shortest_edge = 0;  // if not 0, replaces height and width and keeps the aspect ratio
+  // length of the shorter side after resizing; if not 0, it replaces height and width and keeps the aspect
+  // ratio
+  std::int64_t shortest_edge = 0;
   Resampling filter = Resampling::bilinear;
   std::int64_t crop_height = 224, crop_width = 224;
   double rescale_factor = 1.0 / 255.0;
@@ -43,11 +45,12 @@ struct ImageProcessor {
   // colours are scaled to −1 to 1. Throws bad_file with file and key.
   static ImageProcessor open(const std::filesystem::path& folder, std::int64_t height, std::int64_t width);
 
-  Json to_json() const;  // the preprocessor_config.json of transformers' ViTImageProcessor
+  Json to_json() const;  // content of preprocessor_config.json, as of transformers' ViTImageProcessor
 
-  Image shape(const Image& image) const;            // resize and crop
-  void write(const Image& image, float* to) const;  // scale and normalise to [3, height, width]
-  // shape() and write() each image: [images, 3, height, width]
+  Image shape(const Image& image) const;  // return the image resized and cropped
+  // write the image to `to`, scaled and normalised [3, height, width]
+  void write(const Image& image, float* to) const;
+  // call shape() and write() for each image; return [images, 3, height, width]
   Tensor apply(std::span<const Image> images) const;
 };
 

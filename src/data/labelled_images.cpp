@@ -17,7 +17,8 @@ constexpr std::uint64_t kMostLabelBytes = std::uint64_t{1} << 30;
 
 std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
   const std::string bytes = read_decompressed(path, kMostLabelBytes), file = path.string();
-  constexpr std::string_view kMagic("\0\0\x08\x01", 4);  // magic number: unsigned bytes, one dimension
+  // magic number of IDX labels: unsigned bytes, one dimension
+  constexpr std::string_view kMagic("\0\0\x08\x01", 4);
   constexpr std::size_t kHeader = 8;
   if (!bytes.starts_with(kMagic) || bytes.size() < kHeader)
     throw file_error(file, "not an IDX file of labels")

@@ -16,8 +16,9 @@ struct LabelledImages {
   RowReport report;
 };
 
-// Read IDX files of images [count, rows, columns] and of their labels [count], also compressed. Labels are
-// decimal numbers. Throws io, and bad_file if a file is damaged or the counts differ.
+// Read IDX files of images [count, rows, columns] and of their labels [count]; compressed files are
+// decompressed. Labels are decimal numbers. Throws io, and bad_file if a file is damaged or the counts
+// differ.
 LabelledImages read_idx_images(const std::filesystem::path& images, const std::filesystem::path& labels);
 
 // An image file labelled with the name of its folder.
@@ -28,7 +29,7 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<ImageFile> files;     // sorted by label, then name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
-  RowReport report;                 // report on other files, which are left out
+  RowReport report;                 // report on all other files, which are left out
 };
 // List the image files FOLDER/LABEL/…/FILE at any depth below a folder LABEL. Image files are recognised by
 // their first bytes. Hidden files and folders are ignored. Throws io if `folder` is not a folder, and
@@ -39,8 +40,8 @@ ImageFolder list_image_folder(const std::filesystem::path& folder);
 // set optdigits has this format.
 struct PixelTable {
   std::string file;
-  std::int64_t height = 0, width = 0;  // 0 if images are square
-  std::int64_t label_column = 0;       // number of the column, from 1; 0 means the last
+  std::int64_t height = 0, width = 0;  // size of the images; 0 if images are square
+  std::int64_t label_column = 0;       // number of the column with the label, from 1; 0 means the last column
   std::int64_t highest = 255;          // maximum pixel value in the file; pixels are scaled to 255
   bool header = false;
   Faulty malformed = Faulty::refuse;

@@ -20,8 +20,8 @@ double kaldi_mel(double hertz) {
   return 1127.0 * std::log(1.0 + hertz / 700.0);
 }
 
-// Return triangular filters with the corners `points` [bins + 2], sampled at the positions [count] of the
-// transform's bins. Both are on the same scale.
+// Return triangular filters with the corners `points` [bins + 2], sampled at `positions` [count], which are
+// those of the transform's bins. Both are in the same unit (Hz or mel).
 MelFilters triangles(const std::vector<double>& points, const std::vector<double>& positions,
                      bool constant_area) {
   MelFilters all;

@@ -36,7 +36,7 @@ int orientation_of(std::string_view exif) {
   const Tiff tiff(exif);
   if (!tiff.valid()) return 1;
   constexpr std::uint32_t kOrientation = 0x0112, kShort = 3;
-  constexpr std::size_t kEntry = 12;  // bytes of an entry: tag, type, count and value
+  constexpr std::size_t kEntry = 12;  // size of an entry in bytes: tag, type, count and value
   const std::size_t directory = tiff.number(4, 4), entries = tiff.number(directory, 2);
   for (std::size_t i = 0; i < entries; ++i) {
     const std::size_t at = directory + 2 + i * kEntry;
@@ -49,7 +49,7 @@ int orientation_of(std::string_view exif) {
 
 Image oriented(Image image, int orientation) {
   if (orientation < 2 || orientation > 8) return image;
-  const bool swaps = orientation >= 5;  // rows and columns are exchanged
+  const bool swaps = orientation >= 5;  // true if rows and columns are exchanged
   // True if columns of the stored picture are read from right to left, or rows from bottom to top.
   const bool right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;

@@ -1,4 +1,4 @@
-// Orientation of photographs: the EXIF tag in which a camera records how it was held.
+// Orientation of photographs: the EXIF tag in which a camera stores its own orientation.
 #pragma once
 
 #include <string_view>

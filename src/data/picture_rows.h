@@ -15,10 +15,10 @@ namespace regard::data {
 struct PictureRow {
   std::filesystem::path file;  // path of the picture; empty if `image` holds it
   Image image;
-  std::string text;    // the label or the text
-  std::string key;     // equal for equal pictures: the path as given, or a hash of the pixels
-  Place place;         // place of the row
-  std::size_t id = 0;  // number for use by the caller, which may drop rows
+  std::string text;    // label or text of the picture
+  std::string key;     // key that is equal for equal pictures: the path as given, or a hash of the pixels
+  Place place;         // place of the row in the data
+  std::size_t id = 0;  // number for use by the caller, which may remove rows from the list
 
   // Return the picture. Throws as read_images() does, and bad_file if the file holds several pictures.
   Image read() const;
@@ -37,8 +37,8 @@ struct PictureRows {
 //   tables with highest = 0: two columns, the path of an image, relative to the table's folder, and its text;
 //   tables with highest > 0: grey pixels up to `highest` and a label (PixelTable). The label's column is the
 //   one in table.columns. Default: the last column.
-// Image files of the first and third form are not read yet. Throws io and bad_file with file and row, and
-// usage if the files have different forms.
+// Image files in folders and in tables of paths are not read yet. Throws io and bad_file with file and row,
+// and usage if the list mixes these kinds.
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest = 0);
 
 }  // namespace regard::data

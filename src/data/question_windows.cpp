@@ -7,7 +7,8 @@
 namespace regard::data {
 namespace {
 
-// `asked`: number of tokens of the question, which precede those of the text.
+// Return the window of an encoding. `asked` is the number of tokens of the question, which precede those of
+// the text.
 QuestionWindow window_of(const text::Encoding& part, std::size_t asked) {
   QuestionWindow window{part.ids, part.type_ids, 0, {}, {}, {}};
   std::size_t plain = 0;

@@ -15,8 +15,9 @@ namespace regard::data {
 struct QuestionWindow {
   std::vector<std::int32_t> ids, types;
   std::size_t first = 0;
-  std::vector<text::Offsets> bytes, characters;  // ranges in the text
-  std::vector<std::int32_t> words;               // index of the word that contains the token
+  // range of each token in the text, in bytes and in characters
+  std::vector<text::Offsets> bytes, characters;
+  std::vector<std::int32_t> words;  // index of the word that contains the token
 };
 
 struct WindowSize {

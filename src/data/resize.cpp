@@ -134,15 +134,15 @@ Image resize_columns(const Image& image, std::int64_t height, Resampling filter)
 Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter) {
   if (filter == Resampling::nearest && (height != image.height || width != image.width))
     return nearest(image, height, width);
-  // The order affects the intermediate rounding. Pillow 13 chooses the order with fewer pixels by this
-  // estimate.
+  // The order of the two directions affects the rounding between them. As in Pillow 13, choose the order that
+  // computes fewer pixels by this estimate.
   const bool upright_first = height < image.height && image.height - height > 2 * (image.width - width);
   if (upright_first) return resize_rows(resize_columns(image, height, filter), width, filter);
   return resize_columns(resize_rows(image, width, filter), height, filter);
 }
 
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width) {
-  // If black is added, the larger half is added at the top and at the left.
+  // If the margin to add is odd, the larger part is at the top or left.
   const auto begin = [](std::int64_t have, std::int64_t want) {
     return have >= want ? (have - want) / 2 : -((want - have + 1) / 2);
   };

@@ -14,8 +14,8 @@ namespace regard::data {
 enum class Faulty { refuse, skip, keep };
 
 enum class SkipReason {
-  empty,      // the text is empty or white space only
-  bad_utf8,   // not UTF-8
+  empty,      // the text is empty or only white space
+  bad_utf8,   // the row is not UTF-8
   malformed,  // wrong number of columns, text after a closing quote, invalid JSON, a missing or wrong value
   too_long,   // more characters than allowed
   rejected,   // skipped by the caller, for example for a label outside the list, or a span outside the text
@@ -25,12 +25,13 @@ constexpr std::size_t kSkipReasons = 5;
 struct SkippedRow {
   SkipReason reason = SkipReason::empty;
   Place place;
-  std::string what;  // text of the error, or empty
+  std::string what;  // text of the error; may be empty
 };
 
 class RowReport {
  public:
-  static constexpr std::size_t kListed = 1000;  // maximum number of rows in skipped(); all are counted
+  // maximum number of rows in skipped(); further rows are only counted
+  static constexpr std::size_t kListed = 1000;
 
   std::int64_t records = 0;  // number of rows returned
 
@@ -41,7 +42,8 @@ class RowReport {
 
   std::int64_t count(SkipReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }
   std::int64_t total_skipped() const;
-  const std::vector<SkippedRow>& skipped() const { return skipped_; }  // in the order of reading
+  // skipped rows, in the order of reading
+  const std::vector<SkippedRow>& skipped() const { return skipped_; }
 
   // Return a message such as "29000 records; 2 with an empty text left out (first: FILE:LINE)".
   std::string text() const;

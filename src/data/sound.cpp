@@ -70,7 +70,7 @@ struct SoundStream::State {
       }
       if (!mono.empty()) resampler->convert(mono, ready);
       if (ended) resampler->convert({}, ready);
-      // Filters may overflow for samples near the largest float.
+      // The resampler's filters may overflow for samples near the largest float.
       if (!std::all_of(ready.begin(), ready.end(), [](float x) { return std::isfinite(x); }))
         throw file_error(file, "a sample is too large to be resampled")
             .remedy("Scale the samples to the range -1 to 1");
@@ -80,9 +80,9 @@ struct SoundStream::State {
 
   std::string file;
   std::unique_ptr<SoundSource> source;
-  std::unique_ptr<Resampler> resampler;  // null if the file already has the wanted rate
+  std::unique_ptr<Resampler> resampler;  // resampler; null if the file already has the wanted rate
   std::vector<float> interleaved, mono, ready;
-  std::size_t begin = 0;  // offset in `ready`
+  std::size_t begin = 0;  // offset of the next sample in `ready`
   bool ended = false;
 };
 

@@ -20,11 +20,12 @@ constexpr std::uint64_t kMostPipedBytes = std::uint64_t{4} << 30;
 
 struct SoundFormat {
   std::int64_t rate = 0;      // samples per second in the file
-  std::int64_t channels = 0;  // 1 to kMostChannels
-  std::string name;           // such as "WAV, 16-bit PCM"
+  std::int64_t channels = 0;  // number of channels, 1 to kMostChannels
+  std::string name;           // name of the format, such as "WAV, 16-bit PCM"
 };
 constexpr std::int64_t kMostChannels = 64;
-constexpr std::int64_t kLowestRate = 1000, kHighestRate = 768000;  // in samples per second
+// limits of the sampling rate, in samples per second
+constexpr std::int64_t kLowestRate = 1000, kHighestRate = 768000;
 
 // Decoder of one format, at the sampling rate of the file.
 class SoundSource {
@@ -32,8 +33,8 @@ class SoundSource {
   virtual ~SoundSource() = default;
   virtual const SoundFormat& format() const = 0;
   // Read up to to.size() / channels frames of interleaved samples, −1 to 1 (float files may exceed this).
-  // Return the number of frames; fewer than requested only at the end. Throws bad_file for a truncated file
-  // or a sample that is not finite.
+  // Return the number of frames, which is less than requested only at the end. Throws bad_file for a
+  // truncated file or a sample that is not finite.
   virtual std::size_t read(std::span<float> to) = 0;
 };
 
@@ -46,8 +47,8 @@ class SoundStream {
   SoundStream(const SoundStream&) = delete;
   SoundStream& operator=(const SoundStream&) = delete;
 
-  const SoundFormat& format() const;  // rate, channels and format name of the file
-  // Read mono samples at the wanted rate. Return their number; fewer than to.size() only at the end.
+  const SoundFormat& format() const;  // return rate, channels and format name of the file
+  // Read mono samples at the wanted rate. Return their number, which is less than to.size() only at the end.
   std::size_t read(std::span<float> to);
 
  private:
@@ -57,7 +58,7 @@ class SoundStream {
 
 enum class TooLong { refuse, cut };
 // Return the whole sound. If it is longer than `most_seconds`, TooLong::refuse throws invalid_input, and
-// TooLong::cut returns the beginning, at least that long. Throws as SoundStream does.
+// TooLong::cut returns its beginning, with a length of at least most_seconds. Throws as SoundStream does.
 std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
                               TooLong too_long = TooLong::refuse);
 

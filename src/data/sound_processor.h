@@ -21,12 +21,13 @@ struct SoundProcessor {
     samples,  // the samples themselves
   };
   Kind kind = Kind::whisper;
-  std::int64_t rate = 16000;                               // samples per second
-  std::int64_t bins = 80;                                  // number of mel bins; for whisper and ast
-  std::int64_t window = 400, hop = 160, samples = 480000;  // for whisper, in samples
-  std::int64_t frames = 1024;                              // number of frames; for ast
+  std::int64_t rate = 16000;  // sampling rate in samples per second
+  std::int64_t bins = 80;     // number of mel bins; for whisper and ast
+  // window, hop and length of the input in samples; for whisper
+  std::int64_t window = 400, hop = 160, samples = 480000;
+  std::int64_t frames = 1024;  // number of frames; for ast
   bool normalise = false;
-  double mean = -4.2677393, deviation = 4.5689974;  // for ast: (x − mean) / (2 · deviation)
+  double mean = -4.2677393, deviation = 4.5689974;  // normalisation for ast: (x − mean) / (2 · deviation)
 
   // Read FOLDER/preprocessor_config.json, or the part "feature_extractor" of processor_config.json. If both
   // are missing, use the defaults of the extractor for an input [frames, bins]; 0 frames means any number.
@@ -36,18 +37,18 @@ struct SoundProcessor {
   // Return the content of a preprocessor_config.json from which open() restores this object. transformers
   // can read it too.
   Json to_json() const;
-  LogMel log_mel() const;  // for whisper and ast only
+  LogMel log_mel() const;  // the extractor of energies; for whisper and ast only
   // Return the model's input [frames, bins] for a whole sound at `rate`. For Whisper, the sound is truncated
   // to the window.
   Tensor apply(ThreadPool& pool, std::span<const float> sound) const;
-  double most_seconds() const;  // duration of the longest sound that is not truncated
+  double most_seconds() const;  // duration in seconds of the longest sound that is not truncated
 };
 
 // Last step of Whisper's preprocessing, in place: x = (max(x, largest − 8) + 4) / 4.
 void scale_log_mel(std::span<float> energies, float largest);
 
-// Return `count` values to put before a sound, like the reflection padding of PyTorch's stft: the samples
-// after the first one, in reverse order.
+// Return the `count` samples after the first one in reverse order. They are put before the sound, as the
+// reflection padding of PyTorch's stft.
 std::vector<float> reflected_start(std::span<const float> sound, std::int64_t count);
 
 }  // namespace regard::data

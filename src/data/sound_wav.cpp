@@ -25,8 +25,8 @@ std::uint32_t number_at(const char* bytes, std::size_t count) {
 }
 
 struct Encoding {
-  std::uint32_t tag = 0;  // either kPcm or kFloat
-  std::size_t bytes = 0;  // per sample
+  std::uint32_t tag = 0;  // format tag: kPcm or kFloat
+  std::size_t bytes = 0;  // number of bytes per sample
 };
 
 float decoded(const Encoding& encoding, const char* at) {
@@ -51,7 +51,7 @@ class WavSource : public SoundSource {
  public:
   WavSource(std::unique_ptr<InputStream> stream, std::string first)
       : stream_(std::move(stream)), buffer_(std::move(first)) {
-    skip(12);  // "RIFF", size, "WAVE"
+    skip(12);  // skip "RIFF", size and "WAVE"
     while (read_chunk_header() != "data") read_chunk();
     if (encoding_.tag == 0) throw wrong("the chunk \"data\" precedes the chunk \"fmt \"");
     if (chunk_size_ == kUnknownSize || (chunk_size_ == 0 && has(1))) unknown_size_ = true;
@@ -149,11 +149,12 @@ class WavSource : public SoundSource {
   }
 
   std::unique_ptr<InputStream> stream_;
-  std::string buffer_;  // bytes from begin_ on are not yet consumed
+  std::string buffer_;  // bytes of the file; those from begin_ on are not yet consumed
   std::size_t begin_ = 0;
-  std::uint64_t place_ = 0;  // byte offset in the file
+  std::uint64_t place_ = 0;  // byte offset in the file, for error messages
   bool ended_ = false;
-  std::uint64_t chunk_size_ = 0;  // size of the chunk; within the data, the number of bytes left
+  // size of the current chunk; within the samples, the number of bytes that remain
+  std::uint64_t chunk_size_ = 0;
   bool chunk_is_format_ = false, unknown_size_ = false;
   SoundFormat format_;
   Encoding encoding_;

@@ -12,8 +12,8 @@
 namespace regard::data {
 
 struct MaskedSpans {
-  double share = 0.0;        // masked fraction of the axis, counting overlaps; 0 disables masking
-  std::int64_t length = 10;  // length of a span
+  double share = 0.0;        // fraction of the axis to mask, where overlaps count twice; 0 disables masking
+  std::int64_t length = 10;  // length of a span in frames or bins
   std::int64_t least = 0;    // minimum number of spans
 };
 

@@ -12,19 +12,19 @@ namespace regard::data {
 
 struct MarkedAnswer {
   std::string text;
-  std::int64_t start = 0;  // offset in code points in the context
+  std::int64_t start = 0;  // offset in the context, in code points
 };
 
 struct MarkedQuestion {
   std::string id, question;
-  std::size_t context = 0;            // index into QuestionSet::contexts
-  std::vector<MarkedAnswer> answers;  // empty if the context has no answer
+  std::size_t context = 0;            // index of the context in QuestionSet::contexts
+  std::vector<MarkedAnswer> answers;  // marked answers; empty if the context has no answer
 };
 
 struct MarkedContext {
   std::string text;
-  std::string title;         // title of its article; may be empty
-  std::int64_t article = 0;  // index of the article; contexts of one article are about one subject
+  std::string title;         // title of the article; may be empty
+  std::int64_t article = 0;  // index of the article; all contexts of an article are about the same subject
 };
 
 struct QuestionSet {

@@ -68,7 +68,7 @@ TableFormat format_of(const std::string& path, TableFormat otherwise) {
 }
 
 const char* format_name(TableFormat format) {
-  // names in the order of TableFormat
+  // names of the formats, in the order of TableFormat
   constexpr const char* kNames[] = {"lines", "TSV", "CSV", "JSONL", "text"};
   return kNames[static_cast<std::size_t>(format)];
 }

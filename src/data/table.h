@@ -24,8 +24,9 @@ enum class TableFormat {
 // Return the format for the extension of a file name (.tsv, .csv, .jsonl or .ndjson, also before .gz or
 // .zst), or `otherwise` for other extensions.
 TableFormat format_of(const std::string& path, TableFormat otherwise);
-const char* format_name(TableFormat format);  // name for messages, such as "TSV"
-bool has_columns(TableFormat format);  // true if a row of one file has several columns: tsv, csv, jsonl
+const char* format_name(TableFormat format);  // name of a format for messages, such as "TSV"
+// return true if a row of one file has several columns: tsv, csv, jsonl
+bool has_columns(TableFormat format);
 
 // Return true if `name` consists of digits. It then selects a column by its number, from 1.
 bool is_column_number(const std::string& name);
@@ -43,7 +44,7 @@ struct TableOptions {
   // Columns to read. tsv, csv: names from the header, or numbers from 1; empty means all columns of the
   // first line. jsonl: keys. lines, text: names for messages; default: numbers.
   std::vector<std::string> columns{};
-  // Columns that a table or a JSON object may lack. In a row, they follow `columns`.
+  // Columns that a table or a JSON object may lack. In a row, they come after `columns`.
   std::vector<std::string> optional_columns{};
   char delimiter = '\0';  // field separator; '\0' selects the format's own (comma or tab)
   Header header = Header::automatic;
@@ -84,10 +85,10 @@ class TableRow {
   friend class TableReader;
   struct Cell {
     std::string text;
-    Json value;            // value of jsonl if it is not a string
-    bool given = false;    // jsonl: true if the object has the key
+    Json value;            // for jsonl, the value if it is not a string
+    bool given = false;    // for jsonl, true if the object has the key
     bool present = false;  // result of has()
-    bool is_text = true;   // false if the value is only in `value`
+    bool is_text = true;   // false if the cell has only `value` and no text
   };
   Error wrong(std::size_t column, const char* expected) const;
   std::string column_name(std::size_t column) const;
@@ -145,11 +146,11 @@ class TableReader {
   // names of the columns, then of the optional columns
   std::shared_ptr<const std::vector<std::string>> names_;
   std::size_t required_ = 0;                      // number of columns that are not optional
-  std::vector<std::unique_ptr<Source>> sources_;  // null for a file read to its end
+  std::vector<std::unique_ptr<Source>> sources_;  // open files; null for a file that was read to its end
   std::size_t current_ = 0;                       // index of the current file; not used for lines
   std::vector<std::string> header_, fields_;
-  std::vector<std::optional<std::size_t>> numbers_;  // index in fields_ of each column
-  bool all_columns_ = false;                         // read all columns, because options_.columns is empty
+  std::vector<std::optional<std::size_t>> numbers_;  // for each column, its index in fields_
+  bool all_columns_ = false;  // true if all columns are read, because options_.columns is empty
   RowReport report_;
 };
 

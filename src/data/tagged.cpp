@@ -48,7 +48,7 @@ bool is_range_or_empty_node(std::string_view id) {
 struct TaggedReader::Source {
   LineReader reader;
   bool conllu;
-  std::size_t word = 0, tag = 0;  // indices of the columns, from 0
+  std::size_t word = 0, tag = 0;  // indices of the columns of words and labels, from 0
   std::string line;
   std::vector<std::string_view> fields;
   Source(const std::string& file, bool is_conllu) : reader(file, BadUtf8::flag), conllu(is_conllu) {}

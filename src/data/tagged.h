@@ -11,14 +11,14 @@
 namespace regard::data {
 
 struct TaggedSentence {
-  std::vector<std::string> words, tags;  // lists of equal length
-  Place place;                           // place of the first word
+  std::vector<std::string> words, tags;  // words and labels, lists of equal length
+  Place place;                           // place of the sentence's first word
 };
 
 struct TaggedOptions {
   std::vector<std::string> files;
-  // Column numbers from 1, or for CoNLL-U also names (ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC).
-  // Default: FORM and UPOS for CoNLL-U, else the first and the last column.
+  // Column numbers from 1, or, for CoNLL-U, names (ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC).
+  // Default: FORM and UPOS for CoNLL-U, otherwise the first and the last column.
   std::string word_column{}, tag_column{};
   // In CoNLL-U, lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1)
   // are left out. `automatic` selects conllu if the file's name ends in .conllu, else plain.
@@ -40,9 +40,10 @@ class TaggedReader {
   TaggedReader(const TaggedReader&) = delete;
   TaggedReader& operator=(const TaggedReader&) = delete;
 
-  // Read the next sentence. Returns false at the end. Throws bad_file with file and line.
+  // Read the next sentence. Returns false at the end. Throws bad_file with file and line for a faulty
+  // sentence that must not be skipped.
   bool next(TaggedSentence& sentence);
-  const RowReport& report() const { return report_; }  // report on the sentences
+  const RowReport& report() const { return report_; }  // report on the sentences read so far
 
  private:
   struct Source;

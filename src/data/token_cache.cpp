@@ -63,8 +63,8 @@ class CacheReader {
     return mapped;
   }
 
-  // Return the hash of the file. Pages are released after they are read, because the file may be larger than
-  // the memory.
+  // Return the hash of the file. Mapped pages are released after they are read, because the file may be
+  // larger than the memory.
   static std::string hash_of(const MappedFile& file) {
     constexpr std::size_t kPiece = std::size_t{1} << 24;
     Xxh3Stream hash;

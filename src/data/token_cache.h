@@ -35,8 +35,8 @@ struct TokenCacheKey {
 
 class TokenCacheWriter {
  public:
-  // The cache will be created as `folder`, which must not exist. Missing parent folders are created. Throws
-  // io.
+  // Start to write a cache that commit() will move to `folder`, which must not exist. Missing parent folders
+  // are created. Throws io.
   TokenCacheWriter(const std::filesystem::path& folder, const TokenCacheKey& key);
 
   // Append a sequence to a store, or a list of strings to the texts. Throw io.
@@ -61,8 +61,7 @@ class TokenCacheWriter {
 };
 
 // Open a cache. Returns nullopt if there is no cache with this key or if it is damaged; `fault` is then the
-// reason, or empty if the folder does not exist. Reads the whole cache once. Throws io only for lack of
-// memory or descriptors.
+// reason, or empty if the folder does not exist. Reads the whole cache once.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 

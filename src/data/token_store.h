@@ -27,7 +27,7 @@ class TokenStore {
   std::size_t length(std::size_t index) const { return offsets()[index + 1] - offsets()[index]; }
   std::span<const std::int32_t> ids() const { return ids_file_ ? mapped_ids_ : std::span(ids_); }
 
-  void add(std::span<const std::int32_t> ids);  // must not be called on a store over mapped files
+  void add(std::span<const std::int32_t> ids);  // append a sequence; only for a store in memory
 
   std::uint64_t fingerprint() const;  // hash of all ids and of the sequence boundaries
 
@@ -36,7 +36,7 @@ class TokenStore {
 
   std::vector<std::int32_t> ids_;
   std::vector<std::uint64_t> offsets_{0};
-  std::shared_ptr<const MappedFile> ids_file_, offsets_file_;  // null if the store is in memory
+  std::shared_ptr<const MappedFile> ids_file_, offsets_file_;  // mapped files; null if the store is in memory
   std::span<const std::int32_t> mapped_ids_;
   std::span<const std::uint64_t> mapped_offsets_;
 };

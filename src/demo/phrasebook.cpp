@@ -15,7 +15,7 @@ namespace regard::demo {
 namespace phrases {
 namespace {
 
-// Return a hash that depends only on the text and the purpose.
+// Return a hash of the text. Different purposes give independent hashes.
 std::uint32_t hash(std::string_view text, std::uint32_t purpose) {
   return philox({place_of(text), 0, 0, 0}, purpose, 0x70687261u)[0];
 }

@@ -31,11 +31,11 @@ struct WordLink {
 
 struct Phrase {
   std::string english;
-  std::string hindi;  // Devanagari, NFC
+  std::string hindi;  // Hindi sentence in Devanagari, in Unicode form NFC
   PhraseKind kind = PhraseKind::other;
-  bool held_out = false;        // excluded from training
-  bool article = false;         // an example sentence of texts about attention; always held out
-  std::vector<WordLink> links;  // sorted; for words of the lexicon only
+  bool held_out = false;        // true if the pair is excluded from training
+  bool article = false;         // true for an example sentence of texts about attention; always held out
+  std::vector<WordLink> links;  // word links, sorted; only for words of the lexicon
 };
 
 // Return the links in Pharaoh format, such as "0-1 2p0": "-" for sure links, "p" for possible ones.

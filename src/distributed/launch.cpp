@@ -42,7 +42,7 @@ int launched_processes() {
   int processes = 1;
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     processes = std::max(processes, number_in(variable));
-  // With srun --mpi=pmix, no variable of PMIx holds the number of ranks, so Slurm's is used.
+  // With srun --mpi=pmix, PMIx sets no variable with the number of ranks, so Slurm's variable is read.
   if (std::getenv("PMIX_RANK") != nullptr) processes = std::max(processes, number_in("SLURM_STEP_NUM_TASKS"));
   return processes;
 }
@@ -73,11 +73,11 @@ int threads_of_rank(const Ranks& ranks) {
   const bool known = sched_getaffinity(0, sizeof before, &before) == 0;
   CPU_ZERO(&all);
   for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
-  // The kernel reduces the set to the cores that exist and that the process may use.
+  // Request all cores. The kernel reduces the set to those that exist and that the process may use.
   const bool widened = known && sched_setaffinity(0, sizeof all, &all) == 0;
   const int threads = std::max(1, usable_cores() / ranks.local_size());
   if (widened && bound >= threads)
-    sched_setaffinity(0, sizeof before, &before);  // restore the binding: it allows enough cores
+    sched_setaffinity(0, sizeof before, &before);  // restore the binding, because it allows enough cores
   return threads;
 }
 

@@ -14,8 +14,9 @@
 namespace regard::distributed {
 namespace {
 
-// While no message arrives, poll again after a pause that grows from a thread switch to this many
-// microseconds, so that a waiting rank does not occupy the core of another rank.
+// Limits of the pauses between polls while no message arrives. A waiting rank first yields its core kSwitches
+// times, and then sleeps for up to kLongestPause microseconds, so that it does not occupy the core of another
+// rank.
 constexpr int kSwitches = 200, kLongestPause = 200;
 
 }  // namespace

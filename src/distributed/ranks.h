@@ -2,9 +2,9 @@
 // one process every exchange returns at once.
 //
 // A collective function must be called by all ranks in the same order. Every message is a non-blocking
-// point-to-point message; nothing is summed by the transport, so results do not depend on its algorithms.
-// Throws io if no message arrives for longer than the timeout, or if the transport reports a failure. After
-// such an error no further exchange is possible: the process must end all ranks with abort().
+// point-to-point message; the transport sums nothing, so results do not depend on its algorithms. Throws io
+// if no message arrives for longer than the timeout, or if the transport reports a failure. After such an
+// error no further exchange is possible: the process must end all ranks with abort().
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class StopVote;
 
 class Ranks {
  public:
-  Ranks() = default;  // a run of one process
+  Ranks() = default;  // creates a run of one process
   explicit Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -74,13 +74,13 @@ class Ranks {
   friend class Exchange;
   friend class StopVote;
   static void pause(int times);
-  bool progress();  // return whether any message has completed; completed_ lists the messages of exchanges
+  bool progress();  // return true if any message has completed; completed_ lists the messages of exchanges
   [[noreturn]] void fail() const;
   [[noreturn]] void give_up(std::span<const int> silent) const;
-  std::unique_ptr<Transport> transport_;  // null if there is only one process
+  std::unique_ptr<Transport> transport_;  // transport between the processes; null if there is only one
   double timeout_ = 300.0;
-  StopVote* vote_ = nullptr;    // the running vote; null if there is none
-  std::vector<int> completed_;  // numbers of the completed messages, notices excluded
+  StopVote* vote_ = nullptr;    // the current vote; null if there is none
+  std::vector<int> completed_;  // numbers of the completed messages, without notices
   std::vector<int> finished_;   // scratch of progress()
 };
 
@@ -107,7 +107,7 @@ class Exchange {
  private:
   struct Message {
     int peer;
-    bool received;  // false if the message is sent
+    bool received;  // true if the message is received, false if it is sent
     bool done;
   };
   std::size_t post(int peer, bool received);

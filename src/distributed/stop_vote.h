@@ -15,15 +15,16 @@ namespace regard::distributed {
 
 class StopVote {
  public:
-  // Collective; does not wait. Throws io if the transport fails, as stopped() and finish() do.
+  // Start the vote. Collective; does not wait. Throws io if the transport fails, as stopped() and finish()
+  // do.
   explicit StopVote(Ranks& ranks);
   ~StopVote();
   StopVote(const StopVote&) = delete;
   StopVote& operator=(const StopVote&) = delete;
 
-  // Return whether this rank (`here`) or any other has a stop request. Does not wait.
+  // Return true if this rank (`here`) or any other rank has a stop request. Does not wait.
   bool stopped(bool here);
-  // Collective. Wait for all ranks, and return on all of them whether any has a stop request.
+  // Collective. Wait for all ranks, and return true on all of them if any has a stop request.
   bool finish(bool here);
 
  private:

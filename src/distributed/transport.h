@@ -13,14 +13,14 @@ namespace regard::distributed {
 // another message.
 inline constexpr int kFirstNotice = 1 << 30;
 
-// Not thread-safe: all calls of a rank must come from one thread. No function throws.
+// Messages of one rank. Not thread-safe: all calls of a rank must come from one thread. No function throws.
 class Transport {
  public:
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;        // number of this rank, from 0
   virtual int size() const = 0;        // number of ranks
-  virtual int local_size() const = 0;  // number of ranks on this host, this one included
+  virtual int local_size() const = 0;  // number of ranks on this host, including this one
 
   // Post a message, without waiting for it. `data` must stay valid and unmodified (a receiving buffer must
   // not be read) until completed() has returned `id`. Messages from one rank to another are matched in the

@@ -36,7 +36,7 @@ Chooser::Chooser(ThreadPool& pool, std::int64_t vocabulary)
       history_(order_.size()),
       warped_(order_.size()) {}
 
-// The assignment of rows to workers is not deterministic, so buffers are reserved for every worker.
+// Reserve buffers for every worker, because any worker may process any row.
 void Chooser::prepare(const ChoiceRule& rule, std::int64_t tokens) {
   if (rule.ruled)
     for (std::vector<std::int32_t>& history : history_) history.reserve(static_cast<std::size_t>(tokens));
@@ -128,8 +128,8 @@ void Chooser::choose_alike(float* logits, std::size_t first, std::size_t count) 
   });
 }
 
-// Apply the rules of beam searches. They work on log-probabilities, so the logits of these rows are replaced
-// by log-probabilities and their log-sum-exp by 0.
+// Apply the rules of beam searches. The rules require log-probabilities, so the logits of these rows are
+// replaced by log-probabilities, whose log-sum-exp is 0.
 void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
   const auto ruled = [](const ChoiceRow& row) { return row.rule->ruled; };
   const std::span<const ChoiceRow> asked = rows_.subspan(first, count);
@@ -162,7 +162,7 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
     candidate_[begin_[row]] = logits[best];
     return;
   }
-  // a copy of the scores after the rules, if log-probabilities are computed from these
+  // copy of the scores after the rules, if log-probabilities are computed from them
   std::vector<float> ruled;
   if (rule.options.rules.scores_after_rules) ruled = scores, logits = ruled.data();
   if (!rule.warp.changes_nothing()) warp(rule.warp, scores, order_[static_cast<std::size_t>(worker)]);

@@ -14,16 +14,17 @@
 
 namespace regard::infer {
 
-std::int64_t width_of(const SearchOptions& options);  // number of rows of a request: beam or samples
+// number of rows of a request: the beam width, or the number of samples
+std::int64_t width_of(const SearchOptions& options);
 
 // The options of a request, in the form needed to choose its tokens.
 struct ChoiceRule {
-  explicit ChoiceRule(const SearchOptions& of);  // keeps a reference to the options
+  explicit ChoiceRule(const SearchOptions& of);  // `of` must outlive this object
 
   const SearchOptions& options;
   Warp warp;
   bool ruled;                // true if options.rules has an effect
-  std::int64_t width, each;  // number of rows of the request; candidates per row
+  std::int64_t width, each;  // width: number of rows of the request; each: number of candidates per row
   // Return true if the candidates are the top `each` logits of a row.
   bool most_probable() const { return !options.sample && (!ruled || options.beam > 1); }
 };
@@ -31,7 +32,7 @@ struct ChoiceRule {
 struct ChoiceRow {
   const ChoiceRule* rule = nullptr;
   const Hypotheses* search = nullptr;
-  std::int64_t row = 0;  // row index within the search
+  std::int64_t row = 0;  // index of the row in its search
   RuleContext context;
 };
 
@@ -40,7 +41,7 @@ class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);
 
-  // Reserve a buffer for requests under this rule with up to `tokens` tokens, prompt included.
+  // Reserve a buffer for requests under this rule with up to `tokens` tokens, including the prompt.
   void prepare(const ChoiceRule& rule, std::int64_t tokens);
 
   // Choose the candidates of each row. logits [rows, vocabulary] is modified. The rows of one request must be
@@ -73,10 +74,10 @@ class Chooser {
   std::span<const ChoiceRow> rows_;
   std::vector<float> lse_, candidate_;
   std::vector<std::int32_t> candidate_token_;
-  std::vector<std::size_t> begin_;                          // offset of each row's candidates: [rows + 1]
-  std::vector<std::optional<Error>> failure_;               // [rows]
-  std::vector<std::vector<TokenScore>> top_;                // at least one entry per row
-  std::vector<std::vector<std::int32_t>> order_, history_;  // buffers, one per worker
+  std::vector<std::size_t> begin_;             // offset of each row's candidates: [rows + 1]
+  std::vector<std::optional<Error>> failure_;  // error of each row; nullopt if there is none
+  std::vector<std::vector<TokenScore>> top_;  // most probable tokens; the list has at least one entry per row
+  std::vector<std::vector<std::int32_t>> order_, history_;  // buffers, one for each worker
   std::vector<std::vector<float>> warped_;
 };
 

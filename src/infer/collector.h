@@ -17,8 +17,9 @@ class Collector : public Listener {
     ++done;
   }
 
-  std::vector<std::vector<Hypothesis>> results;  // indexed by id; empty while unfinished
-  std::size_t done = 0;                          // number of finished requests
+  // results by request id; empty for requests that have not finished
+  std::vector<std::vector<Hypothesis>> results;
+  std::size_t done = 0;  // number of finished requests
 };
 
 }  // namespace regard::infer

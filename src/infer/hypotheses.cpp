@@ -150,8 +150,8 @@ class IndependentSequences : public Hypotheses {
   std::vector<Hypothesis> results_;
 };
 
-// Beam search as in Hugging Face's generate(), so that scores can be compared. Each step considers the
-// max(2, 1 + end tokens) × beam best continuations. The first `beam` of them that do not end continue. A
+// Beam search as in Hugging Face's generate(), so that scores can be compared. Each step considers the max(2,
+// 1 + end tokens) × beam best continuations. The first `beam` of those that do not end are continued. A
 // continuation that ends becomes a finished hypothesis if it is among the first `beam`; its length includes
 // the end token.
 class BeamSearch : public Hypotheses {
@@ -201,7 +201,8 @@ class BeamSearch : public Hypotheses {
   }
 
  private:
-  // Collect the best continuations of all rows, best first. Ties: lower row, then lower token id.
+  // Collect the best continuations of all rows, best first. Among equal ones, the lower row is first, then
+  // the lower token id.
   void merge(const Candidates& candidates) {
     merged_.clear();
     for (std::int64_t row = 0; row < rows_; ++row)
@@ -250,8 +251,8 @@ class BeamSearch : public Hypotheses {
   }
 
   std::vector<Continuation> merged_;
-  std::vector<Hypothesis> finished_;  // best first, at most `beam`
-  std::vector<Hypothesis> spare_;     // unused hypotheses with reserved memory
+  std::vector<Hypothesis> finished_;  // finished hypotheses, best first, at most `beam`
+  std::vector<Hypothesis> spare_;     // unused hypotheses, kept for their reserved memory
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ class Hypotheses {
   // first step, where the single row has one draw for each sequence.
   std::int64_t candidates() const { return candidates_; }
 
-  std::int64_t rows() const { return rows_; }  // number of running rows; 1 before the first step
+  std::int64_t rows() const { return rows_; }  // number of running rows; there is 1 before the first step
   bool done() const { return rows_ == 0; }
   std::int64_t generated() const { return generated_; }  // tokens generated so far in each running row
   std::int32_t last_token(std::int64_t row) const {
@@ -59,7 +59,7 @@ class Hypotheses {
   Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width, std::int64_t candidates);
 
   struct Continuation {
-    double log_probability;  // sum over all tokens
+    double log_probability;  // sum of log-probabilities over all tokens
     float last;              // log-probability of the last token
     std::int32_t row, token;
   };
@@ -67,7 +67,7 @@ class Hypotheses {
   bool ends(std::int32_t token) const;
   // Return true if appending `token` to row `row` completes a stop string.
   bool stops(std::int64_t row, std::int32_t token);
-  Hypothesis running(std::int64_t row) const;  // return a running row as generated so far
+  Hypothesis running(std::int64_t row) const;  // return the hypothesis of a running row so far
   // Fill `result` with row `last.row` followed by `last.token`.
   void complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const;
   double normalised(double log_probability, std::int64_t tokens) const;
@@ -84,7 +84,7 @@ class Hypotheses {
  private:
   void grow();
 
-  std::int64_t room_;                                    // allocated tokens per row, at most max_new
+  std::int64_t room_;  // number of tokens per row for which memory is allocated; at most max_new
   std::vector<std::int32_t> tokens_, next_tokens_;       // [width, room]
   std::vector<float> each_log_probability_, next_each_;  // [width, room]
   std::vector<std::int32_t> stop_scratch_;

@@ -12,7 +12,7 @@
 namespace regard::infer {
 namespace {
 
-// Reads values of generation_config.json, or of config.json if the key is missing there. `strict`:
+// Reads values of generation_config.json, or of config.json if the key is missing there. If `strict` is set,
 // config.json is used only if there is no generation_config.json, as in transformers.
 class Settings {
  public:
@@ -193,7 +193,7 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   settings.read("do_sample", options.sample);
   if (options.sample) {
     settings.read("temperature", options.temperature);
-    options.top_k = 50;  // default of transformers
+    options.top_k = 50;  // default value in transformers
     settings.read("top_k", options.top_k);
     settings.read("top_p", options.top_p);
     settings.read("min_p", options.min_p);
@@ -204,7 +204,7 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   }
   std::int64_t max_length = 0;
   settings.read("max_length", max_length);
-  // max_length includes the start token and a decoder-only model's prompt.
+  // The value of max_length counts the decoder's start token and, for a decoder-only model, the prompt.
   const bool encoder = tokens.find("decoder_start_token_id") != nullptr;
   if (encoder && max_length > 1) options.max_new = max_length - 1;
   if (!encoder) options.max_length = std::max<std::int64_t>(0, max_length);
@@ -241,7 +241,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (loaded.options.start_token < 0)
     throw file_error(folder.config_file, "\"decoder_start_token_id\" is missing")
         .remedy("Add it to generation_config.json");
-  // `regard train` ends each source with the end token even if the tokenizer does not add it.
+  // In training, `regard train` appends the end token to each source even if the tokenizer does not.
   if (own && loaded.source && !loaded.options.end_tokens.empty())
     loaded.source_end =
         loaded.source->id_of(loaded.target->token_of(loaded.options.end_tokens[0])).value_or(-1);

@@ -18,7 +18,7 @@ namespace regard::infer {
 
 // Settings for opening a folder; they override the folder's own.
 struct FolderSettings {
-  Json values = Json::object();  // keys of generation_config.json
+  Json values = Json::object();  // values for keys of generation_config.json
   // A key of task_specific_params in config.json, as in T5's folders. Empty for no task.
   std::string task = {};
   WeightMode weight_mode = WeightMode::stored;  // data type of the weights for inference
@@ -28,8 +28,8 @@ struct FolderSettings {
   std::filesystem::path adapter = {};
 };
 
-// Key of generation_config.json in folders written by `regard train`: whether every text was passed through
-// normalize_whitespace(). Default: false.
+// Key of generation_config.json in folders written by `regard train`: true if normalize_whitespace() was
+// applied to every text in training. Default: false.
 constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 
 struct LoadedModel {
@@ -39,13 +39,14 @@ struct LoadedModel {
   std::shared_ptr<const text::Tokenizer> source, target;
   // Result of search_options_of(), with the stop strings of the folder.
   SearchOptions options;
-  std::string prefix;              // prefix of every source for the selected task
-  std::vector<std::string> tasks;  // keys of task_specific_params
-  bool adds_special = true;        // add special tokens to prompts; false for models trained by regard
-  // end token appended to every source; −1 appends nothing beyond the tokenizer's own
+  std::string prefix;              // prefix of every source, which the selected task requires
+  std::vector<std::string> tasks;  // names of the tasks in task_specific_params
+  // true if special tokens are added to prompts; false for models trained by regard
+  bool adds_special = true;
+  // end token appended to every source; −1 means none except those that the tokenizer adds
   std::int32_t source_end = -1;
   bool normalizes_whitespace = false;  // value of kNormalizeWhitespace; applies to sources and targets
-  std::string warning;  // reports that the best checkpoint is damaged and another is used; usually empty
+  std::string warning;  // message if the best checkpoint is damaged and another one is used; usually empty
 
   // Open `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder. Throws
   // as ModelFolder::open, load_model and Tokenizer::load do; bad_file if the tokenizer does not match the
@@ -55,9 +56,9 @@ struct LoadedModel {
     return open(path, FolderSettings{.weight_mode = mode});
   }
 
-  // Encode `text` as the model's input: the source of a model with an encoder, else the prompt. If it has
-  // more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is set;
-  // otherwise throws invalid_input. Throws usage if the model does not read text.
+  // Encode `text` as the model's input: the source of a model with an encoder, otherwise the prompt. If it
+  // has more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is
+  // set; otherwise throws invalid_input. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
   // Encode a rendered conversation with encode_chat(); otherwise like read().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
@@ -65,7 +66,7 @@ struct LoadedModel {
   // Return the token ids of a source, encoded as in training: special tokens are added but not recognised in
   // the text, except the language code at the start of a Marian source (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
-  // Return `text` with normalised white space if normalizes_whitespace is set, else unmodified.
+  // Return `text` with normalised white space if normalizes_whitespace is set, otherwise unmodified.
   std::string as_trained(std::string_view text) const;
   // Return the token ids of a prompt. Special tokens are added if adds_special is set; they are not
   // recognised in the text.
@@ -73,7 +74,8 @@ struct LoadedModel {
   // Return the token ids of a rendered conversation. Special tokens are recognised in the text; none are
   // added.
   std::vector<std::int32_t> encode_chat(std::string_view rendered) const;
-  std::string decode(const Hypothesis& hypothesis) const;  // returns the text without special tokens
+  // return the text of a hypothesis without special tokens
+  std::string decode(const Hypothesis& hypothesis) const;
 
   // Add to `rules` the token ids of words that must not be generated, spelled with and without a preceding
   // space. Throws usage if a word is empty.
@@ -83,8 +85,8 @@ struct LoadedModel {
   // beginning and its trailing special tokens.
   std::vector<std::int32_t> cut_to_positions(std::vector<std::int32_t> ids) const;
 
-  // Return the text that a hypothesis generated after `prompt` (empty for an encoder–decoder), up to the
-  // stop string that ended it. After a prompt the first word keeps its leading space.
+  // Return the text that a hypothesis generated after `prompt` (empty for an encoder–decoder), up to the stop
+  // string that ended it. The first word after a prompt keeps its leading space.
   std::string written(const Hypothesis& hypothesis, const SearchOptions& search,
                       std::span<const std::int32_t> prompt = {}) const;
 

@@ -8,9 +8,8 @@
 
 namespace regard::infer {
 
-// Return options.max_new. If it is 0, return its default (see
-// SearchOptions::max_new). The result is limited by the positions of an
-// encoder–decoder. A result below 1 means that the prompt leaves no room.
+// Return options.max_new or, if it is 0, its default (see SearchOptions::max_new). For an encoder–decoder,
+// the result is limited by the model's positions; a result below 1 means that the prompt uses all positions.
 std::int64_t new_tokens_of(const Network& model, const Request& request, const SearchOptions& options);
 
 }  // namespace regard::infer

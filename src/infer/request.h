@@ -12,10 +12,11 @@
 namespace regard::infer {
 
 struct Request {
-  std::uint64_t id = 0;              // chosen by the caller; passed to the listener
-  ModelInput source;                 // encoder-decoder models only
-  std::vector<std::int32_t> prompt;  // the decoder's first tokens; if empty, the start token
-  std::shared_ptr<const SearchOptions> options = nullptr;  // if null, the scheduler's options apply
+  std::uint64_t id = 0;              // id chosen by the caller; passed to the listener
+  ModelInput source;                 // source, for encoder–decoders only
+  std::vector<std::int32_t> prompt;  // first tokens of the decoder; if empty, the start token is used
+  // options of the request; if null, those of the scheduler apply
+  std::shared_ptr<const SearchOptions> options = nullptr;
   // The encoder's output [positions, hidden] for `source` if it is already computed; otherwise undefined.
   Tensor encoded = {};
 };

@@ -80,7 +80,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
   choices_.reserve(free_slots_.size()), jobs_.reserve(free_slots_.size());
 }
 
-// Admission of requests.
+// The following functions admit requests.
 
 void Scheduler::check(const Request& request) const {
   const SearchOptions& options = options_of(request);
@@ -92,7 +92,7 @@ void Scheduler::check(const Request& request) const {
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
     if (request.source.empty()) throw input_error("cannot translate a source without tokens");
-    length_of_source(request);  // throws if the model does not accept the source
+    length_of_source(request);  // throws if the model cannot read the source
     if (request.source.kind() == InputKind::tokens) {
       check_ids(ErrorKind::invalid_input, "the source", request.source.ids, model_.source_vocabulary());
       check_length("the source", request.source.ids.size(), model_.max_positions());
@@ -168,14 +168,14 @@ bool Scheduler::admit(Request& request) {
   return true;
 }
 
-// One step of all running requests.
+// The following functions run one step of all running requests.
 
 void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position) {
   shape_.add(static_cast<std::int64_t>(ids_.size() - before), job.request.id, position);
   selected_.push_back(job.slots[static_cast<std::size_t>(row)]);
 }
 
-// Add the allotted part of the prompt to the step. Return whether the prompt is then complete.
+// Add the part of the prompt that is assigned to this step. Return true if the prompt is complete afterwards.
 bool Scheduler::feed_prompt(Job& job) {
   const std::int64_t count = job.fed_now;
   if (count == 0) return false;
@@ -236,7 +236,8 @@ void Scheduler::collect_batch() {
   }
 }
 
-// Return the encoder's output for this step's sources. If one of them is not computed yet, all are computed.
+// Return the encoder's output for this step's sources. If the output of one of them has not been computed
+// yet, all are computed.
 Var Scheduler::encode_sources() {
   const InputBatch sources = sources_.batch();
   const bool known =
@@ -271,7 +272,8 @@ Var Scheduler::run_model() {
   return model_.logits(tape_, tape_.constant(last));
 }
 
-// `first` is the job's first row in choices_. In the first step, one row holds the draws of all sequences.
+// Report the chosen tokens of a job. `first` is the job's first row in choices_. In the first step, that row
+// holds the draws of all sequences.
 void Scheduler::report_choices(const Job& job, std::size_t first) {
   const Hypotheses& search = *job.search;
   const Candidates candidates = chooser_.candidates(first, static_cast<std::size_t>(job.rows_now));
@@ -298,7 +300,7 @@ void Scheduler::advance() {
     if (job->failure != nullptr) continue;
     if (job->rule.options.report_top >= 0 && job->rule.options.beam == 1) report_choices(*job, first);
     search.advance(chooser_.candidates(first, row - first));
-    if (search.done()) keep_prefix(*job);  // must precede the clearing of the slot
+    if (search.done()) keep_prefix(*job);  // keep the prefix before the slot is cleared
     for (std::int64_t r = 0; r < job->rule.width; ++r) {
       const std::int32_t slot = job->slots[static_cast<std::size_t>(r)];
       const std::int32_t from =

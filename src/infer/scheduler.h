@@ -22,7 +22,8 @@
 namespace regard::infer {
 
 struct SchedulerLimits {
-  std::int64_t rows = 0;  // maximum rows decoded together, including beams; 0 uses the options' rows_at_once
+  // maximum number of rows decoded together, including those of beams; 0 means SearchOptions::rows_at_once
+  std::int64_t rows = 0;
   // Maximum tokens of sources and prompts in prefill per step. Bounds activation memory and the delay of the
   // other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one step,
   // if it is the first of that step.
@@ -30,18 +31,18 @@ struct SchedulerLimits {
   // Pages of the cache. A request is admitted only when its worst-case number of pages can be reserved. 0
   // means no limit: the cache grows as needed.
   std::int64_t cache_pages = 0;
-  // Share the cache pages of a prefix that a prompt has in common with a running request. Has no effect if
-  // every layer has a sliding window, or if the text may exceed the model's positions.
+  // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
+  // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
-  // Maximum number of ended requests whose cache pages are kept, most recently used first, for prompts that
-  // begin with the same tokens (conversations). Pages are released when a running request needs them. Only
-  // for decoders. 0 keeps none.
+  // Maximum number of ended requests whose cache pages are kept for prompts that begin with the same tokens,
+  // as in conversations. The most recently used ones are kept. Pages are released when a running request
+  // needs them. Only for decoders. 0 keeps none.
   std::int64_t kept_prefixes = 0;
-  // Prefill short prompts first in every second step, so that a long prompt does not delay the others. In
-  // the other steps the oldest request is first.
+  // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
+  // others. In the other steps the oldest request is first.
   bool short_prompts_first = false;
 
-  void check() const;  // throws usage
+  void check() const;  // throws usage if a limit is invalid
 };
 
 // Receives tokens and results. Its functions are called by step(), on its thread, and must not call the
@@ -77,7 +78,7 @@ class Scheduler {
   // resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be called
   // from any thread, also during step().
   void check(const Request& request) const;
-  void submit(Request request);  // calls check(), then appends to the queue
+  void submit(Request request);  // calls check(), then appends the request to the queue
 
   // Return the hypotheses of a running request so far. Empty if no running request has this id, or it has no
   // token yet. Must not be called during step().
@@ -92,7 +93,7 @@ class Scheduler {
 
   std::int64_t running() const { return static_cast<std::int64_t>(jobs_.size()); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
-  std::int64_t prefilling() const;  // running requests in prefill (no token generated yet)
+  std::int64_t prefilling() const;  // number of running requests in prefill, without a generated token yet
   const Cache& cache() const { return cache_; }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(arena_.capacity()); }
 
@@ -102,25 +103,26 @@ class Scheduler {
     Request request;
     ChoiceRule rule;
     std::unique_ptr<Hypotheses> search;
-    std::vector<std::int32_t> slots;               // [width]: cache slot of each running row
-    std::int64_t source_length = 0;                // positions of the source; 0 without an encoder
-    std::int64_t limit = 0;                        // maximum number of new tokens
-    std::int64_t rows_now = 0;                     // number of rows in choices_ in this step
-    std::int64_t fed_now = 0;                      // number of prompt tokens fed in this step
-    std::int64_t row_pages = 0, source_pages = 0;  // maximum pages of a row, and of the encoder's output
+    std::vector<std::int32_t> slots;  // [width]: cache slot of each running row
+    std::int64_t source_length = 0;   // number of positions of the source; 0 without an encoder
+    std::int64_t limit = 0;           // maximum number of new tokens
+    std::int64_t rows_now = 0;        // number of rows in choices_ in this step
+    std::int64_t fed_now = 0;         // number of prompt tokens fed in this step
+    // maximum number of pages of a row, and of the encoder's output
+    std::int64_t row_pages = 0, source_pages = 0;
     bool encoded = false;
-    bool slides = false;  // the text may exceed the model's positions
+    bool slides = false;  // true if the text may exceed the model's positions
     const Error* failure = nullptr;
   };
 
   const SearchOptions& options_of(const Request& request) const {
     return request.options ? *request.options : options_;
   }
-  // The cache slot of an ended request.
+  // Cache slot of an ended request, kept for its prefix.
   struct Prefix {
     std::int32_t slot = 0;
-    std::vector<std::int32_t> tokens;  // tokens in the slot; empty if unused
-    std::uint64_t used = 0;            // larger for more recent use
+    std::vector<std::int32_t> tokens;  // tokens in the slot; empty if the slot is unused
+    std::uint64_t used = 0;            // time of the last use; a larger value is more recent
   };
   // number of the source's positions; 0 without an encoder
   std::int64_t length_of_source(const Request& request) const;
@@ -133,7 +135,7 @@ class Scheduler {
   void share_past(Job& job);
   static std::int64_t kept_slots(const Network& model, const SchedulerLimits& limits);
   void keep_prefix(const Job& job);
-  bool drop_prefix();  // drops the least recently used prefix; returns false if there is none
+  bool drop_prefix();  // discard the least recently used prefix; return false if there is none
   std::int64_t common_past(const Job& job, const Job& other) const;
   std::int64_t pages_to_come(const Job& job) const;
   void collect_batch();
@@ -143,7 +145,7 @@ class Scheduler {
   void feed_row(Job& job, std::int64_t row);
   void add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position);
   Var encode_sources();
-  Var run_model();  // returns the logits of choices_; null if choices_ is empty
+  Var run_model();  // run the model; return the logits of choices_, or null if choices_ is empty
   void advance();
   void report_choices(const Job& job, std::size_t first);
   void leave();
@@ -166,10 +168,11 @@ class Scheduler {
   // Buffers of one step. They are members so that their memory is reused.
   RaggedBuffer shape_;
   InputBuffer sources_;
-  std::vector<Tensor> encoded_;  // Request::encoded of each element of sources_
+  std::vector<Tensor> encoded_;  // Request::encoded for each element of sources_
   std::vector<std::int32_t> ids_, selected_, last_, reordered_;
   std::vector<ChoiceRow> choices_;
-  std::vector<std::pair<std::int64_t, std::size_t>> feeding_;  // number of tokens to feed, index of the job
+  // for each request in prefill: number of tokens to feed, and index of the job
+  std::vector<std::pair<std::int64_t, std::size_t>> feeding_;
 };
 
 }  // namespace regard::infer

@@ -7,9 +7,9 @@
 namespace regard::infer {
 namespace {
 
-// Attention of a token to kKeysAsCostly × hidden size keys takes about as long as the rest of the model: in
-// each layer the matrix products take about 24 hidden² operations, and attention takes 4 hidden operations
-// for each key, at about half the speed.
+// Attention to kKeysAsCostly · hidden keys takes about as long as the rest of a layer for one token: the
+// matrix products take about 24 hidden² operations, and attention takes 4 hidden operations for each key at
+// about half the speed.
 constexpr std::int64_t kKeysAsCostly = 3;
 // maximum cost of a step's tokens; avoids overflow
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;
@@ -42,7 +42,8 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
-  // A row holds the window and the tokens of one step. Both may start and end within a page: add two pages.
+  // A row holds the window and the tokens of one step. Both may start and end in the middle of a page, which
+  // takes up to two more pages.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 
@@ -57,10 +58,10 @@ void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
 }
 
 // Return the maximum number of pages that the job may still allocate. When rows fork, diverge or end, the sum
-// over all jobs grows at most by the number of pages released, because the count for a shared page excludes
-// one of its rows. Therefore an admitted request never runs out of pages.
+// over all jobs grows at most by the number of released pages, because one of the rows that share a page is
+// not counted. An admitted request therefore never runs out of pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
-  // Ended independent sequences need no more pages; a beam search may fork rows again.
+  // Independent sequences that have ended need no more pages. In a beam search, rows may be forked again.
   const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
   const std::int64_t rows = forked ? job.search->rows() : std::ssize(job.slots);
   std::int64_t pages = job.encoded ? 0 : job.source_pages;
@@ -72,7 +73,7 @@ std::int64_t Scheduler::pages_to_come(const Job& job) const {
   return pages;
 }
 
-// Number of prompt tokens in a step.
+// The following functions determine the number of prompt tokens in a step.
 
 // Set the number of prompt tokens that each request in prefill feeds in this step.
 void Scheduler::share_budget() {
@@ -88,8 +89,8 @@ void Scheduler::share_budget() {
     return;
   }
   // In every second step the oldest request is first, so that long prompts are completed too. If other
-  // requests wait, the oldest gets a quarter of the tokens, so that the other requests' first tokens are not
-  // delayed. A source is never divided.
+  // requests are in prefill too, the oldest gets a quarter of the tokens, so that the first tokens of the
+  // others are not delayed. A source is never divided.
   const std::size_t oldest = feeding_[0].second;
   const bool divides = model_.kind() == ModelKind::decoder;
   std::sort(feeding_.begin() + static_cast<std::ptrdiff_t>(steps_++ % 2), feeding_.end());

@@ -5,7 +5,8 @@
 
 namespace regard::infer {
 
-// Pages outside a sliding window are released, so prefixes cannot be kept.
+// Return the number of slots for kept prefixes. With a sliding window, pages outside it are released, so
+// prefixes cannot be kept.
 std::int64_t Scheduler::kept_slots(const Network& model, const SchedulerLimits& limits) {
   const bool keeps =
       limits.cache_pages > 0 && model.kind() == ModelKind::decoder && model.cache_shape().window == 0;
@@ -65,7 +66,7 @@ void Scheduler::keep_prefix(const Job& job) {
     const std::size_t common = std::min(kept.tokens.size(), tokens.size());
     const bool same = std::equal(kept.tokens.begin(),
                                  kept.tokens.begin() + static_cast<std::ptrdiff_t>(common), tokens.begin());
-    if (same && kept.tokens.size() >= tokens.size()) return;  // kept already
+    if (same && kept.tokens.size() >= tokens.size()) return;  // this prefix is already kept
     // Prefer to replace the longest prefix that this one extends.
     if (same && (to == nullptr || kept.tokens.size() > to->tokens.size())) to = &kept;
   }

@@ -15,7 +15,7 @@ void require(bool holds, const std::string& what, const std::string& found, cons
   if (!holds) throw usage_error(what).found(found).expected(expected);
 }
 
-template <class Input>  // ModelInput or token ids
+template <class Input>  // `Input` is ModelInput, or token ids
 std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool, std::span<const Input> inputs,
                                          const SearchOptions& options, const Stop& stop) {
   Collector collector(inputs.size());

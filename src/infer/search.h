@@ -23,53 +23,56 @@ enum class EarlyStopping {
   // stop if the best running hypothesis, scored at its current length, is not above the worst finished one
   no,
   yes,    // stop as soon as `beam` hypotheses are finished
-  never,  // as `no`, but score at the maximum length if length_penalty > 0
+  never,  // as `no`, but the running hypothesis is scored at the maximum length if length_penalty > 0
 };
 
 constexpr std::int64_t kDefaultNew = 128;  // default maximum number of new tokens after a prompt
 
 struct SearchOptions {
-  std::int64_t beam = 1;    // number of beams; 1 means greedy search
-  std::int64_t n_best = 1;  // hypotheses per request, best first; when sampling: independent draws
+  std::int64_t beam = 1;  // number of beams; 1 means greedy search
+  // number of hypotheses per request, best first; when sampling, of independent draws
+  std::int64_t n_best = 1;
   // Maximum number of new tokens. Default (0): 2 × source length + 16 for models with a text encoder,
   // kDefaultNew for models with another encoder, and determined by max_length for decoder-only models.
   std::int64_t max_new = 0;
-  // Maximum number of tokens, prompt included, of decoder-only models; used if max_new is 0. If both are 0,
-  // the maximum is kDefaultNew new tokens.
+  // Maximum number of tokens, including the prompt, of decoder-only models; used if max_new is 0. If both are
+  // 0, the maximum is kDefaultNew new tokens.
   std::int64_t max_length = 0;
   double length_penalty = 1.0;  // score = Σ log p / tokens^length_penalty
   EarlyStopping early_stopping = EarlyStopping::no;
 
   bool sample = false;
   double temperature = 1.0;
-  std::int64_t top_k = 0;           // 0 keeps all tokens
-  double top_p = 1.0;               // 1 keeps all tokens
-  double min_p = 0.0;               // 0 keeps all tokens
-  double typical_p = 1.0;           // 1 keeps all tokens
+  std::int64_t top_k = 0;  // number of most probable tokens to sample from; 0 keeps all tokens
+  double top_p = 1.0;      // probability mass of nucleus sampling; 1 keeps all tokens
+  double min_p = 0.0;      // minimum probability relative to the most probable token; 0 keeps all tokens
+  double typical_p = 1.0;  // probability mass of typical sampling; 1 keeps all tokens
   double epsilon = 0.0, eta = 0.0;  // cut-offs of warp.h; 0 disables them
   std::uint64_t seed = 1;
 
   TokenRules rules;  // applied to the scores before a token is chosen
 
-  std::int32_t start_token = -1;                    // the decoder's first token; encoder-decoder models only
-  std::vector<std::int32_t> end_tokens;             // each of these ends a sequence
-  std::shared_ptr<const StopStrings> stop_strings;  // each of these strings ends a sequence; may be null
+  std::int32_t start_token = -1;                    // first token of the decoder; for encoder–decoders only
+  std::vector<std::int32_t> end_tokens;             // tokens that end a sequence
+  std::shared_ptr<const StopStrings> stop_strings;  // strings that end a sequence; may be null
   std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1 if there is none
-  Probe* probe = nullptr;       // called in every pass, may ablate heads; not owned, may be null
+  Probe* probe = nullptr;       // called in every pass; may ablate heads. Not owned; may be null
   // Number of most probable tokens to report with each token to Listener::chosen(), for greedy search and
   // sampling. −1 reports nothing.
   std::int64_t report_top = -1;
-  std::int64_t rows_at_once = 256;  // rows decoded together, beams counted; affects speed and memory only
+  // maximum number of rows decoded together, including those of beams; affects only speed and memory
+  std::int64_t rows_at_once = 256;
 
-  void check() const;  // throws usage naming the invalid option
+  void check() const;  // throws usage that names the invalid option
 };
 
 struct TokenScore {
   std::int32_t token = 0;
-  float log_probability = 0.0f;  // the model's value, before rules and warping
+  float log_probability = 0.0f;  // log-probability under the model, before rules and warping
 };
 
-// A generated token, and the most probable tokens at its position, best first. Equal ones are ordered by id.
+// A generated token, and the most probable tokens at its position, best first. Equally probable tokens are
+// ordered by id.
 struct TokenChoice {
   TokenScore token;
   std::vector<TokenScore> top;
@@ -78,10 +81,10 @@ struct TokenChoice {
 struct Hypothesis {
   std::vector<std::int32_t> tokens;  // generated tokens: without start token and prompt, with the end token
   float score = 0.0f;                // log_probability / tokens^length_penalty
-  float log_probability = 0.0f;      // Σ log p of the model, before any warping
-  bool ended = false;                // ended by an end token or a stop string, not by max_new
-  bool stopped = false;              // ended by a stop string; the text may continue after it
-  std::vector<float> token_log_probabilities;  // [tokens]: the terms of log_probability
+  float log_probability = 0.0f;      // sum of the model's log-probabilities, before any warping
+  bool ended = false;    // true if ended by an end token or a stop string; false if ended by max_new
+  bool stopped = false;  // true if ended by a stop string; the text may continue after it
+  std::vector<float> token_log_probabilities;  // log-probability of each token; their sum is log_probability
 };
 
 // Decode inputs of the kind that the model accepts: sources of an encoder–decoder (tokens, features or
@@ -90,9 +93,9 @@ std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
 // Translate the sources. Return one result per source, in order, each with up to n_best hypotheses. Throws
-// usage (wrong kind of model, invalid options, empty sources, ids outside the vocabulary, sources longer than
-// the model has positions), and numeric if the model's output is not finite. The caller must call
-// prepare_for_inference() first.
+// usage for a model of another kind, invalid options, empty sources, ids outside the vocabulary, and sources
+// longer than the model's number of positions, and numeric if the model's output is not finite. The caller
+// must call prepare_for_inference() first.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);

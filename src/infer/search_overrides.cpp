@@ -44,7 +44,8 @@ SearchOptions SearchOverrides::over(SearchOptions search, std::uint64_t seed) co
   if (early_stopping) search.early_stopping = early_stopping_of(*early_stopping);
   search.seed = seed;
   search.check();
-  // Reject only an explicit --min-new. If the folder's minimum exceeds the maximum, the maximum applies.
+  // Only a minimum that the user gave is an error. If the folder's minimum exceeds the maximum, the maximum
+  // applies.
   if (min_new && search.max_new > 0 && search.rules.min_new > search.max_new)
     throw usage_error("--min-new exceeds --max-new")
         .found(std::to_string(search.rules.min_new))

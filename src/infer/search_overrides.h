@@ -9,14 +9,15 @@
 
 namespace regard::infer {
 
-// Options that are not given keep the values of the model folder.
+// Options with no value keep those of the model folder.
 struct SearchOverrides {
   std::optional<std::int64_t> beam, n_best, max_new, min_new, top_k, no_repeat_ngram;
   std::optional<double> length_penalty, repetition_penalty, temperature, top_p, min_p, typical_p;
-  std::optional<std::string> early_stopping;  // no, yes or never
+  std::optional<std::string> early_stopping;  // rule that ends a beam search: no, yes or never
   bool sample = false;
 
-  SearchOptions over(SearchOptions folder, std::uint64_t seed) const;  // throws usage
+  // return the folder's options with these values; throws usage if one is invalid
+  SearchOptions over(SearchOptions folder, std::uint64_t seed) const;
 
   // Call visit(name, member) for each member; `self` is a SearchOverrides. The names are those used in
   // requests.

@@ -50,7 +50,7 @@ SchedulerLimits Sessions::inner(const SessionLimits& limits) {
 Sessions::Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
                    const SessionLimits& limits)
     : listener_(listener), limits_(limits), scheduler_(model, pool, options, *this, inner(limits)) {
-  // A step has at most one token event per row and one end per session.
+  // A step reports at most one token event per row and one end per session.
   events_.reserve(static_cast<std::size_t>(2 * limits.rows));
   ends_.reserve(static_cast<std::size_t>(limits.rows));
 }
@@ -156,7 +156,7 @@ bool Sessions::deliver() {
 }
 
 bool Sessions::step() {
-  const bool left_over = deliver();  // true if events remained after a callback threw
+  const bool left_over = deliver();  // true if some events were not delivered because a callback threw
   take_inbox();
   const bool worked = scheduler_.step();
   running_ = scheduler_.running(), waiting_ = scheduler_.waiting(), prefilling_ = scheduler_.prefilling();

@@ -18,16 +18,16 @@
 namespace regard::infer {
 
 struct SessionLimits {
-  std::int64_t rows = 64;             // maximum rows decoded together, beams counted
-  std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, sources counted
-  std::int64_t tokens_at_once = 512;  // maximum tokens in prefill per step, sources counted
-  std::int64_t sessions = 1024;       // maximum number of sessions, waiting ones counted
+  std::int64_t rows = 64;             // maximum number of rows decoded together, including those of beams
+  std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, including sources
+  std::int64_t tokens_at_once = 512;  // maximum number of tokens in prefill per step, including sources
+  std::int64_t sessions = 1024;       // maximum number of sessions, including waiting ones
   // Maximum number of ended sessions whose cache pages are kept, for prompts that begin with the same tokens;
   // see SchedulerLimits.
   std::int64_t kept_prefixes = 0;
 
   std::int64_t cache_pages() const { return pages_for(cache_tokens); }
-  void check() const;  // throws usage
+  void check() const;  // throws usage if a limit is invalid
 };
 
 // Return the size in bytes of the key/value cache shared by all sessions. All of it is allocated at
@@ -40,17 +40,18 @@ std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limi
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // Report a token as Listener::token() does: the last token of a sequence is reported only by finished().
+  // Called like Listener::token(): the last token of a sequence is reported only by finished().
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
-  // Called as Listener::chosen() is.
+  // Called like Listener::chosen().
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   virtual void cancelled(std::uint64_t id) { (void)id; }
-  virtual void failed(std::uint64_t id, const Error& error) = 0;  // the other sessions continue
+  // called if the session failed; the other sessions continue
+  virtual void failed(std::uint64_t id, const Error& error) = 0;
 };
 
 class Sessions : private Listener {
@@ -79,7 +80,7 @@ class Sessions : private Listener {
   // State after the last step. running(), waiting() and prefilling() may be called from any thread.
   std::int64_t running() const { return running_; }
   std::int64_t waiting() const { return waiting_; }
-  std::int64_t prefilling() const { return prefilling_; }  // number of running sessions in prefill
+  std::int64_t prefilling() const { return prefilling_; }  // number of running sessions that are in prefill
   const Cache& cache() const { return scheduler_.cache(); }
   std::int64_t activation_bytes() const { return scheduler_.activation_bytes(); }
 
@@ -89,7 +90,7 @@ class Sessions : private Listener {
     std::uint64_t id;
     std::int64_t sequence = 0;
     std::int32_t token = 0;
-    std::size_t end = 0;  // index into ends_ or choices_
+    std::size_t end = 0;  // index of the event's data in ends_ or choices_
   };
   struct End {
     std::vector<Hypothesis> hypotheses;
@@ -109,11 +110,12 @@ class Sessions : private Listener {
   SessionLimits limits_;
   Scheduler scheduler_;
 
-  mutable std::mutex guard_;  // guards the members up to live_
+  mutable std::mutex guard_;  // guards this member and those up to live_
   std::uint64_t next_id_ = 1;
   std::vector<Request> joining_;
   std::vector<std::uint64_t> cancelling_;
-  std::unordered_map<std::uint64_t, bool> live_;  // id → true if cancelled
+  // sessions by id; the value is true if the session was cancelled
+  std::unordered_map<std::uint64_t, bool> live_;
 
   std::atomic<std::int64_t> running_{0}, waiting_{0}, prefilling_{0};
 

@@ -8,7 +8,8 @@
 namespace regard::infer {
 namespace {
 
-// Extra tokens decoded before the window, since a decoder may treat the first tokens of a text differently.
+// Number of tokens before the window that are decoded too, because the first tokens of a text may be decoded
+// differently.
 constexpr std::size_t kMargin = 8;
 
 }  // namespace

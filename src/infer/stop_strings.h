@@ -29,13 +29,15 @@ class StopStrings {
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::vector<std::string> texts_;
-  std::size_t window_ = 0;  // number of last tokens to decode; enough if each token has at least one byte
+  // number of last tokens that can contain a stop string, if each token has at least one byte
+  std::size_t window_ = 0;
 };
 
 // Forwards streamed text up to the first stop string. Holds back a suffix that may be the start of one.
 class StopFilter {
  public:
-  explicit StopFilter(std::shared_ptr<const StopStrings> stops) : stops_(std::move(stops)) {}  // may be null
+  // `stops` may be null
+  explicit StopFilter(std::shared_ptr<const StopStrings> stops) : stops_(std::move(stops)) {}
 
   std::string push(std::string_view text);  // return the text that cannot be part of a stop string
   std::string finish();                     // return the withheld text; empty after a stop string

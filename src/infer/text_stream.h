@@ -12,7 +12,7 @@ namespace regard::infer {
 
 class TextStream {
  public:
-  // After a prompt the first word keeps its leading space. Shares ownership of the model's tokenizer and of
+  // The first word after a prompt keeps its leading space. Shares ownership of the model's tokenizer and of
   // the stop strings.
   TextStream(const LoadedModel& model, const SearchOptions& search, std::span<const std::int32_t> prompt = {})
       : decoder_(model.target), filter_(search.stop_strings) {

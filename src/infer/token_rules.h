@@ -10,14 +10,15 @@
 
 namespace regard::infer {
 
-// `bias` is added to the score of the last token if the text ends with the other tokens.
+// The last token of a sequence gets `bias` added to its score if the text ends with the other tokens of the
+// sequence.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;
 };
 
-// Exponential length penalty: after `start` + s new tokens, s ≥ 1, |score| · (factor^s − 1) is added to end
-// tokens.
+// Exponential length penalty:  · (factor^s − 1) is added to the scores of end tokens|score|after `start` + s
+// new tokens (s ≥ 1), .
 struct EndingPressure {
   std::int64_t start = 0;
   double factor = 1.0;
@@ -25,11 +26,13 @@ struct EndingPressure {
 
 // Whisper's rules for timestamp tokens (Radford et al. 2022, section 4.5), as in transformers'
 // WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, they do not
-// decrease, and a timestamp is chosen if the timestamps' total probability exceeds that of every other token.
+// decrease, and a timestamp is chosen if the total probability of all timestamps exceeds that of every other
+// token.
 struct TimestampRules {
-  std::int32_t first = 0;  // the token of 0 seconds; the preceding token ("no timestamps") is forbidden
-  std::int32_t end = 0;    // the end token: tokens below it are text
-  std::int64_t latest_first = -1;  // greatest index of the first timestamp; −1 means no limit
+  // id of the timestamp of 0 seconds; the preceding token ("no timestamps") is forbidden
+  std::int32_t first = 0;
+  std::int32_t end = 0;            // id of the end token; ids below it are text
+  std::int64_t latest_first = -1;  // maximum index of the first timestamp; −1 means no limit
 };
 
 // The rules of a generation. Names in parentheses are keys of generation_config.json. An id below 0 or a
@@ -49,12 +52,13 @@ struct TokenRules {
   std::int64_t min_length = 0, min_new = 0;
   std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
   std::vector<std::int32_t> forced_last;       // tokens forced at the end of max_new (forced_eos_token_id)
-  std::optional<EndingPressure> ending;        // exponential_decay_length_penalty
+  std::optional<EndingPressure> ending;        // rule of the key exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // forbidden tokens
   std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that is not forced
   bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
-  std::optional<TimestampRules> timestamps;    // applied after all other rules except `renormalise`
-  // Report log-probabilities after the rules. No effect on beam search, which always reports these.
+  // rules for timestamps, applied after all other rules except `renormalise`
+  std::optional<TimestampRules> timestamps;
+  // Report log-probabilities after the rules. Has no effect on beam searches, which always report these.
   bool scores_after_rules = false;
 
   bool change_nothing() const;
@@ -65,7 +69,7 @@ struct TokenRules {
 // The inputs of the rules for one row.
 struct RuleContext {
   std::span<const std::int32_t> source;     // the encoder's input; for decoder-only models, the prompt
-  std::span<const std::int32_t> prompt;     // the decoder's prompt, start token included
+  std::span<const std::int32_t> prompt;     // the decoder's prompt, including the start token
   std::span<const std::int32_t> generated;  // new tokens so far
   std::span<const std::int32_t> end_tokens;
   std::int64_t max_new = 0;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;
 
-// The pre-tokenizer and the normalizer of training_words_text().
+// The pre-tokenizer and the normalizer with which training_words_text() splits texts.
 struct WordRule {
   std::unique_ptr<text::Normalizer> normalizer =
       text::read_normalizer(text::normalizer_json(true, false, false), text::kTrainedSource);
@@ -137,7 +137,7 @@ std::vector<std::string> TrainingWords::words_of(std::string_view text) const {
 
 std::vector<std::string> TrainingWords::unseen(std::string_view text) const {
   std::vector<std::string> found;
-  std::unordered_set<std::string> named;  // words found so far, in lower case
+  std::unordered_set<std::string> named;  // words added to the result so far, in lower case
   for (std::string& word : words_of(text)) {
     if (!has_letter_or_digit(word) && !(has_signs_ && is_symbol(word))) continue;
     if (!words_.contains(lower_case(word)) && named.insert(lower_case(word)).second)

@@ -53,10 +53,12 @@ class TrainingWords {
     std::string word;
     std::int64_t count = 0;
   };
-  std::vector<std::string> words_of(std::string_view text) const;  // in order, without duplicates
+  // words of the text, in order, without duplicates
+  std::vector<std::string> words_of(std::string_view text) const;
 
-  std::unordered_map<std::string, Spelling> words_;  // word in lower case → its most frequent spelling
-  std::unordered_set<std::string> spellings_;        // all words as they are in the file
+  // for each word in lower case, its most frequent spelling
+  std::unordered_map<std::string, Spelling> words_;
+  std::unordered_set<std::string> spellings_;  // all words as they are in the file
   bool has_signs_ = false;
 };
 

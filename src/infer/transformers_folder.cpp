@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using TextFiles = std::vector<std::pair<std::string, std::string>>;  // file names and contents
+using TextFiles = std::vector<std::pair<std::string, std::string>>;  // pairs of a file's name and its content
 
-// Return the stored half-precision type if all weights have the same one, else float32.
+// Return the stored half-precision type if all weights have the same one, otherwise float32.
 DType stored_dtype(Network& model) {
   const std::vector<Parameter*> all = model.parameters();
   const DType first = all.at(0)->stored_dtype;
@@ -37,8 +37,8 @@ const char* torch_name(DType dtype) {
   return dtype == DType::f16 ? "float16" : dtype == DType::bf16 ? "bfloat16" : "float32";
 }
 
-// Return the post-processor `before`, extended to append the end token to every text. regard appends that
-// token in code if the run's tokenizer does not.
+// Return a post-processor that does what `before` does, and also appends the end token to every text. regard
+// appends that token in code if the run's tokenizer does not.
 Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std::string& end) {
   const auto id = tokenizer.id_of(end);
   if (!id || (!tokenizer.after().empty() && tokenizer.after().back() == *id)) return before;
@@ -55,7 +55,8 @@ Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std
   return {{"type", "Sequence"}, {"processors", {before, append}}};
 }
 
-// Return `normalizer`, preceded by components equivalent to normalize_whitespace().
+// Return a normalizer that applies normalize_whitespace(), expressed by tokenizer.json's components, and then
+// `normalizer`.
 Json after_white_space(const Json& normalizer) {
   const auto replace = [](const char* expression, const char* content) {
     return Json{{"type", "Replace"}, {"pattern", {{"Regex", expression}}}, {"content", content}};

@@ -18,7 +18,7 @@ constexpr const char* kAutomaticLength = "regard_automatic_length";
 bool is_own_model(const formats::ModelFolder& folder);
 
 // Write the folder `to`: model.safetensors (in `dtype`; default: as stored if all weights have the same half
-// precision, else float32), config.json, generation_config.json, and, if the run has a tokenizer,
+// precision, otherwise float32), config.json, generation_config.json, and, if the run has a tokenizer,
 // tokenizer.json, tokenizer_config.json and for two vocabularies target_tokenizer.json. transformers computes
 // the same outputs, AutoTokenizer returns the same ids and generate() the same text; regard opens the folder
 // too. Throws usage, before anything is written, if no transformers class computes the same function or `to`

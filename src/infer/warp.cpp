@@ -47,7 +47,7 @@ class Normalised {
   double log_total_ = 0.0;
 };
 
-// Sort the indices of the remaining scores, largest first. Ties: lower index first.
+// Sort the indices of the remaining scores, largest first. Equal scores are in the order of their indices.
 void sort_remaining(std::span<const float> scores, std::vector<std::int32_t>& order) {
   order.clear();
   for (std::size_t i = 0; i < scores.size(); ++i)
@@ -114,7 +114,7 @@ void keep_typical(double mass, std::int64_t min_keep, std::span<float> scores,
     if (distance(order[place]) > limit) scores[static_cast<std::size_t>(order[place])] = kRemoved;
 }
 
-// Remove tokens less probable than `least`, except the min_keep most probable.
+// Remove tokens less probable than `least`, but always keep the min_keep most probable tokens.
 void keep_above(double least, const Normalised& normalised, std::int64_t min_keep, std::span<float> scores,
                 std::vector<std::int32_t>& order) {
   sort_remaining(scores, order);
@@ -133,7 +133,7 @@ void warp(const Warp& how, std::span<float> scores, std::vector<std::int32_t>& o
     for (float& score : scores) score = static_cast<float>(static_cast<double>(score) / how.temperature);
   if (how.removes_nothing()) return;
   sort_remaining(scores, order);
-  if (order.empty()) return;  // draw() throws
+  if (order.empty()) return;  // no score is left: draw() throws
   if (how.top_k > 0) keep_top_k(std::max(how.top_k, how.min_keep), scores, order);
   if (how.top_p < 1.0) keep_nucleus(how.top_p, how.min_keep, scores, order);
   if (how.min_p > 0.0) keep_min_p(how.min_p, how.min_keep, scores, order);

@@ -62,7 +62,7 @@ double share(std::int64_t part, std::int64_t whole) {
 
 // The words of a pair, and the word of each token.
 struct WordsOfPair {
-  // word index of each column (source) and of each row (`writing`, `reading`: see HeadAlignment)
+  // word index of each source token (column) and of each target row (`writing`, `reading`: see HeadAlignment)
   std::vector<std::int64_t> source, writing, reading;
 };
 
@@ -70,7 +70,7 @@ WordsOfPair words_of(const infer::LoadedModel& loaded, const PassInput& input) {
   WordsOfPair words;
   words.source = words_of_tokens(*loaded.source, input.source.ids);
   words.writing = words_of_tokens(*loaded.target, input.written);
-  words.reading.assign(1, -1);  // the start token
+  words.reading.assign(1, -1);  // row 0 belongs to the start token
   words.reading.insert(words.reading.end(), words.writing.begin(), words.writing.end() - 1);
   return words;
 }
@@ -78,7 +78,7 @@ WordsOfPair words_of(const infer::LoadedModel& loaded, const PassInput& input) {
 struct AlignedPair {
   std::string text, target;
   std::vector<AlignedWords> links;
-  Place place;  // location of the text in its file
+  Place place;  // place of the text in its file
 };
 
 void check_links(const AlignedPair& pair) {
@@ -130,8 +130,8 @@ class PairWeights {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  // Means are sums that are not divided by the number of heads, because the division would not change the
-  // strongest link.
+  // Return the weights of a head or a mean. Means are sums over the heads, because a division would not
+  // change the strongest link.
   std::span<const double> of(const std::string& name) const { return weights_.at(name); }
 
  private:
@@ -237,7 +237,8 @@ void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words) {
-  std::map<std::int64_t, std::map<std::int64_t, double>> sums;  // by target word, then by source word
+  // sums of weights by target word, then by source word
+  std::map<std::int64_t, std::map<std::int64_t, double>> sums;
   for (std::size_t row = 0; row < row_words.size(); ++row)
     for (std::size_t column = 0; column < column_words.size(); ++column)
       if (row_words[row] >= 0 && column_words[column] >= 0)

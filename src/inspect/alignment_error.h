@@ -43,15 +43,15 @@ void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
                  std::span<const AlignedWords> reference);
 
 // Return a link from each target word to the source word with the largest weight, summed over the tokens of
-// both words. weights [rows, columns] of a head; row i belongs to the target word row_words[i] and column j
-// to the source word column_words[j]; −1 means no word. The first of equal sums is used. A target word whose
-// sums are not positive gets no link.
+// both words. `weights` [rows, columns] are those of a head: row i belongs to the target word row_words[i]
+// and column j to the source word column_words[j]; −1 means no word. The first of equal sums is used. A
+// target word whose sums are not positive gets no link.
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words);
 
 struct HeadAlignment {
-  std::string name;  // a head ("cross.1.0"), "mean of layer 1" or "mean"
+  std::string name;  // name of a head ("cross.1.0"), "mean of layer 1" or "mean"
   // Counts for the weights of the steps that write a word, and for those of the steps that read it (one step
   // later; Chen et al. 2020).
   AlignmentCounts writing, reading;
@@ -59,8 +59,9 @@ struct HeadAlignment {
 
 struct AlignmentStudy {
   std::vector<HeadAlignment>
-      heads;  // sorted by the smaller of both error rates; equal ones in the order of heads
-  std::int64_t pairs = 0, without_links = 0;  // pairs without links are not counted
+      heads;  // entries sorted by the smaller of their two error rates; equal ones are in the order of heads
+  // numbers of pairs with links, which are counted, and of pairs without links, which are not
+  std::int64_t pairs = 0, without_links = 0;
 };
 
 // Compare the cross-attention of an encoder–decoder with reference links, for given

@@ -14,9 +14,9 @@ namespace regard::inspect {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
-// Like answer_difference(), but `embedding` [tokens, hidden] replaces the value at STACK.embedding, and the
-// gradient with respect to it is also computed. `edits` are interventions of the pass, which apply to the
-// replaced value; may be null.
+// Arguments of a pass like answer_difference() in which `embedding` [tokens, hidden] replaces the value at
+// STACK.embedding, and which also returns the gradient with respect to it. `edits` are interventions of the
+// pass, which apply to the replaced value; may be null.
 struct StackInput {
   const char* stack = "encoder";
   const Tensor& embedding;

@@ -54,7 +54,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
   const std::int32_t ids[] = {id};
   std::string text = tokenizer.decode(ids, false);
-  // Decoding removes the leading space of the first token.
+  // The name of a token shows whether it begins with a space. Decoding removes this space.
   const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
   if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
   while (text.starts_with(' ')) text.erase(0, 1);
@@ -183,9 +183,9 @@ std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const M
   return labels;
 }
 
-// Return whether each token of `ids` covers a part of a word of request.text that request.words lacks. Empty
-// if no token does, or if `ids` does not begin with the text's tokens (for example because a language code
-// precedes them).
+// Return, for each token of `ids`, true if it covers a part of a word of request.text that is not in
+// request.words. Empty if no token does, or if `ids` does not begin with the text's tokens (for example
+// because a language code precedes them).
 std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
                                 std::span<const std::int32_t> ids) {
   if (request.words == nullptr || request.input || !request.pair.empty()) return {};

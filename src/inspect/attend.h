@@ -16,10 +16,10 @@
 namespace regard::inspect {
 
 struct AttendRequest {
-  std::string model_name;  // copied to View::model
-  std::string text;        // the input text, or the name of an image or sound
+  std::string model_name;  // name of the model, copied to View::model
+  std::string text;        // input text, or the name of an image or sound
   std::string pair;        // encoders: the second text of a pair; empty if there is none
-  // replaces tokenised text and pair; required if the model does not read tokens
+  // input that is used instead of tokenised text and pair; required if the model does not read tokens
   std::optional<ModelInput> input;
   // words of `text` that are not among these are marked; null marks none
   const infer::TrainingWords* words = nullptr;
@@ -29,16 +29,16 @@ struct AttendRequest {
   // only the start token), and the search options (if null, the folder's).
   std::vector<std::int32_t> prompt = {};
   const infer::SearchOptions* search = nullptr;
-  // Encoder–decoders: the generated or given target ids, including the end token. Decoders: the ids that
-  // continue the text.
+  // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
+  // that continue the text.
   std::vector<std::int32_t> written;
-  std::string unablated;                        // copied to View::unablated
-  const EditedPass* edits = nullptr;            // interventions of the pass; may be null
-  std::vector<std::string> interventions = {};  // copied to View::interventions
+  std::string unablated;              // text generated without the changes, copied to View::unablated
+  const EditedPass* edits = nullptr;  // interventions of the pass; may be null
+  std::vector<std::string> interventions = {};  // interventions as texts, copied to View::interventions
   Selection selection;
   std::vector<Head> ablated;
   bool average = false;
-  // number of views that share one file; each gets an equal part of the limits of vectors and activations
+  // number of views in one file; the limits of vectors and activations are divided equally among them
   std::size_t views = 1;
   // Add activations for the page (states, layer inputs, outputs, inner values of feed-forward layers) if the
   // input is short enough to show them.
@@ -58,9 +58,9 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.text with the folder's search options into
-// request.written. If the request has ablated heads or edits, these apply, and request.unablated gets the
-// text generated without them. max_new: as in SearchOptions; 0 uses the folder's value. Throws usage for
-// encoders and for heads that do not exist.
+// request.written. If the request has ablated heads or edits, these apply, and the text generated without
+// them is stored in request.unablated. max_new is that of SearchOptions; 0 means the folder's value. Throws
+// usage for encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 

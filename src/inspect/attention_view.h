@@ -30,7 +30,7 @@ struct Tokens {
   // True for each token of a word that does not occur in the training data. Empty if there is no such word
   // or the training words are not known.
   std::vector<bool> unseen_source = {}, unseen_target = {};
-  // Id and bytes of each token. Empty if not known.
+  // Vocabulary entry of each token. Empty if not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
@@ -46,17 +46,17 @@ struct HeadValues {
 struct Map {
   Head head;  // head.head is −1 for an average of heads
   bool average = false;
-  std::vector<std::int64_t> averaged;  // indices of the averaged heads
+  std::vector<std::int64_t> averaged;  // indices of the heads that were averaged
   std::int64_t rows = 0, columns = 0;
   std::vector<float> weights;  // [rows, columns]; each row sums to one
-  std::string caption;         // replaces title() if not empty
+  std::string caption;         // title of the map; if empty, title() is used
   std::optional<HeadValues> values = {};
-  std::optional<HeadSummary> summary = {};  // empty if not computed yet
+  std::optional<HeadSummary> summary = {};  // summary of the map; empty if not computed yet
 
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
   }
-  std::string title() const;  // such as "cross-attention, layer 1, head 0"
+  std::string title() const;  // title of the map, such as "cross-attention, layer 1, head 0"
 };
 
 // The model's size and parts, used to draw it.
@@ -66,7 +66,7 @@ struct ModelSize {
   InputSpec input = {};
   // True if sinusoidal position encodings (nn/positions.h, interleaved) are added to the embeddings.
   bool sinusoids = false;
-  std::vector<PointShape> points = {};  // points of the pass, in order
+  std::vector<PointShape> points = {};  // points of the pass, in the order of computation
   // names and shapes of the weights in the checkpoint
   std::vector<std::pair<std::string, Shape>> weights = {};
 };
@@ -79,7 +79,7 @@ struct Activation {
 };
 
 // The model's logits for the token written at one position: the largest ones in descending order, and the
-// values needed to normalise them.
+// log-sum-exp that normalises them.
 struct GenerationStep {
   struct Candidate {
     std::int32_t id = 0;
@@ -93,18 +93,19 @@ struct GenerationStep {
 
 // Results for the same input without one head.
 struct WhatIf {
-  // `change`: half the sum of the absolute differences of the weights, averaged over the queries.
+  // Change of the weights of another head. `change` is half the sum of the absolute differences, averaged
+  // over the queries.
   struct Change {
     Head head;
     double change = 0;
     std::int64_t columns = 0;
-    std::vector<float> weights = {};  // [queries, columns]: the weights without the head; empty if left out
+    std::vector<float> weights = {};  // weights without the head [queries, columns]; empty if left out
   };
   Head off;
-  std::optional<std::string> translation = {};  // the text that the model generates without the head
-  std::optional<double> lost = {};  // mean decrease of the log-probability (nats) of the written tokens
+  std::optional<std::string> translation = {};  // text that the model generates without the head
+  std::optional<double> lost = {};  // mean decrease of the log-probability of the written tokens, in nats
   std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model wrote
-  std::vector<Change> changes = {};        // changes of other heads, the largest first
+  std::vector<Change> changes = {};        // changes of the weights of other heads, the largest first
 };
 
 // An input image or sound, for display.
@@ -128,36 +129,40 @@ struct SoundView {
 };
 
 struct View {
-  std::string model;               // the caller's name for the model
-  std::string text;                // the input text, or the name of the image or sound
-  std::string pair;                // the second text of a pair; empty if there is none
-  std::string translation;         // the target or the continuation as text; empty if there is none
-  std::int64_t prompt_tokens = 0;  // decoders with a continuation: tokens of the text before it; else 0
+  std::string model;        // name of the model, given by the caller
+  std::string text;         // input text, or the name of the image or sound
+  std::string pair;         // second text of a pair; empty if there is none
+  std::string translation;  // target or continuation as text; empty if there is none
+  // for decoders with a continuation, number of tokens of the text before it; otherwise 0
+  std::int64_t prompt_tokens = 0;
   // With ablated heads or interventions: the text that the model generates without them; empty if not known.
   std::string unablated;
-  // With given target ids and ablated heads or interventions: the text that the model generates itself.
+  // With given target ids and ablated heads or interventions: the text that the model generates when no
+  // target is given.
   std::optional<std::string> generated = {};
   Tokens tokens;
   std::vector<std::string> unseen_words = {};  // words of `text` that do not occur in the training data
   std::vector<Map> maps;
   std::vector<Head> ablated;
-  std::vector<std::string> interventions = {};  // the texts of the interventions as given
+  std::vector<std::string> interventions = {};  // interventions as they were given
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
-  std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty if the model has no logits
+  // one step for each of tokens.written; empty if the model has no logits
+  std::vector<GenerationStep> steps = {};
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
-  std::shared_ptr<const View> compared = {};  // the view of a second text; may be null
-  std::string left_out;  // a sentence about data that was left out to limit the size; empty if nothing was
+  std::shared_ptr<const View> compared = {};  // view of a second text; may be null
+  // sentence about data that was left out to limit the size; empty if nothing was left out
+  std::string left_out;
 
-  std::string heading() const;  // the text, or "first | second" for a pair
+  std::string heading() const;  // text, or "first | second" for a pair
 
   // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written, because
   // row i holds the weights used to generate written[i].
   std::span<const std::string> row_labels(const Map& map) const;
   std::span<const std::string> column_labels(const Map& map) const;
-  // special flags of the row labels; may be empty
+  // for each row label, true if it is a special token; may be empty
   const std::vector<bool>& special_rows(const Map& map) const;
   const std::vector<bool>& special_columns(const Map& map) const;
 };

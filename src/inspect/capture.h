@@ -23,12 +23,12 @@ struct Selection {
   bool values = false;         // select the query, key and value vectors of the selected layers
   // Further values, named by probe point or the end of its name: "encoder.0.residual", "residual", "inner".
   std::set<std::string> activations = {};
-  bool shapes = false;  // record the shape of every value of the pass
+  bool shapes = false;  // store the shape of every value of the pass
 
   bool wants(Kind kind, std::int64_t layer) const;
 };
 
-// The attention weights of one layer and one sequence: [selected heads, queries, keys].
+// The attention weights of one layer and one sequence: a tensor [selected heads, queries, keys].
 struct LayerWeights {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;
@@ -39,12 +39,12 @@ struct LayerWeights {
 
 // The query, key and value vectors of one layer, for a batch of one sequence.
 struct LayerVectors {
-  std::int64_t heads = 0;  // heads of the query; key and value may have fewer
+  std::int64_t heads = 0;  // number of query heads; key and value may have fewer heads
   Tensor query;            // [queries, heads × size]
-  Tensor key, value;       // [keys, …]
+  Tensor key, value;       // keys and values [keys, heads × size]
 };
 
-// The shape of a value of the pass, and its number of heads if it is a query (else 0).
+// The shape of a value of the pass, and its number of heads if it is a query, otherwise 0.
 struct PointShape {
   std::string point;
   Shape shape;
@@ -60,14 +60,15 @@ class Capture : public Probe {
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
   float head_scale(std::string_view point, std::int64_t head) override;
 
-  const std::vector<LayerWeights>& weights() const { return weights_; }  // ordered as in the pass
+  // weights of all layers, in the order of the pass
+  const std::vector<LayerWeights>& weights() const { return weights_; }
   // Return weights() and remove them from the capture.
   std::vector<LayerWeights> take_weights() { return std::exchange(weights_, {}); }
   // Hidden states and selected activations [tokens, features] of the whole batch, by point
   // ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
 
-  std::vector<PointShape> shapes() const;  // ordered as in the pass; empty unless selected
+  std::vector<PointShape> shapes() const;  // shapes in the order of the pass; empty unless selected
 
   // Return the vectors of a layer; null if they were not selected.
   const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
@@ -91,7 +92,7 @@ class Capture : public Probe {
   std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
   std::map<std::string, Tensor> hidden_states_;
   std::vector<PointShape> shapes_;
-  std::set<std::string> points_;  // all points of the pass except those of attention weights
+  std::set<std::string> points_;  // names of all points of the pass except those of attention weights
 };
 
 }  // namespace regard::inspect

@@ -13,8 +13,8 @@
 namespace regard::inspect {
 namespace {
 
-// Maximum number of weights that Precision::bits8 writes, at one byte each, for both texts of --compare
-// together.
+// Maximum number of weights that Precision::bits8 writes, with one byte each. With --compare, the limit
+// applies to both texts together.
 constexpr std::int64_t kMostWeights = 900000;
 
 const char* kind_name(ModelKind kind) {
@@ -71,7 +71,7 @@ class Writer {
                         {"png", text::encode_base64(view_.picture->png)}};
     if (view_.sound) out["sound"] = sound();
     if (view_.compared) {
-      // Both captures keep the weights of the same heads.
+      // If both captures have the same maps, write the weights of the same heads.
       const bool same = view_.compared->maps.size() == view_.maps.size();
       out["compared"] =
           Writer(*view_.compared, precision(), most_weights_, same ? order_ : ranked_maps(*view_.compared))
@@ -267,7 +267,7 @@ class Writer {
   std::int64_t most_weights_;
   std::vector<std::size_t> order_;
   std::string left_out_;
-  std::vector<bool> written_;  // [maps]: true if the weights are written
+  std::vector<bool> written_;  // for each map, true if its weights are written
 };
 
 bool whole_side(const std::string& point) {

@@ -10,8 +10,8 @@
 namespace regard::inspect {
 
 enum class Precision : std::uint8_t {
-  // weights in 8 bits; if all would take more than about 1.2 MB, only those of the heads with the highest
-  // scores (HeadSummary::telling). Vectors and activations are f32 in base64
+  // weights in 8 bits. If all would take more than about 1.2 MB, only those of the heads with the highest
+  // scores (HeadSummary::telling) are written. Vectors and activations are f32 in base64
   bits8,
   full,  // everything as rows of numbers that parse to the same f32 values
 };
@@ -19,11 +19,11 @@ enum class Precision : std::uint8_t {
 std::string to_json(const View& view, Precision precision = Precision::bits8);
 
 // Remove the query, key and value vectors (Map::values) of the heads with the lowest scores
-// (HeadSummary::telling) until at most `numbers` numbers remain. Record it in view.left_out.
+// (HeadSummary::telling) until at most `numbers` numbers remain. Describe the removal in view.left_out.
 void limit_values(View& view, std::size_t numbers);
 
-// Remove activations until at most `numbers` numbers remain, and record it in view.left_out. Embeddings,
-// residuals and outputs are kept first, then the others in the order of the pass.
+// Remove activations until at most `numbers` numbers remain, and describe the removal in view.left_out.
+// Embeddings, residuals and outputs are kept first, then the others in the order of the pass.
 void limit_activations(View& view, std::size_t numbers);
 
 }  // namespace regard::inspect

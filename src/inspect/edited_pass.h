@@ -20,9 +20,9 @@ namespace regard::inspect {
 // positions.
 struct ValueEdit {
   std::string point;
-  std::int64_t begin = 0, end = 0;  // features
+  std::int64_t begin = 0, end = 0;  // range of features to edit
   float factor = 0.0f;
-  Tensor offset;  // [rows, end − begin]; undefined means zeros
+  Tensor offset;  // offset [rows, end − begin]; undefined means zeros
   // If false, row 0 of `offset` applies to every position. If true, row i applies to the i-th of
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
@@ -32,18 +32,18 @@ struct ValueEdit {
 // Edit of the attention weights of a head.
 struct WeightEdit {
   Head head;
-  Action action = Action::scale;  // scale, uniform, replace or freeze
-  float factor = 1.0f;            // for scale only
-  Positions positions, keys;      // query positions; for scale also key positions
-  Tensor pattern;                 // replace: [queries, keys]; freeze: [1, keys]
-  std::int64_t from = 0;          // freeze: the first query
+  Action action = Action::scale;  // action: scale, uniform, replace or freeze
+  float factor = 1.0f;            // factor of the weights, for scale
+  Positions positions, keys;      // query positions and, for scale, key positions
+  Tensor pattern;                 // weights to set: for replace, [queries, keys]; for freeze, [1, keys]
+  std::int64_t from = 0;          // first query that is edited, for freeze
 };
 
 // Edits of one point or head apply in the order in which they were added. Positions count from the start of
-// the sequence, also with a key/value cache. Supports one pass at a time.
+// the sequence, also with a key/value cache. An object supports one pass at a time.
 class EditedPass : public ReplacingProbe {
  public:
-  // `observer`, if not null, receives every call too, with the values after the edits. Not owned.
+  // `observer`, if not null, also receives every call, with the values after the edits. It is not owned.
   explicit EditedPass(Probe* observer = nullptr) : observer_(observer) {}
 
   void add(ValueEdit edit);
@@ -73,10 +73,10 @@ class EditedPass : public ReplacingProbe {
   ReplacingProbe* replacing() const { return dynamic_cast<ReplacingProbe*>(observer_); }
 
   Probe* observer_;
-  std::unique_ptr<Probe> owned_;  // owns observer_; null if it is not owned
+  std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
   std::map<std::string, std::vector<ValueEdit>, std::less<>> values_;
   std::map<Head, std::vector<WeightEdit>> weights_;
-  Ragged encoder_, decoder_;  // shapes of the running pass
+  Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 
 // The values [tokens, features] at some points of a pass over one batch.
@@ -89,14 +89,15 @@ class PointCapture : public Probe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
-  // Return the value at a point (for attention weights: those of sequence 0). Throws usage if the pass did
+  // Return the value at a point (for attention weights, those of sequence 0). Throws usage if the pass did
   // not reach it.
   const Tensor& at(std::string_view point) const;
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
 
  private:
   std::map<std::string, Tensor, std::less<>> values_;
-  std::map<std::string, std::int64_t, std::less<>> heads_;  // attentions of which one head is captured
+  // for each attention, the head whose weights are captured
+  std::map<std::string, std::int64_t, std::less<>> heads_;
 };
 
 // Return the point of an attention layer, such as "decoder.1.cross".

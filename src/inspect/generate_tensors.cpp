@@ -11,8 +11,8 @@
 namespace regard::inspect {
 namespace {
 
-// Return the id that pads ended sequences. Like transformers' beam search, treat pad_token_id 0 as no
-// padding token.
+// Return the id that pads ended sequences. In a beam search, pad_token_id 0 means no padding token, as in
+// transformers.
 std::int64_t fill_of(const infer::SearchOptions& options) {
   const bool padding = options.beam > 1 ? options.pad_token > 0 : options.pad_token >= 0;
   if (padding) return options.pad_token;
@@ -45,7 +45,7 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
   const PaddedSide given =
       spec.kind == InputKind::tokens ? PaddedSide(inputs, {}, {}, false) : PaddedSide(inputs, spec);
   infer::SearchOptions limited = options;
-  // max_length includes the prompt and its padding.
+  // The value of max_length counts the prompt with its padding.
   if (decoder && options.max_new == 0 && options.max_length > given.length())
     limited.max_new = options.max_length - given.length();
   const auto found = infer::decode(model, pool, given.inputs(), limited);
@@ -66,7 +66,7 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
     else
       to[0] = options.start_token;
     const auto rank = static_cast<std::size_t>(row % options.n_best);
-    if (rank >= found[source].size()) {  // fewer hypotheses than requested
+    if (rank >= found[source].size()) {  // the search found fewer hypotheses than requested
       scores.f32()[row] = -std::numeric_limits<float>::infinity();
       continue;
     }

@@ -12,11 +12,11 @@ namespace regard::inspect {
 // Hugging Face transformers.
 infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder);
 
-// inputs: input_ids and attention_mask, padded on either side; others are ignored, except that pixel_values
-// are refused. Return sequences [batch × n_best, length] (i64): the unmodified prompt (decoders) or the start
-// token, the generated tokens, then padding; with beam > 1 also sequences_scores [batch × n_best]. A missing
-// hypothesis has no generated tokens and the score −∞. Throws usage for inputs or options that do not fit the
-// model.
+// Generate from input_ids and attention_mask, padded on either side. Other inputs are ignored, except that
+// pixel_values are refused. Return sequences [batch × n_best, length] (i64): the unmodified prompt (decoders)
+// or the start token, the generated tokens, then padding; with beam > 1 also sequences_scores [batch ×
+// n_best]. A missing hypothesis has no generated tokens and the score −∞. Throws usage for inputs or options
+// that do not fit the model.
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options);
 

@@ -11,8 +11,8 @@
 
 namespace regard::inspect {
 
-// Return one step for each position; none if logits [positions, vocabulary] is undefined. `written`: the id
-// that was generated at each position. A step has at most 50 candidates, or 8 if there are more than 64
+// Return one step for each position; none if logits [positions, vocabulary] is undefined. `written` holds the
+// id that was generated at each position. A step has at most 50 candidates, or 8 if there are more than 64
 // positions. Equal logits are ordered by id.
 std::vector<GenerationStep> generation_steps(const Tensor& logits, std::span<const std::int32_t> written,
                                              const text::Tokenizer& tokenizer);

@@ -83,7 +83,7 @@ class FlowGraph {
     std::size_t to;
     double room;
   };
-  std::vector<Edge> edges_;  // an edge and its reverse are adjacent
+  std::vector<Edge> edges_;  // edges; each edge is followed by its reverse edge
   std::vector<std::vector<std::size_t>> edges_of_;
 };
 
@@ -95,7 +95,7 @@ Quadrature gauss_legendre(std::int64_t count) {
   Quadrature out;
   const auto n = static_cast<double>(count);
   for (std::int64_t i = 0; i < count; ++i) {
-    // Newton's method for the i-th root of the Legendre polynomial P_n, from an initial estimate.
+    // Find the i-th root of the Legendre polynomial P_n by Newton's method, from an initial estimate.
     double x = -std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (n + 0.5)), slope = 1;
     for (int step = 0; step < 100; ++step) {
       double before = 1, value = x;

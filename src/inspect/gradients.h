@@ -13,11 +13,11 @@ namespace regard::inspect {
 
 // Attribution of the answer to each input token (of the encoder, or of a decoder-only model).
 struct TokenAttribution {
-  std::vector<double> gradient_input;  // Σ over features of gradient × embedding
+  std::vector<double> gradient_input;  // for each token, Σ over features of gradient × embedding
   // Integrated gradients (Sundararajan et al. 2017) from the baseline to the embedding along a straight
   // line, with Gauss–Legendre quadrature as in captum.
   std::vector<double> integrated;
-  // the measured logit difference with the embedding, and with the baseline
+  // logit difference of the pass with the embedding, and of the pass with the baseline
   double difference = 0, baseline = 0;
   // Σ integrated − (difference − baseline): 0 for an exact integral.
   double completeness_error = 0;
@@ -47,7 +47,8 @@ Quadrature gauss_legendre(std::int64_t count);
 // the product over the layers of ½ · (mean of the heads) + ½ · I.
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input);
 // Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
-// same matrices ½ · (mean of the heads) + ½ · I. Throws usage for more than 64 tokens.
+// matrices ½ · (mean of the heads) + ½ · I of the layers, as in attention_rollout(). Throws usage for more
+// than 64 tokens.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position);
 

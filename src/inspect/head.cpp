@@ -72,7 +72,7 @@ std::vector<Head> parse_heads(std::string_view text, Kind kind) {
   if (text.empty()) return heads;
   const bool trailing = text.ends_with(',');
   while (!text.empty()) heads.push_back(parse_head(next_part(text, ','), kind));
-  if (trailing) parse_head("", kind);  // throws
+  if (trailing) parse_head("", kind);  // throws the error for an empty head name
   return heads;
 }
 

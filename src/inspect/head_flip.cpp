@@ -36,8 +36,8 @@ class Flipping {
 
   std::size_t heads() const { return points_.all_heads().size(); }
 
-  // Remove heads that are not needed. After each one restart from the first: others may have become
-  // unnecessary.
+  // Remove heads that are not needed. After each removal, restart from the first head, because others may
+  // have become unnecessary.
   void remove_heads(HeadFlip& flip) const {
     for (std::size_t i = 0; i < flip.needed.size();) {
       std::vector<Head> fewer = flip.needed;

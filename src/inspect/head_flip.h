@@ -12,16 +12,17 @@ namespace regard::inspect {
 
 struct FlipStep {
   Head head;
-  double difference = 0;  // logit(answer) − logit(instead) with this head and all earlier ones ablated
+  // logit(answer) − logit(instead) with this head and those of all earlier steps ablated
+  double difference = 0;
 };
 struct HeadFlip {
-  double whole = 0;  // difference of the unmodified model
+  double whole = 0;  // logit difference of the unmodified model
   std::vector<FlipStep> steps;
-  bool flipped = false;  // true if the last difference is not above 0
+  bool flipped = false;  // true if the last difference is 0 or less: the answer has changed
   // If flipped: heads that flip the answer if ablated, found from those in `steps`. The answer does not flip
   // if one of them is restored, nor if any two of them are replaced by one other head.
   std::vector<Head> needed;
-  double difference = 0;  // difference with these heads ablated
+  double difference = 0;  // logit difference with the heads of `needed` ablated
 };
 
 // In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is

@@ -23,7 +23,7 @@ View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExam
   return attend(loaded, pool, request);
 }
 
-// Sums of summaries over examples.
+// Sums of the numbers of HeadSummary over examples.
 struct Total {
   double examples = 0, entropy = 0, distance = 0, spread = 0;
   PatternShares shares{};
@@ -46,7 +46,8 @@ struct Total {
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
   if (model.kind() != ModelKind::decoder)
     throw usage_error("induction is measured on decoders").expected("a decoder-only model");
-  constexpr std::int64_t kLongest = 2048, kMostSequences = 10000;  // limits of memory and time
+  // maximum length of a sequence, and maximum number of sequences
+  constexpr std::int64_t kLongest = 2048, kMostSequences = 10000;
   if (options.length < 2 || options.sequences < 1)
     throw usage_error("repeated sequences need at least 2 tokens and 1 sequence")
         .found(fmt::format("{} tokens, {} sequences", options.length, options.sequences));

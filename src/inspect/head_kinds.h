@@ -13,7 +13,7 @@ namespace regard::inspect {
 // Means of HeadSummary (head_pattern.h) over the examples.
 struct HeadKind {
   Head head;
-  HeadSummary mean;  // `telling` and `caption` are not set
+  HeadSummary mean;  // means over the examples; `telling` and `caption` are not set
 };
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples,
@@ -26,14 +26,14 @@ struct InductionScore {
   // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix
   // matching).
   double induction = 0;
-  double duplicate = 0;  // weight on the earlier occurrence itself
+  double duplicate = 0;  // weight on the earlier occurrence of the query's token
   double previous = 0;   // weight on the token before the query, over all queries except the first
 };
 struct InductionOptions {
   std::int64_t length = 20, sequences = 8;
   std::uint64_t seed = 1;
-  std::vector<std::int32_t> first;  // tokens before the random ones, such as a start token
-  std::int32_t first_random = 0;    // random ids are at least this
+  std::vector<std::int32_t> first;  // ids that precede the random ones, such as a start token
+  std::int32_t first_random = 0;    // smallest id that may be drawn
   // Ids to draw from, at least 2. If empty, all ids from first_random on.
   std::vector<std::int32_t> choices = {};
   BetweenPasses between = {};
@@ -43,7 +43,8 @@ std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, cons
 // Throws usage unless the model is decoder-only, and for sequences longer than the model's positions.
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options = {});
-// Mean cross-entropy in nats of the random tokens in the first and in the second half of these sequences.
+// Mean cross-entropy in nats of the random tokens in the first and in the second half of the repeated
+// sequences.
 struct RepetitionLoss {
   double first = 0, second = 0;
 };

@@ -10,14 +10,15 @@ namespace regard::inspect {
 // Set `pattern` and `share` from `shares` and `spread`.
 void choose_pattern(HeadSummary& summary);
 
-// Compute the summary of a map. Queries that are special tokens are ignored unless all are.
+// Compute the summary of a map. Queries that are special tokens are ignored, unless all queries are special
+// tokens.
 HeadSummary summarize(const View& view, const Map& map);
 
 // Set Map::summary of every map that has none.
 void summarize_maps(View& view);
 
-// Return the indices of view.maps ordered by HeadSummary::telling, the largest first. The order of equal
-// ones is kept.
+// Return the indices of view.maps ordered by HeadSummary::telling, the largest first. Maps with equal scores
+// keep their order.
 std::vector<std::size_t> ranked_maps(const View& view);
 
 }  // namespace regard::inspect

@@ -15,22 +15,25 @@ enum class Pattern : std::uint8_t {
   next,       // the following token (encoders)
   same,       // the token itself (self-attention)
   same_word,  // other occurrences of the same token (self-attention)
-  first,      // the first token: an attention sink (Xiao et al. 2023)
-  special,    // special tokens such as separators (Clark et al. 2019)
-  diagonal,   // the source token at the same relative position, ± 1 (cross-attention)
-  spread,     // nearly uniform: at least 90 % of the largest possible entropy
-  content,    // no pattern above covers 40 % of the weight
+  // the first token of the text, which often receives weight regardless of its content (attention sink, Xiao
+  // et al. 2023)
+  first,
+  special,   // special tokens such as separators (Clark et al. 2019)
+  diagonal,  // the source token at the same relative position, ± 1 (cross-attention)
+  spread,    // nearly uniform weights: at least 90 % of the largest possible entropy
+  content,   // none of the patterns above covers 40 % of the weight
 };
 
-const char* name_of(Pattern pattern) noexcept;  // returns "previous", …, "same word", …
+const char* name_of(Pattern pattern) noexcept;  // name of a pattern, such as "previous" or "same word"
 
-constexpr std::size_t kPositionalPatterns = 7;  // Pattern::previous to Pattern::diagonal
+// number of positional patterns: Pattern::previous to Pattern::diagonal
+constexpr std::size_t kPositionalPatterns = 7;
 // Mean weight that each positional pattern covers, indexed by Pattern. Patterns may overlap.
 using PatternShares = std::array<double, kPositionalPatterns>;
 
 struct HeadSummary {
-  double entropy = 0;   // mean over the queries, in bits
-  double distance = 0;  // mean |query position − key position| under the weights; 0 for cross-attention
+  double entropy = 0;   // mean entropy over the queries, in bits
+  double distance = 0;  // mean of |query position − key position| under the weights; 0 for cross-attention
   double spread = 0;    // entropy divided by the largest possible, 0 to 1
   PatternShares shares{};
   Pattern pattern = Pattern::content;
@@ -40,7 +43,7 @@ struct HeadSummary {
   // the weight of a key and that key's mean weight over all queries. A key that every query attends to thus
   // adds nothing. The score is the mean over the queries. These keys are ignored: special tokens and, in
   // self-attention, the first token, the query's own position and its neighbours. For cross-attention, 1 is
-  // added to the score, because it connects a model's input and output.
+  // added to the score, because these heads connect a model's input and output.
   double telling = 0;
   std::string caption;  // one sentence that describes the head
 };

@@ -20,15 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Values of one batch with the unmodified model: the encoder's output, the output of every layer, and the
-// heads' outputs of every attention.
+// Values of one batch under the unmodified model: the encoder's output, the output of every layer, and the
+// outputs of the heads of every attention.
 struct KnownPass {
   Tensor memory;
   PointCapture values;
   bool kept = false;
 };
 
-constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes of all batches
+// maximum size in bytes of the values kept for all batches
+constexpr std::size_t kMostKept = std::size_t{1} << 30;
 
 std::string stack_of(Kind kind) {
   return kind == Kind::encoder ? "encoder" : "decoder";
@@ -44,7 +45,8 @@ class Sweep {
         const HeadSweepOptions& options)
       : pool_(pool), points_(ModelPoints::of(model, pool)), batches_(study_batches(model, examples)) {
     for (const Head& head : options.off) off_.add(points_.of_head(head));
-    for (const Head& head : options.heads) points_.of_head(head);  // throws
+    // throws usage for a head that does not exist
+    for (const Head& head : options.heads) points_.of_head(head);
   }
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
@@ -115,7 +117,8 @@ class Sweep {
   std::vector<KnownPass> known_;
 };
 
-// The file of finished heads. `added`: the heads that sweep_head_sets() has already chosen, as text.
+// The file of finished heads. `added` is the list, as text, of the heads that sweep_head_sets() has already
+// chosen.
 class SweepState {
  public:
   // Open the file, at the first call. An empty path means no file.
@@ -153,14 +156,16 @@ class SweepState {
     if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
   }
 
-  // `first`: the first line of the file that this sweep would write.
+  // Read the finished heads. `first` is the first line that this sweep would write, which must be that of the
+  // file.
   void read(const std::string& key, const std::string& first) {
     LineReader reader(path_);
     std::string line;
     bool same = false, partial = false;
-    std::uintmax_t whole = 0;  // bytes in complete lines
+    std::uintmax_t whole = 0;  // number of bytes in complete lines
     while (reader.next(line)) {
-      if (partial = reader.line_end().empty(); partial) {  // the line that an interrupted sweep was writing
+      // the last line is incomplete, because a sweep was interrupted while writing it
+      if (partial = reader.line_end().empty(); partial) {
         same = same || (whole == 0 && first.starts_with(line));
         break;
       }
@@ -187,7 +192,7 @@ class SweepState {
 
   fs::path path_;
   std::ofstream file_;
-  std::map<std::pair<std::string, std::string>, double> finished_;  // by added heads and head
+  std::map<std::pair<std::string, std::string>, double> finished_;  // losses by added heads and head
 };
 
 // Return a key that identifies model, examples and options. The model's weights are identified by the loss of

@@ -17,17 +17,17 @@ namespace regard::inspect {
 struct HeadLoss {
   Head head;
   double loss = 0;  // mean cross-entropy in nats without the head
-  double lost = 0;  // the loss minus that of the whole model
+  double lost = 0;  // loss without the head minus the loss of the whole model
 };
 
 struct HeadSweep {
   double loss = 0;              // loss of the model with only the heads of HeadSweepOptions::off ablated
   std::int64_t count = 0;       // number of predictions
-  std::vector<HeadLoss> heads;  // the largest loss first; equal ones in head order
+  std::vector<HeadLoss> heads;  // heads in the order of their losses, largest first; equal ones in head order
 };
 
 struct HeadSweepOptions {
-  std::vector<Head> heads;  // empty means all
+  std::vector<Head> heads;  // heads to measure; empty means all
   std::vector<Head> off;    // heads ablated in all passes
   // File of finished heads, one JSON object per line. Heads in it are not computed again, so that an
   // interrupted sweep continues. A file of another model, other data or other options throws usage. Empty
@@ -46,7 +46,7 @@ HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyE
 // Heads that are ablated together. They are chosen greedily: each step adds the head that raises the loss
 // most.
 struct HeadSet {
-  // `lost` is the loss with this head and all earlier ones ablated, minus that of the whole model
+  // each head with the loss while it and all earlier ones are ablated; `lost` is relative to the whole model
   std::vector<HeadLoss> steps;
   double loss = 0;  // loss of the whole model
 };

@@ -12,15 +12,15 @@
 namespace regard::inspect {
 namespace {
 
-constexpr int kNumberWidth = 3;  // width of "100"
+constexpr int kNumberWidth = 3;  // width of the text "100" in terminal cells
 constexpr int kLongestLabel = 14;
 constexpr int kLongestHead = 8;  // maximum width of a column label, in terminal cells
 
 // Sizes of the table, in terminal cells.
 struct Layout {
   int label_width = 0;      // width of row labels
-  bool numbered = false;    // columns are numbered, and a list of labels follows the table
-  std::vector<int> widths;  // widths of the columns shown, without the preceding space
+  bool numbered = false;    // true if columns are numbered, and a list of labels follows the table
+  std::vector<int> widths;  // widths of the columns that are shown, without the preceding space
   std::int64_t rows = 0;    // number of rows shown
 };
 
@@ -96,7 +96,7 @@ std::string left_out(const Map& map, const Layout& layout) {
 std::string shortened(std::string_view label, int width) {
   if (utf8::width(label) <= width) return std::string(label);
   std::string out;
-  int used = 1;  // the ellipsis
+  int used = 1;  // terminal cells used so far: one for the ellipsis
   for (const std::string_view cluster : utf8::graphemes(label)) {
     const int more = utf8::cluster_width(cluster);
     if (used + more > width) break;

@@ -9,9 +9,10 @@
 namespace regard::inspect {
 
 struct HeatMapStyle {
-  int columns = 80;        // maximum width of a line in terminal cells
-  std::int64_t rows = 60;  // maximum number of matrix rows; the others are omitted and counted
-  bool colour = false;     // shade the cells' background by weight (ANSI escapes)
+  int columns = 80;  // maximum width of a line in terminal cells
+  // maximum number of rows of the matrix; further ones are omitted, and their number is shown
+  std::int64_t rows = 60;
+  bool colour = false;  // shade the cells' background by weight (ANSI escapes)
 };
 
 // Format a map. Cells show percent of the row, rounded; "·" means less than half a percent. Column labels
@@ -22,7 +23,7 @@ std::string heat_map(const Map& map, std::span<const std::string> row_labels,
 
 // Truncate a label to `width` terminal cells at a grapheme boundary, ending in "…" if it was truncated.
 std::string shortened(std::string_view label, int width);
-// Pad a label with spaces to `width` terminal cells; `right`: align to the right.
+// Pad a label with spaces to `width` terminal cells; If `right` is true, align it to the right.
 std::string padded(std::string_view label, int width, bool right);
 
 }  // namespace regard::inspect

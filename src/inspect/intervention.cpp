@@ -16,7 +16,7 @@ namespace {
 
 using Fields = std::map<std::string, std::string>;
 
-constexpr std::size_t kLongestText = std::size_t{1} << 20;  // maximum bytes of one intervention
+constexpr std::size_t kLongestText = std::size_t{1} << 20;  // maximum size of one intervention in bytes
 
 // Keys that an action accepts. If `sources` is not empty, exactly one of them must be given.
 struct ActionRule {
@@ -246,7 +246,7 @@ const char* name_of(Action action) noexcept {
 
 Positions Positions::parse(std::string_view text, std::string_view what) {
   Positions out;
-  if (text.empty() || text.ends_with(',')) number_of("", what);  // throws
+  if (text.empty() || text.ends_with(',')) number_of("", what);  // throws usage for a trailing comma
   while (!text.empty()) {
     std::string_view last = part_before(text, ',');
     const bool range = last.find('-') != last.npos;

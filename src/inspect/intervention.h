@@ -45,7 +45,7 @@ enum class Action : std::uint8_t { zero, mean, patch, add, scale, uniform, repla
 
 const char* name_of(Action action) noexcept;
 
-// A set of positions: inclusive ranges in the order given. An empty set means all positions.
+// A set of positions: inclusive ranges in the given order. An empty set means all positions.
 struct Positions {
   struct Range {
     std::int64_t first = 0, last = 0;
@@ -57,7 +57,7 @@ struct Positions {
   // Return the index of `position` in the list; −1 if it is not in it.
   std::int64_t index_of(std::int64_t position) const;
   std::int64_t count() const;
-  std::int64_t at(std::int64_t index) const;  // 0 ≤ index < count()
+  std::int64_t at(std::int64_t index) const;  // position number `index`; 0 ≤ index < count()
 
   // Parse a list such as "0,3-5". Throws usage; `what` names the list in the error.
   static Positions parse(std::string_view text, std::string_view what);
@@ -66,14 +66,14 @@ struct Positions {
 // A place in the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
   std::optional<Head> head;
-  std::string layer;   // such as "decoder.3"
-  std::string point;   // such as "decoder.3.residual"
+  std::string layer;   // name of the layer, such as "decoder.3"
+  std::string point;   // name of the point, such as "decoder.3.residual"
   Positions features;  // features of the point; empty means all
 
-  std::string text;  // the text of the site as given
+  std::string text;  // the site as text, as given
 };
 
-// The input of another run.
+// Input of another pass, from which values are taken.
 struct OtherInput {
   std::string text, target;
   std::vector<std::int32_t> ids, target_ids;
@@ -87,9 +87,9 @@ struct Intervention {
   Positions positions, from, keys;
   double by = 1.0;
   OtherInput other, minus;
-  std::string texts;            // file
-  std::string vector, pattern;  // FILE#NAME
-  std::string text;             // the text as given, for messages and captures
+  std::string texts;            // value of texts=: a file
+  std::string vector, pattern;  // values of vector= and pattern=: FILE#NAME
+  std::string text;             // the intervention as given, for messages and captures
 
   // Throws usage for text that is not an intervention: unknown actions or keys (with the nearest known one),
   // missing or superfluous keys, malformed sites and lists.

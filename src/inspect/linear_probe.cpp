@@ -29,7 +29,8 @@ class Regression {
   void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y, const BetweenPasses& between) {
     constexpr int kSteps = 300;
     const auto count = static_cast<double>(x.size());
-    // The curvature of the loss is at most half the mean squared length of an example.
+    // Determine the step size: the curvature of the loss is at most half the mean squared length of an
+    // example.
     double length = 1;
     for (const Vector& one : x)
       length += std::inner_product(one.begin(), one.end(), one.begin(), 0.0) / count;
@@ -79,7 +80,8 @@ class Regression {
   }
 
   std::size_t features_;
-  std::vector<Vector> weights_, speed_;  // [labels]; each vector holds the features' weights, then the bias
+  // weights and their momentum, one vector per label: the weights of the features, then the bias
+  std::vector<Vector> weights_, speed_;
 };
 
 // Subtract the mean and divide by the standard deviation, both computed on the fitted examples.

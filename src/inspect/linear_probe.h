@@ -22,7 +22,7 @@ using LabeledTexts = std::vector<std::pair<std::string, std::string>>;
 LabeledTexts read_labeled_texts(const std::filesystem::path& path, std::int64_t most = 0);
 
 struct LayerAccuracy {
-  std::string layer;  // "embedding", "0", …
+  std::string layer;  // name of the layer: "embedding", "0", …
   double held_out = 0, train = 0;
 };
 struct LinearProbeResult {
@@ -40,7 +40,7 @@ struct LinearProbeResult {
 LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
                                std::uint64_t seed, const BetweenPasses& between = {});
 
-// The layers as rows, for the study "probe".
+// Return the layers as rows of a table, for the study "probe".
 StudyTable table_of(const LinearProbeResult& result);
 
 }  // namespace regard::inspect

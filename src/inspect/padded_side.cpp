@@ -58,7 +58,7 @@ Tensor transposed(const Tensor& matrix) {
   return to;
 }
 
-// Return the default positions, used without position_ids.
+// Return the positions that are used if position_ids is missing.
 std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, std::int64_t length,
                                           const PositionRule& rule) {
   std::vector<std::int32_t> positions(ids.size());

@@ -26,15 +26,15 @@ class PaddedSide {
   // With compute_padding, masked tokens are computed too, as in PyTorch; no query attends to them. Throws
   // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
-  // Images or features: the input spec.name, "pixel_values" [batch, channels, height, width],
-  // "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins] or [batch, samples].
-  // Samples may have an "attention_mask": ones, then zeros. Masked samples are left out, so padded positions
-  // are never computed. Throws invalid_input for a mask if a norm's statistics would include the padding,
-  // because the results of transformers then depend on the padding.
+  // Construct from images or features. The input has the name spec.name and is one of "pixel_values" [batch,
+  // channels, height, width], "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins]
+  // or [batch, samples]. Samples may have an "attention_mask": ones, then zeros. Masked samples are left out,
+  // so padded positions are never computed. Throws invalid_input for a mask if a norm's statistics would
+  // include the padding, because the results of transformers then depend on the padding.
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
   InputBatch batch() const;
-  std::vector<ModelInput> inputs() const;  // one input per sequence
+  std::vector<ModelInput> inputs() const;  // return one input per sequence
   std::int64_t sequences() const { return batch_; }
   std::int64_t length() const { return length_; }
   const std::uint8_t* attended() const { return attended_.empty() ? nullptr : attended_.data(); }
@@ -55,11 +55,11 @@ class PaddedSide {
  private:
   bool shown(std::size_t place, bool keep_padding) const;
   std::int64_t batch_ = 0, length_ = 0;
-  std::vector<std::uint8_t> mask_;      // [batch × length]
-  std::vector<std::uint8_t> attended_;  // mask_ if padding is computed, otherwise empty
+  std::vector<std::uint8_t> mask_;      // mask [batch × length]
+  std::vector<std::uint8_t> attended_;  // same as mask_ if padding is computed, otherwise empty
   Padding padding_;
-  std::vector<std::int32_t> ids_, types_;  // [tokens]
-  std::vector<Tensor> values_;             // [sequences], see ModelInput; empty for token ids
+  std::vector<std::int32_t> ids_, types_;  // token ids and token types [tokens]
+  std::vector<Tensor> values_;  // values of each sequence (ModelInput::values); empty for token ids
   RaggedBuffer shape_;
 };
 

@@ -23,7 +23,8 @@ struct PassInput {
   std::vector<std::int32_t> written;
 };
 
-// Return the decoder input that generates `written`, which must not be empty.
+// Return the decoder input that predicts the tokens `written`: `start` and `written` without its last token.
+// `written` must not be empty.
 std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written);
 
 // `target` is the text that an encoder–decoder generates; if empty, the model generates it from `text`.

@@ -21,15 +21,17 @@ struct AnswerDifference {
 };
 
 struct PatchEffect {
-  std::string component;  // such as "decoder.0.3", "decoder.0.feed_forward", "decoder.1.residual"
+  // name of the component, such as "decoder.0.3", "decoder.0.feed_forward" or "decoder.1.residual"
+  std::string component;
   std::optional<Head> head;
   std::int64_t position = -1;  // position of the residual; −1 means all positions
-  double difference = 0;       // difference of the corrupted run with the component's clean value
-  double effect = 0;           // 0: equal to the corrupted run; 1: equal to the clean run
+  double difference = 0;       // logit difference of the corrupted run with the component's clean value
+  // change of the difference: 0 means equal to the corrupted run, 1 equal to the clean run
+  double effect = 0;
 };
 
 struct PatchResult {
-  double clean = 0, corrupted = 0;  // the difference in each of the two runs
+  double clean = 0, corrupted = 0;  // logit difference in each of the two runs
   std::vector<PatchEffect> effects;
 };
 

@@ -6,7 +6,7 @@
 namespace regard::inspect {
 namespace {
 
-using Matrix = std::vector<double>;  // [n, n], symmetric
+using Matrix = std::vector<double>;  // symmetric matrix [n, n]
 
 // Return the products of all pairs of centred rows.
 Matrix centred_products(const Tensor& x) {
@@ -42,8 +42,8 @@ Axis main_axis(const Matrix& matrix, std::size_t n) {
   constexpr double kChange = 1e-13;
   Axis axis;
   axis.vector.resize(n);
-  // Start from a sum of all columns. Its irregular factors make a start orthogonal to the axis very unlikely;
-  // a single column can be orthogonal to it.
+  // Start from a sum of all columns with irregular factors, which is very unlikely to be orthogonal to the
+  // axis. A single column can be orthogonal to it.
   for (std::size_t column = 0; column < n; ++column) {
     const double turns = 0.6180339887498949 * static_cast<double>(column);
     const double factor = 0.5 + turns - std::floor(turns);
@@ -84,7 +84,7 @@ PlaneProjection principal_plane(const Tensor& x) {
   double variance = 0, size = 0;
   for (std::size_t i = 0; i < n; ++i) variance += products[i * n + i];
   for (std::int64_t i = 0; i < x.elements(); ++i) size += std::pow(static_cast<double>(x.f32()[i]), 2);
-  if (variance <= 1e-12 * size) return plane;  // rows are equal up to rounding
+  if (variance <= 1e-12 * size) return plane;  // the rows are equal apart from rounding
   for (std::size_t d = 0; d < 2; ++d) {
     const Axis axis = main_axis(products, n);
     if (axis.value <= 1e-12 * variance) break;

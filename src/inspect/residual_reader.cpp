@@ -70,10 +70,10 @@ double norm_of(const float* row, std::int64_t count) {
   return std::sqrt(squares);
 }
 
-// The final norm with a frozen scale, as a linear function of the residual. It is
-// measured from the norm itself: for a vector c and a large factor k the epsilon
-// is negligible, and norm(k c) − norm(0) = gain · centred(c) / size(c), where
-// size is the standard deviation (layer norm) or the root mean square (RMS norm).
+// The final norm with a frozen scale, as a linear function of the residual. The function is determined from
+// outputs of the norm: for a vector c and a large factor k, the epsilon is negligible, and norm(k c) −
+// norm(0) = gain · centred(c) / size(c), where size is the standard deviation (layer norm) or the root mean
+// square (RMS norm).
 class FrozenNorm {
  public:
   FrozenNorm(Network& model, ThreadPool& pool, std::int64_t layers, std::int64_t width)
@@ -85,7 +85,7 @@ class FrozenNorm {
     }
     const Tensor out = normed(probe);
     bias_.assign(out.row(0), out.row(0) + width);
-    // A layer norm maps a constant vector to its bias; without a norm the output is the input.
+    // A layer norm maps a constant vector to its bias; without a norm, the output equals the input.
     const double constant = distance(out, 1), alternating = distance(out, 2);
     centres_ = constant < 0.5 * alternating;
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
@@ -98,7 +98,7 @@ class FrozenNorm {
     stretch(whole.row(0), all.row(rows.rows()));
     std::copy_n(whole.row(0), width_, all.row(rows.rows() + 1));
     const Tensor out = normed(all);
-    // The scale of `whole`: its own deviation, corrected for the epsilon.
+    // The scale of the norm at `whole`: its deviation, corrected for the epsilon.
     const double own = distance(out, rows.rows() + 1), free = distance(out, rows.rows());
     const double scale = size_of(whole.row(0)) * (own > 0 ? free / own : 1.0);
     Tensor images = Tensor::empty(rows.shape());
@@ -211,7 +211,7 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // Row 0 has no head. Then follow, for each head, the rows of all tokens with that head alone.
+    // Row 0 contains no head. For each head, the rows of all tokens with only that head follow.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)
@@ -306,7 +306,8 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   const FrozenNorm norm(model, pool, layers, width);
   const Tensor images = norm.images(rows, residual.slice_rows(position, position + 1).clone());
 
-  // The model's head is a linear function of the normed residual; its value at 0 is its bias.
+  // The model's output projection is a linear function of the normalised residual; its value at 0 is its
+  // bias.
   Tensor inputs = Tensor::zeros({images.rows() + 1, width});
   std::copy_n(images.f32(), images.elements(), inputs.row(1));
   Arena arena;

@@ -21,28 +21,29 @@ namespace regard::inspect {
 struct LensCell {
   std::int64_t layer = 0;  // layer of the residual; −1 for the embedding
   std::int64_t position = 0;
-  std::int32_t best = 0;          // the most likely token
-  double probability = 0;         // probability of `best`
+  std::int32_t best = 0;          // id of the most probable token
+  double probability = 0;         // probability of the token `best`
   std::int32_t wanted = -1;       // the example's label; kIgnoredLabel if there is none
-  double wanted_probability = 0;  // probability of `wanted`
-  std::int64_t rank = 0;          // rank of `wanted`, from 1
+  double wanted_probability = 0;  // probability of the token `wanted`
+  std::int64_t rank = 0;          // rank of the token `wanted`, from 1
 };
-// The cells are ordered by position, then layer. Throws usage for a model that does not predict the next
-// token.
+// Return the cells, ordered by position, then by layer. Throws usage for a model that does not predict the
+// next token.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example);
 
 // Direct logit attribution (Elhage et al. 2021): the contribution of each component of the last residual to
 // logit(answer) − logit(instead), with the scale of the final norm frozen.
 struct DirectShare {
-  // Such as "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward" or "decoder.0.self.bias".
+  // Name of the component, such as "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward" or
+  // "decoder.0.self.bias".
   std::string component;
   std::optional<Head> head;
-  double share = 0;  // in logits
+  double share = 0;  // contribution in logits
 };
 struct DirectAttribution {
-  std::vector<DirectShare> shares;  // in model order; their sum is `difference` − `rest`
-  double rest = 0;                  // contribution of the final norm's and the head's biases
-  double difference = 0;            // the model's logit(answer) − logit(instead)
+  std::vector<DirectShare> shares;  // contributions in model order; their sum is `difference` − `rest`
+  double rest = 0;        // contribution of the biases of the final norm and of the output projection
+  double difference = 0;  // logit(answer) − logit(instead) of the model
 };
 // `position` is a decoder position. If `instead` is −1, its logit is 0. Throws usage for a position or a
 // token that does not exist, and for models that do not predict the next token or whose residual is not the

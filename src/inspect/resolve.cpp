@@ -232,7 +232,8 @@ class Resolver {
     }
   }
 
-  // Return the position of the other input that belongs to position number `row` of the intervention.
+  // Return the position in the other input for row number `row` of an edit: that of from=, otherwise the
+  // position of the edit. Throws usage if the other input has no such position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row
@@ -273,7 +274,7 @@ class Resolver {
 
   void add_weights(const Intervention& one) {
     for (const Site& site : one.sites) {
-      points_.of_head(*site.head);  // throws
+      points_.of_head(*site.head);  // throws usage for a head that does not exist
       if (points_.replaceable.count({site.head->kind, site.head->layer}) == 0)
         throw usage_error("the attention weights of this model cannot be changed")
             .found(one.text)

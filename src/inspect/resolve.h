@@ -18,7 +18,8 @@ namespace regard::inspect {
 
 // The points of a model and their numbers of features, found by a pass over a minimal input.
 struct ModelPoints {
-  std::map<std::string, std::int64_t, std::less<>> features;  // for example "decoder.0.self.context" → 64
+  // number of features of each point, for example "decoder.0.self.context" → 64
+  std::map<std::string, std::int64_t, std::less<>> features;
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
   std::set<std::pair<Kind, std::int64_t>> replaceable;  // attentions whose weights can be changed
 
@@ -32,8 +33,9 @@ struct ModelPoints {
   ValueEdit of_head(const Head& head) const;
 };
 
-// Throws usage for a place that the model does not have, positions that the other input does not have, or a
-// text if `loaded` is null; io and bad_file for the files. Returns null if `interventions` is empty.
+// Return the probe that applies the interventions; null if there are none. Throws usage for a place that the
+// model does not have, positions that the other input does not have, or a text if `loaded` is null; io and
+// bad_file for the files.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
                                     const BetweenPasses& between = {});

@@ -10,13 +10,13 @@
 
 namespace regard::inspect {
 
-// Return the product of `layers`, the last one first. Each is [tokens, tokens], like the result. Empty if
-// there are no layers.
+// Return the matrix product of `layers`, with the last layer on the left. Each is [tokens, tokens], like the
+// result. Empty if there are no layers.
 std::vector<double> rollout_of(const std::vector<std::vector<double>>& layers, std::size_t tokens);
 
 // Return [tokens, tokens]: the product over the layers, the last one first, of ½ · (mean of the heads) + ½ ·
-// identity. Rows sum to one. `maps`: all heads of all layers of the encoder; maps of other kinds are ignored.
-// Throws usage if there are none.
+// identity. Rows sum to one. `maps` must contain all heads of all layers of the encoder; maps of other kinds
+// are ignored. Throws usage if there are none.
 std::vector<float> attention_rollout(const std::vector<Map>& maps);
 
 }  // namespace regard::inspect

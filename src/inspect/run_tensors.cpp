@@ -37,7 +37,7 @@ class Run {
         capture_(selection_of(options)),
         probe_(&capture_) {
     if (options.edits != nullptr) probe_.add(*options.edits);
-    // Hugging Face's span loss includes padded positions.
+    // The span loss of Hugging Face's models includes padded positions, so compute them.
     compute_padding_ = options.compute_padding || (model.output() == Output::span && has("start_positions"));
     if (model.kind() != ModelKind::decoder) source_ = read_source();
     if (model.kind() != ModelKind::encoder) target_ = read_target();
@@ -52,7 +52,7 @@ class Run {
     tape_.begin({.record = gradients});
     tape_.probe = &probe_;
     forward();
-    show_values();  // must precede the backward pass, which reuses their memory
+    show_values();  // must be called before the backward pass, which reuses the memory of the values
     if (loss_wanted && loss_defined) {
       Var loss = loss_of(tape_, model_, inputs_, values_, main_side());
       results_["loss"] = loss->value.clone();
@@ -166,7 +166,7 @@ class Run {
     for (const auto& [point, value] : capture_.hidden_states()) {
       const std::size_t dot = point.find('.');
       const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
-      if (what == "output") continue;  // handled below: it replaces the state of the last layer
+      if (what == "output") continue;  // the point "output" replaces the state of the last layer, below
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
       const Tensor& state = last && layer > 0 && model_.last_state_is_normed(side == "encoder")

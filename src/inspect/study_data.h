@@ -14,7 +14,7 @@
 namespace regard::inspect {
 
 struct StudyExample {
-  // as in the file; `target` is the translation for an encoder–decoder, otherwise the label
+  // text and target as in the file; `target` is the translation for an encoder–decoder, otherwise the label
   std::string text, target;
   PassInput input;
   // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class.
@@ -26,11 +26,11 @@ struct StudyExample {
 };
 
 struct StudyDataOptions {
-  std::int64_t most_examples = 0;  // 0 means all
+  std::int64_t most_examples = 0;  // maximum number of examples; 0 means all
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
-  BetweenPasses between = {};  // called while a target is generated
+  BetweenPasses between = {};  // called before passes and steps while a target is generated
 };
 
 // Return one example with the given `text` and `target` (see StudyExample). If `target` is empty, an

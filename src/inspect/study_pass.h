@@ -19,7 +19,7 @@ namespace regard::inspect {
 // which is then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ReplacingProbe {
  public:
-  // `observer`, if not null, is called with the values after the replacement. Not owned.
+  // `observer`, if not null, is called with the values after the replacement. It is not owned.
   explicit InjectedPass(Probe* observer = nullptr) : observer_(observer) {}
 
   void put(std::string point, Tensor value) { values_[std::move(point)] = std::move(value); }
@@ -44,7 +44,7 @@ class InjectedPass : public ReplacingProbe {
   std::map<std::string, Tensor, std::less<>> values_;
 };
 
-// Cross-entropy in nats, summed over `count` predictions.
+// A sum of `count` cross-entropies in nats.
 struct StudyLoss {
   double sum = 0;
   std::int64_t count = 0;
@@ -71,7 +71,8 @@ class StudyBatch {
   InputBuffer sources_;
   RaggedBuffer shape_;
   std::vector<std::int32_t> ids_, labels_;
-  std::vector<std::int32_t> rows_;  // decoders: the rows of ids_ with a prediction, to which labels_ belong
+  // for decoders, the rows of ids_ that have a prediction, in the order of labels_
+  std::vector<std::int32_t> rows_;
 };
 
 // Divide the examples into batches of consecutive examples. A batch has at most 1024 positions, or one

@@ -12,17 +12,19 @@ namespace regard::inspect {
 using StudyCell = std::variant<std::string, double>;
 
 struct StudyTable {
-  std::string study, title;  // such as "heads"; one line that names the measured quantity and its units
-  std::vector<std::string> columns;  // the leading text columns name the row
+  // name of the study, such as "heads"; title: one line with the measured quantity and its units
+  std::string study, title;
+  std::vector<std::string> columns;  // names of the columns; the leading text columns name the row
   std::vector<std::vector<StudyCell>> rows;
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
-  int digits = 3;                  // number of decimals on the terminal
+  int digits = 3;                  // number of decimals that text() prints
 
   // Format for the terminal: text columns are aligned left, numbers right. `most_rows` > 0 limits the rows;
   // a line with the number of the others follows.
   std::string text(std::size_t most_rows = 0) const;
-  std::string csv() const;  // RFC 4180, with a header; the shortest decimals that parse to the same numbers
-  Json json() const;        // {"study", "title", "columns", "rows": [{column: value}], "notes"}
+  // the table as CSV (RFC 4180) with a header; numbers have the fewest digits that parse to the same values
+  std::string csv() const;
+  Json json() const;  // the table as {"study", "title", "columns", "rows": [{column: value}], "notes"}
   // Draw a grid with one line per row. The shade of a number is its share of the column's largest magnitude.
   std::string svg() const;
 };

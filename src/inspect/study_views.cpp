@@ -77,8 +77,8 @@ class Study {
     if (ids.empty()) throw usage_error("the answer has no tokens").found("'" + text + "'");
     return ids[0];
   }
-  // Return the difference that --position, --answer and --instead select. Default position: the last of a
-  // decoder, else 0. Default answer: the label there.
+  // Return the difference that --position, --answer and --instead select. Default position: the last one for
+  // a decoder, otherwise 0. Default answer: the label at that position.
   AnswerDifference answer_of(const StudyExample& example) const {
     AnswerDifference answer{request_.position, -1, -1};
     if (answer.position < 0)

@@ -15,7 +15,7 @@ namespace regard::inspect {
 struct StudyRequest {
   std::string model, data, view = "heads";
   std::string text, target, other, other_target, answer, instead, off, state, alignments;
-  std::vector<std::string> interventions;  // for the view "tokens": interventions of every pass
+  std::vector<std::string> interventions;  // interventions of every pass, for the view "tokens"
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
 };
 

@@ -12,8 +12,8 @@ namespace regard::inspect {
 namespace {
 
 constexpr double kCell = 30, kLetter = 8.6, kGap = 10, kMargin = 16, kTitle = 34, kCaption = 20;
-constexpr double kSlope = 55;        // slope of column labels in degrees
-constexpr double kLinesWidth = 150;  // distance between the two columns of tokens
+constexpr double kSlope = 55;        // rotation of column labels in degrees
+constexpr double kLinesWidth = 150;  // distance between the two columns of tokens, in CSS pixels
 constexpr int kLongestSvgLabel = 18;
 
 constexpr std::string_view kStyle =
@@ -34,7 +34,8 @@ double label_width(std::span<const std::string> labels) {
   return widest * kLetter;
 }
 
-// The size of a drawing in CSS pixels. A drawing function takes the drawing's top left corner (x, y).
+// The size of a drawing in CSS pixels. The arguments (x, y) of a drawing function are the top left corner of
+// the drawing.
 struct Size {
   double width = 0, height = 0;
 };

@@ -13,7 +13,8 @@ namespace regard::inspect {
 // Builder of an SVG document. Coordinates and sizes are in CSS pixels. Text arguments are escaped.
 class SvgWriter {
  public:
-  // `style` is a class of the document's style sheet: "label", "quiet", "title", "cell", "line".
+  // Draw a rectangle. `style` is a class of the document's style sheet: "label", "quiet", "title", "cell",
+  // "line".
   void rectangle(double x, double y, double width, double height, std::string_view style, double opacity,
                  std::string_view tooltip = {});
   enum class Anchor { start, middle, end };
@@ -29,7 +30,8 @@ class SvgWriter {
   std::string body_;
 };
 
-std::string escaped(std::string_view text);  // escapes for XML and HTML text and double-quoted attributes
+// text escaped for XML and HTML content and for double-quoted attributes
+std::string escaped(std::string_view text);
 
 // Draw the maps from top to bottom. Each is a heat map with a diagram of lines between tokens to its right.
 // Cells show percent; tooltips show the exact weight.

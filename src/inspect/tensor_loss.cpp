@@ -63,7 +63,7 @@ std::vector<std::int32_t> classes(std::span<const std::int64_t> labels, std::int
   return all;
 }
 
-// As in transformers, a position past the end is ignored and a negative one is clamped to 0.
+// As in transformers, a position beyond the last one is ignored, and a negative one is clamped to 0.
 Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string& name,
               const PaddedSide& side) {
   std::vector<std::int32_t> labels;

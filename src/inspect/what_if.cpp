@@ -10,9 +10,9 @@
 namespace regard::inspect {
 namespace {
 
-constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidates of a step
-constexpr std::size_t kMostChanges = 8;       // maximum number of changes of other heads
-constexpr std::size_t kMostMaps = 3;          // maximum number of these changes with weights
+constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidate tokens of a step
+constexpr std::size_t kMostChanges = 8;       // maximum number of listed changes of other heads
+constexpr std::size_t kMostMaps = 3;          // maximum number of listed changes that include weights
 constexpr double kLeastChange = 1e-6;
 
 // Return the mean decrease of the log-probability of the written tokens. The last step of a decoder counts
@@ -31,7 +31,7 @@ std::optional<double> lost_between(const View& before, const View& after) {
   return sum / static_cast<double>(count);
 }
 
-// Return the mean over the rows of half the sum of absolute differences.
+// Return half the sum of absolute differences of a row's weights, averaged over the rows.
 double change_between(const Map& before, const Map& after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.weights.size(); ++i)

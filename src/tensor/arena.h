@@ -21,9 +21,11 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  std::byte* allocate(std::size_t bytes, std::size_t alignment = 64);  // throws resource_exhausted
+  // throws resource_exhausted if there is not enough memory
+  std::byte* allocate(std::size_t bytes, std::size_t alignment = 64);
 
-  Tensor tensor(Shape shape, DType dtype = DType::f32);  // a view of arena memory; content undefined
+  // a tensor in the arena's memory; its content is undefined
+  Tensor tensor(Shape shape, DType dtype = DType::f32);
   Tensor zeros(Shape shape, DType dtype = DType::f32);
 
   // Create an object. Its destructor is never called, so it must be trivial or contain only views.
@@ -45,9 +47,7 @@ class Arena {
   Mark mark() const noexcept { return {current_, used_}; }
   void rewind(Mark mark) noexcept;
 
-  void reset();  // frees all objects; replaces many chunks by one of sufficient size
-  // reset(), and return the physical memory to the system. The next allocations take it back page by page.
-  void discard();
+  void reset();  // frees all objects; if there are many chunks, replaces them by one of sufficient size
   std::size_t capacity() const noexcept;
   // Return the number of bytes that allocations have covered so far. The rest of the capacity was never
   // written, so it uses no physical memory.
@@ -62,8 +62,8 @@ class Arena {
   };
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, used_ = 0;
-  std::size_t before_ = 0;     // bytes of the chunks before the current one
-  std::size_t most_used_ = 0;  // maximum bytes used since the last reset
+  std::size_t before_ = 0;     // number of bytes in the chunks before the current one
+  std::size_t most_used_ = 0;  // maximum number of bytes used since the last reset
 };
 
 }  // namespace regard

@@ -42,7 +42,7 @@ float from_bf16(std::uint16_t bits) noexcept {
 
 std::uint16_t to_bf16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // remains a NaN
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // a NaN remains a NaN
   return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
@@ -51,7 +51,7 @@ float from_f16(std::uint16_t bits) noexcept {
   const std::uint32_t exponent = bits >> 10 & 0x1Fu, fraction = bits & 0x3FFu;
   if (exponent == 0x1Fu) return std::bit_cast<float>(sign | 0x7F800000u | fraction << 13);
   if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112u) << 23 | fraction << 13);
-  const float magnitude = static_cast<float>(fraction) * 0x1.0p-24f;  // subnormal
+  const float magnitude = static_cast<float>(fraction) * 0x1.0p-24f;  // the value is subnormal
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }
 
@@ -60,8 +60,9 @@ std::uint16_t to_f16(float value) noexcept {
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u);
-  if (magnitude >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);  // rounds to infinity
-  if (magnitude < 0x38800000u) {                                                    // subnormal or zero
+  // the value rounds to infinity
+  if (magnitude >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);
+  if (magnitude < 0x38800000u) {  // the result is subnormal or zero
     const float scaled = std::bit_cast<float>(magnitude) * 0x1.0p24f;
     return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(scaled)));
   }
@@ -79,7 +80,8 @@ float from_f8_e4m3(std::uint8_t bits) {
   return (bits & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-// Return element i. As Wide, double is exact for every dtype except i64 and u64, long double for all.
+// Return element i as the type Wide. double is exact for every dtype except i64 and u64; long double is exact
+// for all.
 template <class Wide>
 Wide load(const void* data, DType dtype, std::int64_t i) {
   const auto at = [&]<class T>(T) { return static_cast<const T*>(data)[i]; };
