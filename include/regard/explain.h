@@ -27,7 +27,7 @@ struct ExplainInput {
 struct ExplainOptions {
   bool positions = true;    // add sinusoidal positions
   bool projections = true;  // compute Q = X W_Q and so on; if false, Q = K = V = X without scaling
-  bool causal = false;      // a token attends to itself and to earlier tokens
+  bool causal = false;      // causal mask: a token attends only to itself and to earlier tokens
   std::int64_t head_dim = 4;
   float scaling = 0.0f;  // divisor of the scores; default (0): √d_k
   std::uint64_t seed = 1;

@@ -53,7 +53,7 @@ struct DecodingOptions {
   // omit tokens whose probability is below min_p times the highest probability; default (0): off
   double min_p = 0.0;
   double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default (1): off
-  // The following options apply to search and sampling.
+  // The following options apply both to search and to sampling.
   std::int64_t min_new = 0;  // minimum number of new tokens
   std::int64_t n_best = 0;   // number of results of write(): the best of the beam, or independent samples
   double repetition_penalty = 0.0;     // a value above 1 makes tokens that already occurred less likely
@@ -104,22 +104,24 @@ struct AttendOptions {
 class REGARD_API Attention {
  public:
   const std::string& text() const;
-  const std::string& translation() const;                 // empty unless the model is an encoder–decoder
+  // generated translation; empty unless the model is an encoder–decoder
+  const std::string& translation() const;
   const std::vector<std::string>& source_tokens() const;  // input of the encoder; empty if the model has none
   const std::vector<std::string>& target_tokens() const;  // input of the decoder; empty if the model has none
   // Return the token that the decoder predicts at each target position. These tokens are the row labels of
   // cross-attention.
   const std::vector<std::string>& written_tokens() const;
 
-  std::int64_t layers(Kind kind) const;  // 0 if the model has no attention of this kind
+  std::int64_t layers(Kind kind) const;  // number of layers; 0 if the model has no attention of this kind
   std::int64_t heads(Kind kind, std::int64_t layer = 0) const;
   // Return the weights [queries, keys] of a head, f32. Each row sums to one. Throws usage if there is no
   // such head.
   Tensor weights(Kind kind, std::int64_t layer, std::int64_t head) const;
 
-  std::string json() const;  // all weights, in the format of `regard attend --json`
-  std::string svg(Kind kind, std::int64_t layer, std::int64_t head) const;  // one head as an SVG picture
-  std::string html() const;  // all weights as one self-contained page
+  std::string json() const;  // return all weights in the format of `regard attend --json`
+  // return one head as an SVG picture
+  std::string svg(Kind kind, std::int64_t layer, std::int64_t head) const;
+  std::string html() const;  // return all weights as one self-contained HTML page
 
  private:
   friend class Model;

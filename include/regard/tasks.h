@@ -80,7 +80,7 @@ class REGARD_API Embedder {
 
 struct Label {
   std::string name;
-  float score = 0.0f;  // a probability; for regression, the predicted number
+  float score = 0.0f;  // probability of the label; for regression, the predicted number
 };
 
 class REGARD_API Classifier {
@@ -111,7 +111,7 @@ class REGARD_API Classifier {
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined: "B-PER", "I-PER"
-  first,    // as simple, but a word has the label of its first token
+  first,    // as simple, but the label of a word is that of its first token
   average,  // as simple, but a word has the label with the highest mean probability
   max,      // as simple, but a word has the label of the token with the highest probability
 };
@@ -164,7 +164,7 @@ struct AnswerOptions {
   std::int64_t window = 0;
   std::int64_t stride = 0;    // tokens shared by adjacent windows; 0 means 128, at most half a window
   std::int64_t longest = 15;  // maximum tokens of an answer
-  bool may_be_none = false;   // include "no answer", with an empty text, as a candidate
+  bool may_be_none = false;   // "no answer", with an empty text, is one of the candidates
   bool whole_words = true;    // answers start and end at word boundaries
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};

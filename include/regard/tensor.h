@@ -81,7 +81,7 @@ class REGARD_API Shape {
 // tensors throw usage for an undefined tensor and for an unsupported dtype.
 class REGARD_API Tensor {
  public:
-  Tensor() = default;  // an undefined tensor: defined() is false
+  Tensor() = default;  // creates an undefined tensor: defined() returns false
   Tensor(const Tensor&) = default;
   Tensor& operator=(const Tensor&) = default;
   Tensor(Tensor&& other) noexcept { swap(other); }

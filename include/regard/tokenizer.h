@@ -58,8 +58,8 @@ struct Encoding {
   std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
   std::vector<TextOffsets> character_offsets;  // offsets in code points, as in Hugging Face's library
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
-  std::vector<std::uint8_t> special;  // 1 if added as a special token or as padding
-  std::vector<std::uint8_t> attention_mask;  // 1 for tokens, 0 for padding
+  std::vector<std::uint8_t> special;  // for each token, 1 if it was added as a special token or as padding
+  std::vector<std::uint8_t> attention_mask;  // for each position, 1 for a token and 0 for padding
   std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
   std::vector<Encoding> overflowing;         // the parts of the text that were truncated
 };
@@ -76,8 +76,9 @@ struct Segmentation {
 };
 
 struct TokenizerTraining {
-  std::string type = "byte-bpe";         // one of byte-bpe, bpe, wordpiece, unigram, word, char
-  std::int64_t vocabulary_size = 10000;  // includes special tokens and alphabet; ignored for char
+  std::string type = "byte-bpe";  // type of tokenizer: byte-bpe, bpe, wordpiece, unigram, word or char
+  // total size, including special tokens and alphabet; ignored for char
+  std::int64_t vocabulary_size = 10000;
   // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency = std::nullopt;
   // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: by type

@@ -27,7 +27,7 @@ namespace regard {
 struct TranscribeOptions {
   std::string language = {};  // code, such as "en"; if empty, detected from the first 30 seconds
   bool translate = false;     // translate to English
-  bool timestamps = true;     // if false, one segment per 30 seconds
+  bool timestamps = true;     // generate timestamps; if false, there is one segment per 30 seconds
   std::string prompt = {};    // text assumed to precede the sound, such as names and their spelling
   bool use_previous = true;   // use the transcript so far as the prompt of the next 30 seconds
   // temperatures of sampling, tried in this order
@@ -44,7 +44,7 @@ struct TranscribeOptions {
 
 struct TranscriptWord {
   double start = 0.0, end = 0.0;  // seconds
-  std::string text;               // for Whisper, includes the preceding space
+  std::string text;               // text of the word; for Whisper, includes the preceding space
 };
 
 struct TranscriptSegment {
@@ -52,7 +52,8 @@ struct TranscriptSegment {
   std::string text;
   std::vector<std::int32_t> tokens;
   double temperature = 0.0, log_probability = 0.0, compression_ratio = 0.0, no_speech = 0.0;
-  std::vector<TranscriptWord> words = {};  // empty unless TranscribeOptions::word_times is set
+  // words with their times; empty unless TranscribeOptions::word_times is set
+  std::vector<TranscriptWord> words = {};
 };
 
 struct Transcript {

@@ -124,7 +124,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
       }
       try {
         end(first, {.end = SessionEnd::cancelled});
-      } catch (...) {  // a destructor must not throw
+      } catch (...) {  // ignore the exception, because a destructor must not throw
       }
     }
   }

@@ -13,6 +13,6 @@ namespace regard {
 // its last allocation; unused parts are never written and use no physical memory. May be called from any
 // thread.
 void* allocate_in_large_pages(std::size_t bytes);
-void free_in_large_pages(void* memory) noexcept;  // null is allowed; may be called from any thread
+void free_in_large_pages(void* memory) noexcept;  // `memory` may be null; may be called from any thread
 
 }  // namespace regard

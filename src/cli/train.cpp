@@ -100,7 +100,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}", train::dry_run(config, globals.pool()));
     return;
   }
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe must not end the run
+  std::signal(SIGPIPE, SIG_IGN);  // ignore SIGPIPE: a closed pipe must not end the run
   const std::unique_ptr<distributed::Ranks> ranks = distributed::join();
   share_host(globals, *ranks);
   const bool first = ranks->first();

@@ -12,7 +12,7 @@ namespace regard::data {
 
 struct LabelledImages {
   std::vector<Image> images;
-  std::vector<std::string> labels;  // one label per image
+  std::vector<std::string> labels;  // labels of the images, one per image
   RowReport report;
 };
 
@@ -27,7 +27,7 @@ struct ImageFile {
   std::string label;
 };
 struct ImageFolder {
-  std::vector<ImageFile> files;     // sorted by label, then name
+  std::vector<ImageFile> files;     // image files, sorted by label and then by name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
   RowReport report;                 // report on all other files, which are left out
 };

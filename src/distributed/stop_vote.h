@@ -35,7 +35,7 @@ class StopVote {
   Ranks& ranks_;
   std::byte own_{};               // the notice that this rank sends
   std::vector<std::byte> heard_;  // the notices of all ranks
-  std::vector<bool> has_;         // for each rank: true if its notice has arrived
+  std::vector<bool> has_;         // for each rank, true if its notice has arrived
   bool told_ = false, stop_ = false;
   std::size_t pending_ = 0;  // number of messages that have not completed
 };

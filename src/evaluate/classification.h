@@ -11,7 +11,8 @@ namespace regard::evaluate {
 struct ClassificationOptions {
   // softmax: one label; sigmoid: several labels; plain: a number. Default: as the folder specifies.
   std::optional<tasks::Scores> scores;
-  double threshold = 0.5;        // for several labels: minimum probability of a predicted label
+  // with several labels per row, a label is predicted if its probability is at least this
+  double threshold = 0.5;
   bool cut = false;              // truncate texts that are too long for the model
   std::int64_t most_tokens = 0;  // maximum tokens of a text; 0 means the model's maximum
 };

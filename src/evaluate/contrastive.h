@@ -8,8 +8,8 @@
 namespace regard::evaluate {
 
 // Data: see read_pictures() in evaluate/picture_data.h; the text describes the picture. Metrics: recall_at_1,
-// _5 and _10 and mrr of pictures found by their texts, and text_recall_at_1 of texts found by their pictures.
-// Equal texts count as one candidate.
+// recall_at_5, recall_at_10 and mrr for finding pictures by their texts; text_recall_at_1 for finding texts
+// by their pictures. Equal texts count as one candidate.
 Evaluation contrastive(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data);
 
 }  // namespace regard::evaluate

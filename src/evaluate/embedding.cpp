@@ -11,7 +11,7 @@ namespace {
 
 struct TextPairs {
   std::vector<std::string> first, second;
-  std::vector<double> scores;  // empty if the task is retrieval
+  std::vector<double> scores;  // scores of the pairs; empty if the task is retrieval
   std::vector<Place> places;
 };
 

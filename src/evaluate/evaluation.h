@@ -24,7 +24,8 @@ namespace regard::evaluate {
 using Table = std::vector<std::vector<float>>;
 struct RowStatistics {
   Table rows;
-  std::function<metrics::Scorer(Table)> scorer;  // empty if the score cannot be resampled
+  // function that returns a scorer; empty if the score cannot be resampled
+  std::function<metrics::Scorer(Table)> scorer;
 };
 // sums() makes a score that is computed from the sums of the statistics. mean() makes a score that is
 // `factor` times the mean of the rows' first value.
@@ -50,7 +51,7 @@ struct Evaluation {
   std::vector<Score> scores;       // metrics; used for intervals and comparisons
   Json details = Json::object();   // scores of classes, confusion matrix
   std::vector<std::string> lines;  // the results as text
-  std::vector<EvaluatedRow> rows;  // ordered as in the data
+  std::vector<EvaluatedRow> rows;  // rows in the order of the data
   std::string row_score;           // name of the metric in EvaluatedRow::score
 
   void fact(const std::string& name, Json value) { facts[name] = std::move(value); }

@@ -22,7 +22,7 @@ namespace regard::infer {
 enum class EarlyStopping {
   // stop if the best running hypothesis, scored at its current length, is not above the worst finished one
   no,
-  yes,    // stop as soon as `beam` hypotheses are finished
+  yes,    // stop as soon as there are `beam` finished hypotheses
   never,  // as `no`, but the running hypothesis is scored at the maximum length if length_penalty > 0
 };
 

@@ -20,7 +20,7 @@ namespace regard::inspect {
 // A source word and a target word, by their indices in the texts split at white space.
 struct AlignedWords {
   std::int64_t source = 0, target = 0;
-  bool sure = true;  // false if the link is only possible
+  bool sure = true;  // true for a sure link, false for a link that is only possible
 };
 
 // Parse links in Pharaoh format, such as "0-1 2p0": "-" for sure links, "p" for possible ones. Throws

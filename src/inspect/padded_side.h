@@ -56,7 +56,7 @@ class PaddedSide {
   bool shown(std::size_t place, bool keep_padding) const;
   std::int64_t batch_ = 0, length_ = 0;
   std::vector<std::uint8_t> mask_;      // mask [batch × length]
-  std::vector<std::uint8_t> attended_;  // same as mask_ if padding is computed, otherwise empty
+  std::vector<std::uint8_t> attended_;  // mask_ if padding is computed, otherwise empty
   Padding padding_;
   std::vector<std::int32_t> ids_, types_;  // token ids and token types [tokens]
   std::vector<Tensor> values_;  // values of each sequence (ModelInput::values); empty for token ids

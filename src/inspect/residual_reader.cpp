@@ -98,7 +98,7 @@ class FrozenNorm {
     stretch(whole.row(0), all.row(rows.rows()));
     std::copy_n(whole.row(0), width_, all.row(rows.rows() + 1));
     const Tensor out = normed(all);
-    // The scale of the norm at `whole`: its deviation, corrected for the epsilon.
+    // Compute the scale of the norm at `whole`: the deviation of `whole`, corrected for the epsilon.
     const double own = distance(out, rows.rows() + 1), free = distance(out, rows.rows());
     const double scale = size_of(whole.row(0)) * (own > 0 ? free / own : 1.0);
     Tensor images = Tensor::empty(rows.shape());

@@ -34,7 +34,7 @@ struct AttentionSpec {
 // Mask in addition to `causal` and `window`: one element per key, where 1 means that the query may attend to
 // the key. Strides between sequences, heads and queries are in elements; stride 0 broadcasts.
 struct AttentionMask {
-  const std::uint8_t* mask = nullptr;  // null means that all keys may be attended to
+  const std::uint8_t* mask = nullptr;  // mask; null means that all keys may be attended to
   std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
 };
 

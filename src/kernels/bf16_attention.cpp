@@ -31,7 +31,7 @@ struct HeadTask {
   const std::uint16_t* value = nullptr;
   const Bf16Table& table;
   const Bf16Table::Path& path;
-  const AttentionDropout* dropout = nullptr;  // null means no dropout
+  const AttentionDropout* dropout = nullptr;  // dropout of the weights; null means none
 
   // Store the dropout draws for the row's keys in `draws`, beginning with `first_key`.
   void drop(Bf16ScoreRow& row, std::int64_t i, std::int64_t head, std::int64_t first_key,

@@ -70,7 +70,7 @@ class ColumnReader {
   template <class Number>
   void copy_as(Range columns, Number* to) const {
     const std::size_t room = bytes(columns.size());
-    if (room == 0) return;  // with k = 0 nothing is copied, and `to` may be null
+    if (room == 0) return;  // if k is 0, nothing is copied, and `to` may be null
     std::memset(to, 0, room);
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {

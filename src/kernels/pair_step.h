@@ -19,7 +19,7 @@ struct PairStep {
   const float* label = nullptr;    // [outputs]: 1 for positive rows, 0 for negative rows
   float rate = 0;
   float* scratch = nullptr;  // scratch memory of pair_step_scratch(size) floats, aligned to 64 bytes
-  float* loss = nullptr;     // if not null, Σ −log σ(±s) is added to it
+  float* loss = nullptr;     // if not null, the loss Σ −log σ(±s) is added to this number
 };
 constexpr std::int64_t kMaxInputs = 32, kMaxOutputs = 64;
 

@@ -58,7 +58,8 @@ struct NormBackward {
   const float* dy = nullptr;
   float* dx = nullptr;  // gradient of x; overwritten, or added to if accumulate_dx is set
   bool accumulate_dx = false;
-  float* gain_gradient = nullptr;  // [columns]; sums over fixed chunks of rows are added; null if not needed
+  // [columns]: gradients are added to these, summed over fixed chunks of rows; null if not needed
+  float* gain_gradient = nullptr;
   float* bias_gradient = nullptr;
 };
 void norm_backward(ThreadPool& pool, const NormBackward& problem);

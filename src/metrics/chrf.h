@@ -13,7 +13,7 @@ struct ChrfOptions {
   int word_order = 0;  // maximum order of word n-grams; 2 gives chrF++
   int beta = 2;        // weight of recall relative to precision
   bool lowercase = false;
-  bool whitespace = false;         // count white space as characters
+  bool whitespace = false;         // count white space as characters too
   bool epsilon_smoothing = false;  // average the F-scores of the orders, instead of precision and recall
 };
 

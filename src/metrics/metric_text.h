@@ -33,8 +33,10 @@ std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
-std::u32string without_entities(std::u32string_view text);               // replaces &quot; &amp; &lt; &gt;
-std::vector<std::u32string_view> split_words(std::u32string_view text);  // splits at white space
+// replaces the XML entities &quot; &amp; &lt; &gt;
+std::u32string without_entities(std::u32string_view text);
+// split a text into words at white space
+std::vector<std::u32string_view> split_words(std::u32string_view text);
 constexpr bool is_ascii_punctuation(char32_t c) noexcept {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }

@@ -28,7 +28,7 @@ struct AnsweredQuestion {
 };
 
 struct AnswerScores {
-  double exact = 0, f1 = 0;  // in percent; each question uses its best-matching true answer
+  double exact = 0, f1 = 0;  // scores in percent; each question uses its best-matching true answer
   std::int64_t questions = 0;
 };
 // Return the scores of one question; `exact` is 0 or 100.

@@ -234,7 +234,7 @@ class Assembled : public Network {
   Architecture architecture_;
   InputSpec input_;
   TokenTables tables_;
-  std::unique_ptr<Stack> encoder_, decoder_;       // null if the model has none
+  std::unique_ptr<Stack> encoder_, decoder_;       // encoder and decoder; null if the model has none
   std::unique_ptr<nn::Linear> memory_projection_;  // may be null
   std::unique_ptr<Head> head_, pooler_;  // pooler_: a pooler that the head does not use; both may be null
 };

@@ -223,7 +223,8 @@ class SearchModel : public Network {
   Json json_;
   InputSpec input_;
   nn::Embedding target_;
-  std::unique_ptr<nn::Embedding> source_, projection_;  // null if target_ is used instead
+  // source embedding and output projection; null if target_ is used instead
+  std::unique_ptr<nn::Embedding> source_, projection_;
   nn::Recurrent encoder_;
   SearchDecoder decoder_;
 };

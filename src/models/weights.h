@@ -16,9 +16,9 @@ namespace regard {
 
 // How the matrices of a loaded model are stored in memory.
 enum class WeightMode {
-  widened,  // as f32 values, for training and for inspecting the weights
-  stored,   // in the file's dtype (Parameter::Held), for inference
-  int8,     // as int8, for inference; floating-point numbers of the file are quantised
+  widened,  // matrices as f32 values, for training and for inspecting the weights
+  stored,   // matrices in the file's dtype (Parameter::Held), for inference
+  int8,     // matrices as int8, for inference; floating-point numbers of the file are quantised
 };
 
 // Set every weight of the model from its tensor. `mode` determines the storage of matrices. Other weights:

@@ -28,7 +28,7 @@ struct CacheShape {
   std::int64_t layers = 0;
   std::int64_t key_width = 0, value_width = 0;  // floats per token and layer: kv_heads × head_dim
   bool cross = false;                           // true if the decoder attends to an encoder's output
-  std::int64_t max_positions = 0;               // 0 means no limit
+  std::int64_t max_positions = 0;               // maximum number of positions; 0 means no limit
   // If above 0, a token attends to at most `window` tokens in every layer: itself and those before it.
   std::int64_t window = 0;
 
@@ -118,8 +118,8 @@ class Cache {
  private:
   // Page table of a sequence. Page p contains the rows from p × kPageTokens on.
   struct Table {
-    std::vector<const float*> at;     // null if the page is released
-    std::vector<std::int32_t> pages;  // −1 if the page is released
+    std::vector<const float*> at;     // address of each page; null if the page is released
+    std::vector<std::int32_t> pages;  // number of each page in the pool; −1 if the page is released
     std::int64_t length = 0;          // rows
     std::int64_t kept_from = 0;       // pages before this one are released
   };

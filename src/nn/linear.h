@@ -29,7 +29,8 @@ class Linear {
   struct Options {
     kernels::Activation activation = kernels::Activation::none;
     Var residual = nullptr;
-    bool store_bf16 = false;  // see ops::LinearOptions; ignored if there are updates
+    // store the result as bf16 (see ops::LinearOptions); ignored if there are updates
+    bool store_bf16 = false;
   };
   // Return activation(x Wᵀ + b) + residual [tokens, sum of the parts' out] for x [tokens, in]. W includes the
   // low-rank updates (low_rank.h).
@@ -60,7 +61,7 @@ class Linear {
   std::vector<std::int64_t> columns_;
   // Allocated separately, because parameters have a pointer to their block, which must not move.
   std::unique_ptr<LinearBlock> weight_;
-  std::unique_ptr<ParameterBlock> bias_;  // null if no part has a bias
+  std::unique_ptr<ParameterBlock> bias_;  // biases of all parts; null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
   std::vector<Parameter*> weights_;  // parameters_ without the biases
   void begin_pass(const Tape& tape) const;

@@ -13,7 +13,7 @@ namespace regard {
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;
-  const std::uint8_t* attended = nullptr;  // see InputBatch::attended
+  const std::uint8_t* attended = nullptr;  // tokens that may be attended to (see InputBatch::attended)
 };
 
 }  // namespace regard

@@ -42,10 +42,10 @@ struct AttentionConfig : kernels::AttentionSpec {
 // Arguments of forward() other than x. Null or empty means absent.
 struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   const Ragged* shape = nullptr;      // the batch of the queries
-  const Memory* memory = nullptr;     // for cross-attention
+  const Memory* memory = nullptr;     // memory to attend to, for cross-attention
   Cache* cache = nullptr;             // key/value cache; not allowed if the tape records
   std::int64_t layer = 0;             // index of the layer in the cache
-  RotaryPositions* rotary = nullptr;  // for self-attention
+  RotaryPositions* rotary = nullptr;  // rotary positions, for self-attention
 };
 
 class MultiHeadAttention {

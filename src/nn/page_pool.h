@@ -32,7 +32,7 @@ class PagePool {
   std::vector<std::unique_ptr<float, void (*)(void*)>> segments_;
   std::vector<float*> pages_;
   std::vector<std::int32_t> users_;
-  std::vector<std::int32_t> free_;  // a stack: the last page released is taken first
+  std::vector<std::int32_t> free_;  // free pages, as a stack: the last page released is taken first
 };
 
 }  // namespace regard

@@ -37,7 +37,7 @@ class SinusoidalPositions {
 struct RotaryConfig {
   std::vector<double> frequencies;  // radians per position, one per pair of features
   double magnitude = 1.0;           // factor of cosine and sine (YaRN)
-  bool interleaved = false;         // see ops::RotaryTable
+  bool interleaved = false;         // order of the feature pairs (see ops::RotaryTable)
 };
 
 // Return base^(−2i / rotary_dim) for each pair i of features (Su et al. 2021, section 3.2).

@@ -24,7 +24,8 @@ struct RecurrentConfig {
 
 // The states of a stack with only the forward direction, one entry for each layer.
 struct RecurrentStates {
-  std::span<const Var> initial = {};      // see ops::RecurrenceOptions::initial; empty means zeros
+  // initial states (see ops::RecurrenceOptions::initial); empty means zeros
+  std::span<const Var> initial = {};
   std::span<ops::Recurrence> after = {};  // states after each token, set by forward(); empty if not needed
 };
 
@@ -55,7 +56,8 @@ class Recurrent {
 
   RecurrentConfig config_;
   std::string point_;
-  std::vector<std::unique_ptr<Direction>> directions_;  // ordered by layer, forward before backward
+  // directions ordered by layer, forward before backward
+  std::vector<std::unique_ptr<Direction>> directions_;
 };
 
 // Return a copy of x with dropout, or x itself if dropout is not active. Unlike ops::dropout(), this does not

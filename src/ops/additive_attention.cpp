@@ -64,7 +64,7 @@ void attend(const AdditiveNode& node, std::int64_t row, float* hidden) {
 }
 
 struct AdditiveGradients {
-  float *query, *key, *value;  // null if not needed
+  float *query, *key, *value;  // destinations of the gradients; null if not needed
   float* score;                // [rows, size]: each row's contribution to the gradient of `score`
 };
 

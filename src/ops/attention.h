@@ -46,7 +46,7 @@ struct CachedKeys {
   const float* key = nullptr;    // [keys, key_stride]
   const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
-  kernels::AttentionPages pages = {};  // replaces key and value if pages.at is set
+  kernels::AttentionPages pages = {};  // location in pages, used instead of key and value if pages.at is set
 };
 
 // Attention to cached keys and values: sequence s of the queries attends to keys[s]. No gradients are

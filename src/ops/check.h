@@ -13,7 +13,7 @@ namespace regard::ops {
 
 struct Named {
   std::string_view name;
-  Var variable;  // null if the argument is absent
+  Var variable;  // the argument; null if it is absent
 };
 
 // Return a usage error such as "linear: WHY (found x [3, 4], weight [2, 5])".

@@ -13,7 +13,7 @@ namespace regard::ops {
 
 struct ConvolutionOptions {
   FrameWindow window;
-  std::int64_t groups = 1;  // must divide the channels of input and output
+  std::int64_t groups = 1;  // number of channel groups; must divide the channels of input and output
 };
 
 // Return [output frames of all sequences, out]; sequence s has window.output_frames(offsets[s + 1] −

@@ -33,7 +33,7 @@ struct LinearNode : Tape::Node {
   // Input of the activation's derivative, in f32 or bf16. Both are null if there is no activation.
   float* pre;
   std::uint16_t* stored_pre;
-  bool owns_pre;  // false if `pre` is the output value itself
+  bool owns_pre;  // true if `pre` has its own memory; false if it is the output value itself
   Activation activation;
   bool transposed;
   static void backward(LinearNode& node, Tape& tape);

@@ -57,7 +57,7 @@ struct Problem {
   const kernels::PackedMatrix* packed;       // Wᵀ
   const kernels::PackedMatrix& packed_back;  // W packed for d hidden; empty if not needed or too large
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
-  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // replace packed and packed_back in bf16
+  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // used in bf16 instead of packed and packed_back
 };
 
 // Return a product with the weight as operand B: if `back`, for the product with the gradient of the logits,

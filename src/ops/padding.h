@@ -22,8 +22,9 @@ class Padding {
   std::int64_t tokens() const { return static_cast<std::int64_t>(rows_.size()); }
   std::span<const std::int32_t> rows() const { return rows_; }  // [tokens]: row in [batch × length]
 
-  Tensor remove(const Tensor& padded) const;  // from contiguous f32 [batch, length, …] to [tokens, features]
-  Tensor restore(const Tensor& ragged) const;  // from [tokens, features] to [batch, length, features]
+  // convert contiguous f32 [batch, length, …] to [tokens, features]
+  Tensor remove(const Tensor& padded) const;
+  Tensor restore(const Tensor& ragged) const;  // convert [tokens, features] to [batch, length, features]
 
  private:
   std::int64_t batch_, length_;

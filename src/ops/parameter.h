@@ -44,7 +44,7 @@ struct Parameter {
   std::string name;
   Variable variable;
   Initialisation initial;
-  ParameterBlock* block = nullptr;  // null if not part of a block
+  ParameterBlock* block = nullptr;  // block that contains the weight; null if it is not part of one
   std::int64_t first_row = 0;       // first row in the block
   bool mapped = false;              // true if the value is a read-only view of a mapped file
   // Shape in a checkpoint, if it differs from the value's: for example [1, n] for a vector, or [out,
@@ -75,7 +75,7 @@ struct Parameter {
   static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
   std::int64_t outputs() const;                      // number of rows, or of columns if transposed
   void hold(Held numbers);                           // keep `numbers` for inference and drop the value
-  Tensor widened() const;  // the value as f32; throws usage if the numbers were dropped
+  Tensor widened() const;  // return the value as f32; throws usage if the numbers were dropped
 
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }

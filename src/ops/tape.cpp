@@ -108,7 +108,7 @@ float* Tape::take(std::int64_t count) {
 }
 
 void Tape::recycle(float* memory, std::int64_t count) {
-  constexpr std::int64_t kSmallest = 1024;  // in floats; smaller blocks are not kept for recycling
+  constexpr std::int64_t kSmallest = 1024;  // minimum size, in floats, of memory that is kept for recycling
   if (memory == nullptr || count < kSmallest || options_.keep || segment_.contains(memory)) return;
   free_.push_back({memory, count});
 }

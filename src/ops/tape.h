@@ -56,11 +56,13 @@ class Tape {
   // Discard all variables and nodes and reset the arena.
   void begin(const Options& options);
 
-  Var constant(const Tensor& value);           // a variable without gradient; refers to the memory of `value`
-  Var make(Shape shape, bool needs_gradient);  // a contiguous, uninitialised activation
-  // a variable that refers to `value`; its gradient is kept after backward()
+  // return a variable without gradient; it refers to the memory of `value`
+  Var constant(const Tensor& value);
+  Var make(Shape shape, bool needs_gradient);  // return a contiguous, uninitialised activation
+  // return a variable that refers to `value`; its gradient is kept after backward()
   Var input(const Tensor& value, bool needs_gradient);
-  Var alias(Var other, bool needs_gradient);  // shares the memory of `other`, but has its own gradient
+  // return a variable that shares the memory of `other` but has its own gradient
+  Var alias(Var other, bool needs_gradient);
 
   // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. `out`
   // is the variable that the operation made. Its consumers were recorded later, so the memory of `out` is
@@ -120,7 +122,7 @@ class Tape {
     ~Segment();
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
-    Var kept(Var value);               // a copy of `value` that stays valid after the segment
+    Var kept(Var value);               // return a copy of `value` that stays valid after the segment
     void backward(Var from, Var out);  // run the segment's nodes; `from` receives the gradient of `out`
 
    private:

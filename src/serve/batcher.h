@@ -23,7 +23,8 @@ namespace regard::serve {
 template <class Input, class Output>
 class Batcher {
  public:
-  using Work = std::function<std::vector<Output>(std::vector<Input>)>;  // one output per input, in order
+  // function that returns one output per input, in order
+  using Work = std::function<std::vector<Output>(std::vector<Input>)>;
   using Cost = std::function<std::int64_t(const Input&)>;
   using Deadline = std::chrono::steady_clock::time_point;
 

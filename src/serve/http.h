@@ -66,7 +66,7 @@ class HttpExchange {
   virtual void when_gone(std::function<void()> callback) = 0;
 
   // Values for the log. They may be read at any time.
-  virtual int status() const = 0;                // 0 means no response yet
+  virtual int status() const = 0;                // HTTP status of the response; 0 means no response yet
   virtual std::uint64_t bytes_sent() const = 0;  // number of bytes sent in bodies
 };
 

@@ -84,7 +84,7 @@ struct HttpServer::State {
   void accept() {
     acceptor.async_accept([this](const ErrorCode& error, tcp::socket socket) {
       if (!acceptor.is_open()) return;
-      if (error) {  // for example if no file descriptor is free: try again later
+      if (error) {  // accept failed, for example because no file descriptor is free: try again later
         retry.expires_after(std::chrono::milliseconds(100));
         return retry.async_wait([this](const ErrorCode& stopped) {
           if (!stopped && acceptor.is_open()) accept();

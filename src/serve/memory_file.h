@@ -14,7 +14,8 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  const std::string& path() const { return path_; }  // valid in this process while the object exists
+  // path, which is valid in this process while the object exists
+  const std::string& path() const { return path_; }
 
  private:
   int descriptor_ = -1;

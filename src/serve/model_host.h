@@ -84,7 +84,8 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ThreadPool& pool() const { return pool_; }
   ModelMetrics& metrics() const { return metrics_; }
   const Languages& languages() const { return languages_; }
-  std::int64_t positions() const { return loaded().model->max_positions(); }  // 0 means no limit
+  // maximum number of positions; 0 means no limit
+  std::int64_t positions() const { return loaded().model->max_positions(); }
   std::int64_t cache_tokens() const { return session_limits_.cache_tokens; }
 
   // Return the number of elements of a vector. (If embed() is called with `scale`, vectors have length 1.)

@@ -27,7 +27,7 @@ class ModelRegistry {
   void load(const std::function<bool()>& stop = {});
   bool ready() const { return ready_; }
 
-  Hosts all() const;  // all models, in the order of the options
+  Hosts all() const;  // return all models, in the order of the options
   // Return the model of this name or, if `name` is empty, the only model with the ability. Throws HttpError
   // 404 if there is no such model, and 400 if it lacks the ability or several models have it.
   std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;

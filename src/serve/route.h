@@ -38,12 +38,12 @@ struct Route {
   Json request = nullptr;                 // schema of the body; null means no body
   Json response = nullptr;                // schema of a JSON response; null if the response is not JSON
   const char* type = "application/json";  // content type of the response
-  bool also_text = false;                 // may also respond with text/plain
-  bool forms = false;                     // also accepts HTML forms
-  bool files = false;                     // accepts multipart forms with files
-  bool streams = false;                   // also responds with server-sent events
-  bool open = false;                      // requires no API key
-  bool any_time = false;                  // requests are also answered before the models are loaded
+  bool also_text = false;                 // true if the route may also respond with text/plain
+  bool forms = false;                     // true if the route also accepts HTML forms
+  bool files = false;                     // true if the route accepts multipart forms with files
+  bool streams = false;                   // true if the route also responds with server-sent events
+  bool open = false;                      // true if the route requires no API key
+  bool any_time = false;                  // true if requests are also answered before the models are loaded
   bool heavy = false;  // true for slow or large requests, of which one per client runs at a time
 };
 

@@ -51,11 +51,12 @@ class Service : private HttpHandler {
   // Return the route, or null if there is none. Appends the methods of the path to `allowed`.
   const Route* find_route(std::string_view method, std::string_view path, std::string& allowed) const;
   const Route& admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const;
-  std::string client_of_key(std::string_view key) const;  // throws HttpError 401 for an unknown key
+  // return the client with this API key; throws HttpError 401 for an unknown key
+  std::string client_of_key(std::string_view key) const;
   void answer_preflight(const HttpRequest& request, HttpExchange& exchange) const;
   void dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
                 const std::shared_ptr<HttpExchange>& exchange, const std::string& client);
-  [[noreturn]] void refuse_busy();  // throws HttpError 429: too many requests
+  [[noreturn]] void refuse_busy();  // throw HttpError 429: too many requests
   void begin(const std::shared_ptr<Task>& task);
   void finish(Task& task);
   void count(const Task& task);

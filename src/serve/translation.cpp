@@ -15,7 +15,7 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kLongestEntity = 13;  // in characters, including & and ;
+constexpr std::size_t kLongestEntity = 13;  // maximum length of an entity in characters, including & and ;
 // Maximum number of sentences in a request. A text of 1 MiB cannot have more.
 constexpr std::size_t kMostSentences = std::size_t{1} << 19;
 

@@ -89,7 +89,7 @@ std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, 
     if (a.score != b.score) return a.score > b.score;
     return a.start != b.start ? a.start < b.start : a.end < b.end;
   };
-  std::vector<Span> best;  // a heap with the worst span at the top
+  std::vector<Span> best;  // best spans, as a heap with the worst of them at the top
   for (std::size_t s = 0; s < places; ++s) {
     const std::size_t last = std::min(places, s + static_cast<std::size_t>(options_.longest));
     for (std::size_t e = s; e < last; ++e) {

@@ -64,7 +64,7 @@ class Classifier {
   void score(const Tensor& logits, float* scores) const;
 
   Pass pass_;
-  std::optional<Reader> reader_;  // empty if the model does not read text
+  std::optional<Reader> reader_;  // reader of texts; empty if the model does not read text
   std::vector<std::string> labels_;
   Scores scores_;
 };

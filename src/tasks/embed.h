@@ -23,7 +23,7 @@ struct EmbedOptions {
   std::optional<std::string> prompt = std::nullopt;
   // truncate long texts; default: true if the folder limits a text's tokens
   std::optional<bool> cut = std::nullopt;
-  std::filesystem::path adapter = {};  // a LoRA adapter for the model
+  std::filesystem::path adapter = {};  // folder of a LoRA adapter for the model; empty if there is none
   std::int64_t most_tokens = 0;        // maximum tokens of a text; 0 means the folder's limit
 };
 

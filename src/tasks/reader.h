@@ -44,7 +44,7 @@ class Reader {
   // text.
   Input read_marked(std::string_view text) const { return read_text(text, true); }
 
-  std::int64_t most_tokens() const { return most_; }  // 0 means no limit
+  std::int64_t most_tokens() const { return most_; }  // maximum number of tokens; 0 means no limit
   bool cuts() const { return cut_; }
 
  private:

@@ -126,7 +126,7 @@ ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::Loa
   spec.require(InputKind::features);
   const auto processor = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
   const double most = std::min(kMostShownSeconds, processor.most_seconds());
-  // read slightly more, to detect a longer file
+  // read slightly more than the maximum, to detect a longer file
   std::vector<float> samples = data::read_sound(file, processor.rate, most + 0.1, data::TooLong::cut);
   ShownSound sound;
   const auto limit = static_cast<std::size_t>(std::llround(most * static_cast<double>(processor.rate)));

@@ -19,7 +19,7 @@ namespace regard::tasks {
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined
-  first,    // as simple, but a word has the label of its first token
+  first,    // as simple, but the label of a word is that of its first token
   average,  // as simple, but a word has the label with the highest mean probability
   max,      // as simple, but a word has the label of the token with the highest probability
 };

@@ -11,12 +11,12 @@ namespace regard::tasks {
 
 struct TranscriptWord {
   double start = 0.0, end = 0.0;  // seconds from the start of the sound
-  std::string text;               // for Whisper, includes the preceding space
+  std::string text;               // text of the word; for Whisper, includes the preceding space
 };
 
 struct TranscriptSegment {
   double start = 0.0, end = 0.0;  // seconds from the start of the sound
-  std::string text;               // without surrounding white space
+  std::string text;               // text of the segment, without surrounding white space
   std::vector<std::int32_t> tokens;
   // Values from Whisper's decoding of the window that contains the segment:
   double temperature = 0.0;

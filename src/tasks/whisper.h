@@ -25,7 +25,7 @@ namespace regard::tasks {
 struct WhisperOptions {
   std::string language;     // code, such as "en"; if empty, detected from the first window
   bool translates = false;  // translate to English
-  bool timestamps = true;   // if false, one segment per window
+  bool timestamps = true;   // generate timestamps; if false, there is one segment per window
   std::string prompt;       // text assumed to precede the first window, such as names and their spelling
   // use the text before a window as the window's prompt, unless it was sampled at temperature 0.5 or more
   bool uses_previous = true;

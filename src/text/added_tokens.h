@@ -21,8 +21,8 @@ struct AddedToken {
   std::int32_t id = 0;
   std::string content;
   bool single_word = false;  // match only if no word character is adjacent
-  bool lstrip = false;       // include white space before the match
-  bool rstrip = false;       // include white space after the match
+  bool lstrip = false;       // the match includes white space before the token
+  bool rstrip = false;       // the match includes white space after the token
   bool normalized = true;    // match the normalised token in the normalised text
   bool special = false;      // true if decode(skip_special = true) omits the token
 };

@@ -32,7 +32,7 @@ class MergeTable {
  public:
   void reserve(std::size_t merges);
   void add(std::int32_t left, std::int32_t right,
-           Merge merge);  // replaces an earlier merge of the same pair
+           Merge merge);  // add a merge; it replaces an earlier merge of the same pair
   Merge find(std::int32_t left, std::int32_t right) const noexcept {
     if (slots_.empty()) return {};
     return slots_[place_of(key_of(left, right))].merge;

@@ -19,10 +19,11 @@ struct Encoding {
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
   std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens
-  std::vector<Offsets> byte_offsets;  // in bytes of the original text
+  std::vector<Offsets> byte_offsets;  // offsets in bytes of the original text
   std::vector<std::int32_t> type_ids;
-  std::vector<std::uint8_t> special_mask;    // 1 if added by the post-processor or as padding
-  std::vector<std::uint8_t> attention_mask;  // 1 for tokens, 0 for padding
+  // for each token, 1 if it was added by the post-processor or as padding
+  std::vector<std::uint8_t> special_mask;
+  std::vector<std::uint8_t> attention_mask;  // for each position, 1 for a token and 0 for padding
   // For each token, the index of its word from the pre-tokenizer; −1 for added special tokens.
   std::vector<std::int32_t> words;
   // the truncated rest of the text, in parts that overlap by `stride` tokens

@@ -86,7 +86,8 @@ class IdsEncoder {
   Pipeline pipeline_;
   WordScan scan_ = WordScan::none;
   Parts parts_ = Parts::chunks;
-  const RunningModel* running_ = nullptr;  // if not null, parts are processed in order
+  // the model if its parts must be processed in order, otherwise null
+  const RunningModel* running_ = nullptr;
   RunningModel::Tables running_tables_;
   bool divides_ = false;  // true if there is no pre-tokenizer and the model allows a split at any character
   bool only_special_ = true;              // true if all added tokens are special

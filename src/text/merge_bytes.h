@@ -47,7 +47,8 @@ class PairMemo {
   static constexpr int kBits = 16;
   void begin_anew(std::uint64_t owner) {
     owner_ = owner;
-    slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});  // an impossible pair of ids
+    // fill with a pair of ids that cannot occur, which marks free slots
+    slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});
   }
   std::uint64_t owner_ = 0;
   std::vector<std::uint64_t> slots_;  // left, right, rank + 1

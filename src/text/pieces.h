@@ -13,7 +13,7 @@
 namespace regard::text {
 
 struct Piece {
-  std::uint32_t begin = 0, end = 0;  // in bytes of the buffer
+  std::uint32_t begin = 0, end = 0;  // range of the piece in bytes of the buffer
   // start in the input; if offsets are not tracked, 0 at the start of the input and another value elsewhere
   std::uint32_t origin = 0;
   std::int32_t token = -1;  // id of an added token; −1 for text

@@ -97,7 +97,7 @@ class PatternSplit final : public PreTokenizer {
   WordScan scan_;
 };
 
-// Words are the matches of \w+|[^\w\s]+.
+// Splits a text into the matches of \w+|[^\w\s]+.
 class Whitespace final : public PreTokenizer {
  public:
   Cutting cutting() const override { return Cutting::at_spaces; }

@@ -19,7 +19,8 @@ class PreTokenizer {
   virtual ~PreTokenizer() = default;
   virtual void apply(Pieces& pieces) const = 0;
   virtual Cutting cutting() const { return Cutting::none; }
-  virtual WordScan scan() const { return WordScan::none; }  // valid if cutting() is `scanner`
+  // scanner of the words; valid if cutting() is `scanner`
+  virtual WordScan scan() const { return WordScan::none; }
   // Return true if a normalised text is split before a sequence of spaces that starts with `mark` (see
   // Normalizer::space_mark()).
   virtual bool cuts_at(std::string_view mark) const { return mark == " "; }

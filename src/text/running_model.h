@@ -34,8 +34,9 @@ class RunningModel {
   virtual Tables tables() const = 0;
   virtual float largest_score() const = 0;  // largest absolute value of a score
 
-  // Return the largest `so_far` for which a segmentation that was computed with a sum of 0 is still the best
-  // one in a part of `bytes` bytes. Each addition rounds by at most half a unit in the last place.
+  // Return the largest sum of preceding scores (`so_far`) for which a segmentation computed with `so_far` = 0
+  // is certainly still the best one. The part has `bytes` bytes. Each addition rounds by at most half a unit
+  // in the last place.
   float safe_up_to(float margin, std::size_t bytes) const {
     const auto size = static_cast<float>(bytes);
     return margin * 0x1p23F / (2 * size + 4) - size * largest_score();

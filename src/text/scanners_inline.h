@@ -13,7 +13,8 @@
 
 namespace regard::text::scanning {
 
-using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // same contract as Scanner
+// function with the same contract as Scanner
+using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);
 
 // Return the length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
 inline std::size_t contraction(const ScanText& text, std::size_t place, bool any_case, bool long_s) noexcept {

@@ -80,7 +80,8 @@ class SentencePieceNormalizer final : public Normalizer {
     }
   };
 
-  // Return the normalised form of the first bytes of `input`, and the number of these bytes.
+  // Apply the rule that matches at the start of `input`. Return the replacement, and the number of input
+  // bytes that it replaces.
   std::pair<std::string_view, std::size_t> rule_at(std::string_view input) const {
     if (const std::size_t kept = kept_.longest(input).first; kept > 0) return {input.substr(0, kept), kept};
     if (const auto rule = map_.longest(input)) return {rule->replacement, rule->size};

@@ -39,7 +39,8 @@ std::u32string_view last_word(std::u32string_view before) {
   return before.substr(begin);
 }
 
-// Return true for words whose full stop never ends a sentence: titles, and abbreviations before further text.
+// Return true for words whose full stop never ends a sentence: titles, and abbreviations that more text
+// always follows.
 bool is_abbreviation(std::u32string_view word) {
   static constexpr std::array<std::u32string_view, 40> kWords{
       U"Mr",  U"Mrs", U"Ms",   U"Dr",  U"Prof", U"St",  U"Sr",  U"Jr",   U"Gen", U"Col",

@@ -107,7 +107,7 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
       Span span{piece.origin, piece.origin};
       if (begin < end) {
         span = pieces.span_of(piece.begin + begin, piece.begin + end);
-      } else if (begin < most) {  // an empty token has the start of the next token
+      } else if (begin < most) {  // an empty token gets the start position of the next token
         span.begin = span.end = pieces.span_of(piece.begin + begin, piece.begin + begin + 1).begin;
       }
       add(token.id, parts_->model->spelling(token, word), span);

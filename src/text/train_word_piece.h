@@ -22,7 +22,8 @@ struct WordPieceTrainingOptions {
   // limits of the letters in the vocabulary; a word with other characters becomes the unknown token
   AlphabetLimits alphabet;
   std::string continuing_prefix = "##";
-  std::size_t max_word_length = 100;  // in characters; a longer word becomes the unknown token
+  // maximum length of a word in characters; a longer word becomes the unknown token
+  std::size_t max_word_length = 100;
   WordRule words = WordRule::bert;
   // BERT's text cleaning: remove control characters, replace white space by spaces, surround CJK ideographs
   // with spaces.

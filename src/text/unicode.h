@@ -112,7 +112,7 @@ inline bool is_word(char32_t c) noexcept {
 // version of Unicode.
 inline bool is_bert_punctuation(char32_t c) noexcept {
   return has(c, kIsBertPunctuation);
-}  // includes all ASCII punctuation and symbols
+}  // true for all ASCII punctuation and symbols too
 inline bool is_bert_control(char32_t c) noexcept {
   return has(c, kIsBertControl);
 }  // removed by BERT's cleaning: categories Cc, Cf and Co, except tab and line ends

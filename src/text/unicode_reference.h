@@ -27,7 +27,7 @@ struct LowerPair {
 extern const std::vector<CategoryRange> kNewerCategories;
 extern const std::vector<FlagRange> kBertPunctuation, kNumeric, kWord, kBertControl, kBertAccent,
     kCombiningMark;
-extern const std::vector<LowerPair> kLower;  // sorted by `upper`
+extern const std::vector<LowerPair> kLower;  // lower-case pairs, sorted by `upper`
 extern const std::vector<Range> kUndecomposed, kClassZero;
 
 }  // namespace regard::text::unicode

@@ -21,7 +21,7 @@ class UnigramLattice {
   static constexpr std::int32_t kUnknown = -1;  // id of a character that is not a piece
 
   struct Node {
-    std::uint32_t begin = 0, end = 0;  // in bytes of the word
+    std::uint32_t begin = 0, end = 0;  // range of the node in bytes of the word
     std::int32_t id = kUnknown;
   };
   // Buffers that are reused, so that words do not require allocations.

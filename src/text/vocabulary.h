@@ -20,7 +20,7 @@ struct TokenView {
 
 class Vocabulary {
  public:
-  static constexpr std::int32_t kMaxId = 1 << 26;  // a limit, because gaps between ids use memory
+  static constexpr std::int32_t kMaxId = 1 << 26;  // maximum id; limited, because gaps between ids use memory
 
   void reserve(std::size_t tokens);
   // If a token is added again, its last id is used, as in the reference implementation. If an id is added

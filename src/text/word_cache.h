@@ -158,7 +158,7 @@ class WordCache {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   std::size_t most_sets_;
-  std::unique_ptr<Slot[], Free> slots_;  // each set has two slots
+  std::unique_ptr<Slot[], Free> slots_;  // slots of short words; each set has two
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
   std::size_t kept_ = 0;                 // number of entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;

@@ -16,7 +16,7 @@ namespace regard::train {
 
 // One micro-batch. clear() keeps the memory of the buffers.
 struct Batch {
-  std::vector<std::int32_t> source_ids;  // for translation only
+  std::vector<std::int32_t> source_ids;  // token ids of the sources, for translation only
   // Features or pixels (ModelInput::values) instead of ids, one tensor per sequence. `source_inputs` are the
   // sources of an encoder–decoder; `inputs` are the inputs of any other model.
   std::vector<Tensor> source_inputs, inputs;

@@ -72,7 +72,7 @@ class GradientSum {
   std::vector<std::int64_t> cuts_;  // rank r has the elements from cuts_[r] to cuts_[r + 1]
   std::vector<Received> others_;    // sums of other ranks, in the order in which the tree adds them
   Tensor received_, total_;
-  std::vector<std::size_t> arrived_;  // for each bucket, the number of messages posted up to its end
+  std::vector<std::size_t> arrived_;  // for each bucket, number of messages posted up to its end
 };
 
 }  // namespace regard::train

@@ -24,7 +24,7 @@ struct RunSummary {
   RunProgress progress = RunProgress::empty;
   // if `state` is running: id of the process that writes to the folder, or 0 if unknown
   long process = 0;
-  std::string problem;         // if `state` is damaged: the reason
+  std::string problem;         // if `state` is damaged, the reason
   std::string task, family;    // values of the keys `task` and `model.family` in run.toml
   std::int64_t step = 0;       // step of the newest checkpoint
   std::int64_t max_steps = 0;  // value of training.max_steps in run.toml

@@ -25,10 +25,10 @@ struct Schedule {
   double floor = 0.0;            // final learning rate; not used by inverse_sqrt, constant and one_cycle
   std::int64_t warmup = 0;       // number of warm-up steps
   std::int64_t max_steps = 0;    // step at which the schedule ends; not used by inverse_sqrt and constant
-  double cycles = 0.5;           // for cosine: number of periods; 0.5 is a single decrease
-  std::int64_t restarts = 1;     // for cosine_restarts: number of decreases
+  double cycles = 0.5;           // number of periods of cosine; 0.5 is a single decrease
+  std::int64_t restarts = 1;     // number of decreases of cosine_restarts
   double power = 1.0;            // exponent of the polynomial schedule
-  std::int64_t decay_steps = 0;  // for warmup_stable_decay: number of steps of the final decay
+  std::int64_t decay_steps = 0;  // number of steps of the final decay of warmup_stable_decay
   DecayShape decay_shape = DecayShape::cosine;
   // for one_cycle: initial rate = peak / start_divisor, final rate = initial rate / end_divisor
   double start_divisor = 25.0, end_divisor = 1e4;

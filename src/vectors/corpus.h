@@ -15,8 +15,9 @@
 namespace regard::vectors {
 
 enum class Split {
-  blanks,  // split at white space
-  words,   // sequences of letters, marks and numbers; an apostrophe between letters is part of the word
+  blanks,  // words are separated by white space
+  // words are sequences of letters, marks and numbers; an apostrophe between letters is part of the word
+  words,
 };
 
 struct CorpusOptions {

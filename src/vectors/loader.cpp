@@ -95,7 +95,8 @@ Format Loader::guess() const {
 }
 
 // In a binary file, a number may contain the byte of a line end, so that the first line is short. Such a file
-// is recognised if words and vectors alternate from here, and the first vector has bytes that are not digits.
+// is recognised by two properties: words and vectors alternate after the header, and the first vector
+// contains bytes that are not ASCII text.
 bool Loader::first_row_is_text() const {
   const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
   const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);

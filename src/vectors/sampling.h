@@ -23,7 +23,7 @@ class AliasTable {
 
  private:
   struct Entry {
-    std::uint32_t keep = ~std::uint32_t{0};  // in units of 2⁻³²
+    std::uint32_t keep = ~std::uint32_t{0};  // probability of keeping the index, in units of 2⁻³²
     std::int32_t other = 0;
   };
   std::vector<Entry> entries_;

@@ -25,9 +25,10 @@ enum class Format {
   fasttext_binary,  // fastText's .bin: words and n-grams, so that out-of-vocabulary words have vectors too
 };
 
-const char* name_of(Format format);              // "word2vec-binary"
-Format format_of(std::string_view name);         // throws usage for an unknown name
-const std::vector<std::string>& format_names();  // all formats, "auto" first
+const char* name_of(Format format);  // "word2vec-binary"
+// return the format with this name; throws usage for an unknown name
+Format format_of(std::string_view name);
+const std::vector<std::string>& format_names();  // return the names of all formats, "auto" first
 
 class WordVectors {
  public:
@@ -44,7 +45,7 @@ class WordVectors {
   std::int64_t size() const noexcept { return size_; }  // number of elements of a vector
   std::string_view word(std::size_t index) const;
   std::optional<std::size_t> find(std::string_view word) const;
-  void copy(std::size_t index, float* to) const;  // copies size() numbers
+  void copy(std::size_t index, float* to) const;  // copies the vector, which has size() numbers
   float norm(std::size_t index) const { return norms_[index]; }
 
   // Copy the word's vector to `to`. For an out-of-vocabulary word, this is the mean of the vectors of its

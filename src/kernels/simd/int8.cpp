@@ -18,7 +18,7 @@ namespace {
 using Words = hn::ScalableTag<std::int32_t>;
 using Bytes = hn::Rebind<std::int8_t, Words>;
 
-constexpr float kNothing = 1e-30f;  // if max|x| is smaller, 127 / max|x| could be infinite
+constexpr float kNothing = 1e-30f;  // minimum of max|x|; below it, 127 / max|x| could be infinite
 constexpr std::int64_t kPanelVectors = kTileVectors;
 
 struct Extent {

@@ -21,14 +21,14 @@ struct Attention {
   std::int64_t head_dim = 0, value_dim = 0;
   T scale = 1;
   T softcap = 0;            // 0 means none
-  bool causal = false;      // query i may attend to key j only if j ≤ i + offset
-  std::int64_t window = 0;  // if above 0, also requires |i + offset − j| < window
+  bool causal = false;      // causal mask: query i may attend to key j only if j ≤ i + offset
+  std::int64_t window = 0;  // window: if above 0, query i attends to key j only if |i + offset − j| < window
   std::int64_t offset = 0;
   const T* query = nullptr;  // [queries, heads, head_dim]
   const T* key = nullptr;    // [keys, kv_heads, head_dim]
   const T* value = nullptr;  // [keys, kv_heads, value_dim]
   // Elements of mask and bias are indexed by (head, query, key); strides may be 0.
-  const std::uint8_t* mask = nullptr;  // 1 means that the query may attend to the key
+  const std::uint8_t* mask = nullptr;  // mask: 1 means that the query may attend to the key
   std::int64_t mask_head_stride = 0, mask_query_stride = 0;
   const T* bias = nullptr;
   std::int64_t bias_head_stride = 0, bias_query_stride = 0;
@@ -45,7 +45,7 @@ struct AttentionResult {
 
 template <class T>
 struct AttentionGradients {
-  std::vector<T> query, key, value;  // same shapes as the inputs
+  std::vector<T> query, key, value;  // gradients with the shapes of the inputs
   std::vector<T> bias;               // [heads, queries, keys], not summed over broadcast elements
 };
 

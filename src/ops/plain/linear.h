@@ -9,7 +9,7 @@ namespace regard::plain {
 
 struct Linear {
   std::int64_t tokens = 0, in = 0, out = 0;
-  bool transposed = false;  // true: weight [in, out]; false: [out, in]
+  bool transposed = false;  // true if the weight is [in, out], false if it is [out, in]
   kernels::Activation activation = kernels::Activation::none;
 };
 

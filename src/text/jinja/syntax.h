@@ -50,12 +50,13 @@ struct Statement {
     output,       // value
     assign,       // names = value; or text.names[0] = value, for a member of a namespace
     assign_body,  // names[0] = the output of body
-    condition,    // if value: body; else: otherwise
-    loop,         // for names in value [if condition]: body; if there are no items: otherwise
-    skip,         // continue
-    leave,        // break
-    macro,        // text(names…, defaults): body
-    group,        // body
+    condition,    // if `value` is true: `body`; otherwise: `otherwise`
+    // loop over the items of `value` for which `condition` is true: `body`; if there are none: `otherwise`
+    loop,
+    skip,   // continue
+    leave,  // break
+    macro,  // text(names…, defaults): body
+    group,  // body
   };
   Kind kind = Kind::text;
   std::int64_t line = 1;
