@@ -43,7 +43,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-// Return the whole file as bytes; The path "-" is standard input. Throws io if it cannot be read or is a
+// Return the whole file as bytes. The path "-" is standard input. Throws io if it cannot be read or is a
 // folder, and bad_file if it is longer than `max_bytes`; the size of a regular file is checked before memory
 // is allocated.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);

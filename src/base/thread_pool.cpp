@@ -172,9 +172,9 @@ struct ThreadPool::State {
   int loops = 0;  // number of loops since the monitor's last evaluation
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
-  //  number of workers inside. A worker enters only while the loop is open. The caller waits only for workers
-  //  inside, never for a worker that the system is not running.| open << 16 |The state of the loop:
-  //  generation << 17
+  // The state of the loop: generation << 17 | open << 16 | number of workers inside. A worker enters only
+  // while the loop is open. The caller waits only for workers inside, never for one that the system is not
+  // running.
   alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked

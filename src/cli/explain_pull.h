@@ -9,9 +9,9 @@
 
 namespace regard::cli {
 
-// Return the cosines with the other words and the nearest words of the table, before and after softmax(X Xᵀ)
-// X, for the token `query` or, without it, for the first four words of the text. Empty for a text of one
-// token. `input` holds vectors of vectors::shipped_vectors().
+// Describe the effect of softmax(X Xᵀ) X on the token `query` or, without it, on the first four words of the
+// text: the cosines with the other words, and the nearest words of the table, before and after. Returns ""
+// for a text of one token. `input` holds vectors of vectors::shipped_vectors().
 std::string pull_text(const ExplainInput& input, std::optional<std::int64_t> query, ThreadPool& pool);
 
 }  // namespace regard::cli

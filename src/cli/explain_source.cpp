@@ -116,7 +116,7 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
 }
 
 // Return the spellings under which a token is looked up: unmodified, without a tokenizer's mark of a space,
-// without punctuation at both ends, and these in lower case.
+// without punctuation at both ends, and each of these in lower case.
 std::vector<std::string> spellings(const std::string& token) {
   std::string bare = token;
   for (const std::string_view mark : {"▁", "Ġ", "##", " "})

@@ -64,13 +64,12 @@ struct Evaluation {
 struct DataOptions {
   std::vector<std::string> files;
   std::vector<std::string> columns{};
-  bool header = false;       // tsv, csv: the first line names the columns (implied by column names)
+  bool header = false;       // tsv, csv: the first line is a header; implied if columns are given by name
   std::int64_t highest = 0;  // tables of pixels: the value of white; 0 for tables of paths
 };
 
-// Open the rows of a task. `usual` holds the possible lists of columns, with their names in jsonl. In other
-// tables, columns have the same order. The number of columns that the caller named must be the length of one
-// of these lists.
+// Open the rows of a task. `usual` holds the possible lists of columns: their names in jsonl, and their order
+// in other tables. The number of columns that the caller named must be the length of one of these lists.
 data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
 
 // Return the error for data without rows.

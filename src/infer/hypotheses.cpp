@@ -107,7 +107,7 @@ void reserve(Hypothesis& result, std::int64_t tokens) {
   result.token_log_probabilities.reserve(static_cast<std::size_t>(tokens));
 }
 
-// Greedy search and sampling: independent sequences.
+// Hypotheses of greedy search and of sampling, which are independent sequences.
 class IndependentSequences : public Hypotheses {
  public:
   IndependentSequences(const SearchOptions& options, std::int64_t max_new, std::int64_t count)

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kFirstRoom = 4096;
 class Hypotheses {
  public:
   // Make a beam search if options.beam > 1; otherwise make n_best independent sequences when sampling, or a
-  // single one. max_new ≥ 1. Keeps a reference to the options.
+  // single one. max_new must be at least 1, and the options must outlive the result.
   static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
   virtual ~Hypotheses() = default;
 

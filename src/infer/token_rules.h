@@ -17,8 +17,8 @@ struct SequenceBias {
   double bias = 0.0;
 };
 
-// Exponential length penalty:  · (factor^s − 1) is added to the scores of end tokens|score|after `start` + s
-// new tokens (s ≥ 1), .
+// Exponential length penalty: after `start` + s new tokens (s ≥ 1), |score| · (factor^s − 1) is added to the
+// scores of end tokens.
 struct EndingPressure {
   std::int64_t start = 0;
   double factor = 1.0;

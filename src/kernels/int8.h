@@ -22,7 +22,8 @@ namespace regard::kernels {
 // The instructions used to multiply. Each of them except `portable` belongs to one instruction set.
 enum class Int8Path : std::uint8_t {
   portable,
-  avx2,  //  by a with the sign of w, so that sums of two products fit 16 bits|w|256-bit vectors; multiplies
+  // 256-bit vectors; multiplies |w| by a with the sign of w, so that sums of two products fit into 16 bits
+  avx2,
   avx_vnni,     // dot products of four bytes, in 256-bit vectors
   avx512,       // the same as avx2 with 512-bit vectors
   avx512_vnni,  // dot products of four bytes, in 512-bit vectors

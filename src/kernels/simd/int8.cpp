@@ -207,7 +207,7 @@ Weights load(const std::int8_t* bytes) {
 Vector broadcast(const std::int8_t* bytes) {
   return _mm512_set1_epi32(four_bytes(bytes));
 }
-//  by a with the sign of w. The sum|w|Multiply  of two products of at most 127² each fits 16 bits.
+// Multiply |w| by a with the sign of w. The sum of two products of at most 127² each fits into 16 bits.
 Vector dot(Vector sum, Vector a, Weights w) {
   const Vector factor = _mm512_mask_sub_epi8(a, w.negative, _mm512_setzero_si512(), a);
   const Vector pairs = _mm512_maddubs_epi16(w.magnitude, factor);
@@ -264,7 +264,7 @@ Weights load(const std::int8_t* bytes) {
 Vector broadcast(const std::int8_t* bytes) {
   return _mm256_set1_epi32(four_bytes(bytes));
 }
-//  by a with the sign of w. The sum|w|Multiply  of two products of at most 127² each fits 16 bits.
+// Multiply |w| by a with the sign of w. The sum of two products of at most 127² each fits into 16 bits.
 Vector dot(Vector sum, Vector a, Weights w) {
   const Vector pairs = _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a, w.value));
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
