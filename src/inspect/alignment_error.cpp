@@ -118,7 +118,7 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   return pairs;
 }
 
-// Weights of the heads of a pass, and their means: by layer and over all.
+// Weights of the heads of a pass, and means of them: one per layer, and one over all layers.
 class PairWeights {
  public:
   explicit PairWeights(const std::vector<Map>& maps) {

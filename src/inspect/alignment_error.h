@@ -27,7 +27,7 @@ struct AlignedWords {
 // invalid_input for anything else, and for the same link twice.
 std::vector<AlignedWords> parse_alignment(std::string_view line);
 
-// Counts over sentences. Sure links are also possible ones.
+// Numbers of links, summed over sentences. Sure links also count as possible links.
 struct AlignmentCounts {
   std::int64_t found = 0, found_sure = 0, found_possible = 0, sure = 0;
 
@@ -52,8 +52,8 @@ std::vector<AlignedWords> strongest_links(std::span<const double> weights,
 
 struct HeadAlignment {
   std::string name;  // name of a head ("cross.1.0"), "mean of layer 1" or "mean"
-  // Counts for the weights of the steps that write a word, and for those of the steps that read it (one step
-  // later; Chen et al. 2020).
+  // Counts with the weights of the decoding step that generates a word (`writing`), and with those of the
+  // next step, whose input the word is (`reading`; Chen et al. 2020).
   AlignmentCounts writing, reading;
 };
 

@@ -21,7 +21,7 @@ namespace {
 // Maximum number of elements of the query, key and value vectors in one view, and of its activations: 0.6 MB
 // of base64 each.
 constexpr std::size_t kMostNumbers = 120000;
-// Maximum tokens × features of an input for which the page shows activations.
+// Maximum of tokens · features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
 std::vector<std::string> shown_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {

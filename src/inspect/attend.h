@@ -57,10 +57,10 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
-// Generate the continuation or translation of request.text with the folder's search options into
-// request.written. If the request has ablated heads or edits, these apply, and the text generated without
-// them is stored in request.unablated. max_new is that of SearchOptions; 0 means the folder's value. Throws
-// usage for encoders and for heads that do not exist.
+// Generate the continuation or translation of request.text with the folder's search options, and store it in
+// request.written. Ablated heads and edits of the request apply to the generation; the text generated without
+// them is then stored in request.unablated. max_new is that of SearchOptions; 0 means the folder's value.
+// Throws usage for encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 

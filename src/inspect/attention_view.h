@@ -71,7 +71,7 @@ struct ModelSize {
   std::vector<std::pair<std::string, Shape>> weights = {};
 };
 
-// A value of the pass: the point's name and [tokens, features].
+// A value of the pass: the name of its probe point, and a tensor [tokens, features].
 struct Activation {
   std::string point;
   std::int64_t rows = 0, columns = 0;

@@ -92,7 +92,8 @@ class Writer {
     }
   }
 
-  // Choose the maps to write with weights: those with the highest scores (HeadSummary::telling) that fit.
+  // Choose the maps that are written with their weights: those with the highest scores
+  // (HeadSummary::telling), up to the limit.
   void choose_maps() {
     std::int64_t used = 0, dropped = 0;
     for (const std::size_t index : order_) {

@@ -31,8 +31,8 @@ struct Head {
 // Throws usage with the first invalid entry.
 std::vector<Head> parse_heads(std::string_view text, Kind kind);
 
-// A parsed probe point: "decoder.1.cross.weights" is Kind::cross, layer 1, what "weights". The point of the
-// attention itself ("decoder.1.cross") has an empty `what`.
+// A parsed probe point: "decoder.1.cross.weights" has the kind Kind::cross, the layer 1 and the `what`
+// "weights". The point of the attention itself ("decoder.1.cross") has an empty `what`.
 struct AttentionPoint {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;

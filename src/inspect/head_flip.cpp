@@ -46,7 +46,8 @@ class Flipping {
     }
   }
 
-  // Replace two of the heads by another one. Return false if no such exchange keeps the answer flipped.
+  // Replace two of the heads by another one. Return false if the answer does not stay flipped for any such
+  // replacement.
   bool exchange(HeadFlip& flip, const std::function<void()>& between) const {
     const std::vector<Head> all = points_.all_heads();
     for (std::size_t second = 1; second < flip.needed.size(); ++second)

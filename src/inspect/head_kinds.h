@@ -13,14 +13,14 @@ namespace regard::inspect {
 // Means of HeadSummary (head_pattern.h) over the examples.
 struct HeadKind {
   Head head;
-  HeadSummary mean;  // means over the examples; `telling` and `caption` are not set
+  HeadSummary mean;  // means of the numbers over the examples; `telling` and `caption` are not set
 };
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples,
                                  const BetweenPasses& between = {});
 
-// Attention on a sequence of `length` random tokens that is repeated once. Mean weights over the queries of
-// the second half and `sequences` sequences.
+// Attention in sequences that consist of `length` random tokens and a repetition of them. The members are
+// mean weights over the queries of the second half of all sequences.
 struct InductionScore {
   Head head;
   // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix

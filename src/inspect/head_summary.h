@@ -40,10 +40,10 @@ struct HeadSummary {
   // mean weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
   double share = 0;
   // Score that orders heads for display, the largest first. For each query: the largest difference between
-  // the weight of a key and that key's mean weight over all queries. A key that every query attends to thus
-  // adds nothing. The score is the mean over the queries. These keys are ignored: special tokens and, in
-  // self-attention, the first token, the query's own position and its neighbours. For cross-attention, 1 is
-  // added to the score, because these heads connect a model's input and output.
+  // the weight of a key and that key's mean weight over all queries. A key to which every query attends
+  // equally therefore adds nothing. The score is the mean over the queries. These keys are ignored: special
+  // tokens and, in self-attention, the first token, the query's own position and its neighbours. For
+  // cross-attention, 1 is added to the score, because these heads connect a model's input and output.
   double telling = 0;
   std::string caption;  // one sentence that describes the head
 };

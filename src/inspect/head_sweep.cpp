@@ -51,9 +51,9 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Run the whole model on every batch and keep the values that without() reuses. Once kMostKept bytes are
-  // kept, later batches keep nothing, and without() computes all their layers again. Throws invalid_input if
-  // there is nothing to predict, numeric if the loss is not finite.
+  // Run the whole model on every batch and keep the values that without() reuses. After kMostKept bytes, the
+  // values of later batches are not kept, and without() computes all their layers again. Throws invalid_input
+  // if there is nothing to predict, numeric if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
@@ -96,7 +96,7 @@ class Sweep {
 
  private:
   // Skip computations that do not depend on the head: the layers below it, the attentions of its layer up to
-  // their output projections, and for the encoder's heads the decoder's first self-attention.
+  // their output projections and, for a head of the encoder, the decoder's first self-attention.
   static void reuse(const PointCapture& values, const Head& head, InjectedPass& known) {
     const std::string stack = stack_of(head.kind);
     if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));

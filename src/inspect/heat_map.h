@@ -23,7 +23,7 @@ std::string heat_map(const Map& map, std::span<const std::string> row_labels,
 
 // Truncate a label to `width` terminal cells at a grapheme boundary, ending in "…" if it was truncated.
 std::string shortened(std::string_view label, int width);
-// Pad a label with spaces to `width` terminal cells; If `right` is true, align it to the right.
+// Pad a label with spaces to `width` terminal cells. If `right` is true, align it to the right.
 std::string padded(std::string_view label, int width, bool right);
 
 }  // namespace regard::inspect

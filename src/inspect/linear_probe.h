@@ -34,9 +34,9 @@ struct LinearProbeResult {
 
 // Fit a multinomial logistic regression for each layer (of the encoder, or of a decoder-only model), with an
 // L2 penalty of 1 / texts. Its input is the mean of the layer's states over the text's tokens, standardised.
-// A random fifth of the texts is held out. Deterministic for a seed. Throws usage for fewer than 10 texts or
-// 2 labels, invalid_input for a text without tokens. `between` is also called before every step of a
-// regression.
+// A random fifth of the texts is held out. The result is the same for equal seeds. Throws usage for fewer
+// than 10 texts or 2 labels, invalid_input for a text without tokens. `between` is also called before every
+// step of a regression.
 LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
                                std::uint64_t seed, const BetweenPasses& between = {});
 

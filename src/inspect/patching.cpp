@@ -14,7 +14,8 @@ bool ends_branch(std::string_view point) {
          point.ends_with(".cross.context");
 }
 
-// Order in which a point is computed: encoder before decoder, then by layer, then self, cross, feed-forward.
+// Return a number by which points are sorted in the order of computation: encoder before decoder, then by
+// layer, then self-attention, cross-attention, feed-forward.
 std::int64_t order_of(std::string_view point) {
   const bool decoder = point.starts_with("decoder.");
   std::int64_t layer = 0;

@@ -159,7 +159,7 @@ class FrozenNorm {
   bool centres_ = true, scales_ = true;
 };
 
-// The components of the residual at one position.
+// Collects the components of the residual at one position.
 struct Components {
   std::vector<DirectShare> names;
   std::vector<std::vector<float>> rows;

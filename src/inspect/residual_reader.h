@@ -17,7 +17,8 @@
 
 namespace regard::inspect {
 
-// Logit lens (nostalgebraist 2020): the final norm and the head applied to the residual after each layer.
+// One cell of the logit lens (nostalgebraist 2020), which applies the final norm and the head to the residual
+// after each layer.
 struct LensCell {
   std::int64_t layer = 0;  // layer of the residual; −1 for the embedding
   std::int64_t position = 0;
@@ -31,7 +32,7 @@ struct LensCell {
 // next token.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example);
 
-// Direct logit attribution (Elhage et al. 2021): the contribution of each component of the last residual to
+// Direct logit attribution (Elhage et al. 2021): the contribution of one component of the last residual to
 // logit(answer) − logit(instead), with the scale of the final norm frozen.
 struct DirectShare {
   // Name of the component, such as "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward" or

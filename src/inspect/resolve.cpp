@@ -15,7 +15,7 @@
 namespace regard::inspect {
 namespace {
 
-// Records every point with its features, and the heads of every attention.
+// Records every point with its number of features, and the number of heads of every attention.
 class PointList : public ReplacingProbe {
  public:
   bool replaces_weights(std::string_view point, std::int64_t) override {

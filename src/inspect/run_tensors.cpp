@@ -166,7 +166,8 @@ class Run {
     for (const auto& [point, value] : capture_.hidden_states()) {
       const std::size_t dot = point.find('.');
       const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
-      if (what == "output") continue;  // the point "output" replaces the state of the last layer, below
+      // skip the point "output", which replaces the state of the last layer below
+      if (what == "output") continue;
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
       const Tensor& state = last && layer > 0 && model_.last_state_is_normed(side == "encoder")

@@ -15,7 +15,7 @@
 
 namespace regard::inspect {
 
-// Replaces whole values: at a probe point, or in place of a layer or an attention (ops/replacing_probe.h),
+// Replaces whole values: at a probe point, or the output of a layer or an attention (ops/replacing_probe.h),
 // which is then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ReplacingProbe {
  public:

@@ -60,7 +60,7 @@ Located locate(const infer::LoadedModel& loaded, const std::string& word, const 
       loaded.source->encode(text, {.add_special = false, .match_special = false, .as_file = false});
   Located located;
   located.ids = loaded.read(sentence.text).ids;
-  // The tokenizer may add special tokens before and after those of the text.
+  // Search for the text's tokens, because the tokenizer may add special tokens before and after them.
   const auto begin =
       std::search(located.ids.begin(), located.ids.end(), encoding.ids.begin(), encoding.ids.end());
   if (begin == located.ids.end() && !encoding.ids.empty())

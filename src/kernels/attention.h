@@ -42,7 +42,8 @@ struct AttentionSequence {
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// The AttentionSpec must be resolved(). A dropout draw has the counter (index, i + offset, head, key).
+// Arguments of the kernels. The AttentionSpec must be resolved(). The dropout draw of a weight has the
+// counter (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   const float* bias = nullptr;  // bias added to the scores; may be null
   // shares the strides of the bias; gradients are added in the order of sequences, then of queries

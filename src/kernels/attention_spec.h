@@ -16,8 +16,9 @@ struct AttentionSpec {
   // If above 0, scores become softcap · tanh(score / softcap), before bias and mask. 0 disables it.
   float softcap = 0.0f;
   bool causal = false;  // query i may attend to key j only if j ≤ i + offset
-  std::int64_t window =
-      0;  // if above 0, also requires |i + offset − j| < window (if causal, the last `window` keys)
+  // window; if above 0, query i may attend to key j only if |i + offset − j| < window (with `causal`, the
+  // last `window` keys)
+  std::int64_t window = 0;
   // dropout rate of the weights in training; kept weights are multiplied by 1 / (1 − dropout)
   float dropout = 0.0f;
 

@@ -36,7 +36,7 @@ struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   // range of keys within the sequence; begin is a multiple of backward_keys
   std::int64_t key_begin = 0, key_end = 0;
-  // Synchronises the panels of all query heads of kv_head; null if no other thread updates them.
+  // Synchronisation of the panels of all query heads of kv_head; null if no other thread updates them.
   PanelTurns* turns = nullptr;
 };
 

@@ -61,13 +61,14 @@ struct Bf16Storage {
   std::uint16_t* activated = nullptr;
 };
 
-// C = op(A) op(B), or C += op(A) op(B) if accumulate; the complete sum is then added to C at the end. The
-// epilogue is that of gemm(). If `packed` is set, B is its n columns from problem.packed_column on, a
-// multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must be positive.
+// Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B), where the complete sum is added to C at the
+// end. The epilogue is that of gemm(). If `packed` is set, B is its n columns from problem.packed_column on,
+// a multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must be positive.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});
 
-// round_to_bf16: y = x rounded to bf16 as in the products. widen_bf16: y = x exactly. `count` elements.
+// round_to_bf16() computes y = x, rounded to bf16 as in the products; widen_bf16() computes y = x exactly.
+// Both process `count` elements.
 void round_to_bf16(ThreadPool& pool, const float* x, std::uint16_t* y, std::int64_t count);
 void widen_bf16(ThreadPool& pool, const std::uint16_t* x, float* y, std::int64_t count);
 

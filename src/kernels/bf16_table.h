@@ -48,15 +48,15 @@ struct Bf16Dropout {
   const std::int32_t* position = nullptr;
 };
 
-// A block of C: `rows` rows of A times one panel of B.
+// Arguments of a block of C, which is `rows` rows of A times one panel of B.
 struct Bf16Block {
   std::int64_t rows = 0, columns = 0, blocks = 0;  // `blocks` counts blocks of kBf16Steps steps
   Bf16Tiles a;
   const std::uint16_t* b = nullptr;  // a panel of B
   float* c = nullptr;                // first element of the block in C; row stride ldc
   std::int64_t ldc = 0;
-  // If the results are stored as bf16 (Bf16Storage), these replace c and epilogue->pre. They point to the
-  // block's first element.
+  // If the results are stored as bf16 (Bf16Storage), these pointers replace c and epilogue->pre. They point
+  // to the first element of the block.
   std::uint16_t* stored = nullptr;
   std::uint16_t* stored_pre = nullptr;
   std::uint16_t* activated = nullptr;
@@ -105,7 +105,7 @@ struct Bf16Table {
   // The same as NormTable::sum_rows, for dy in bf16.
   void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    float* sum) = nullptr;
-  // Steps on rows of attention; simd/bf16_attention.h states the formulas.
+  // Operations on rows of scores in bf16 attention; simd/bf16_attention.h states their formulas.
   void (*draw_row)(const Bf16DrawRow& row) = nullptr;
   Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
   void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;

@@ -12,15 +12,15 @@
 
 namespace regard::kernels {
 
-// Classes per block; the last block may be smaller. Changing it changes result bits, because sums are
-// combined per block.
+// Classes per block; the last block may be smaller. Changing this number changes the bits of results, because
+// sums are combined per block.
 constexpr std::int64_t kClassBlock = kPackedColumnStep;
 
 constexpr std::int64_t class_blocks(std::int64_t classes) {
   return (classes + kClassBlock - 1) / kClassBlock;
 }
 
-// Rows and statistics of their logits. `statistic` arrays are [blocks, rows].
+// Some rows of logits and their statistics. Members described as a statistic are arrays [blocks, rows].
 struct BlockedLogits {
   std::int64_t rows = 0, classes = 0;
   const std::int32_t* targets = nullptr;

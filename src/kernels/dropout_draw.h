@@ -11,8 +11,9 @@ namespace regard::kernels {
 
 struct DropoutDraw {
   std::uint32_t key0 = 0, key1 = 0;  // key of the Philox generator: fold(RandomKey)
-  std::uint32_t threshold = 0;       // draws below it are dropped; the rate in units of 1/65536, rounded
-  float kept = 1.0f;                 // factor of kept values: 1 / (1 − threshold / 65536)
+  // a value is dropped if its draw is below this: the rate in units of 1/65536, rounded
+  std::uint32_t threshold = 0;
+  float kept = 1.0f;  // factor of kept values: 1 / (1 − threshold / 65536)
 
   // Return the factor, 0 or `kept`, of value `index` (0 to 7) of the eight values that a block serves.
   float factor(const Counter& block, std::size_t index) const {

@@ -26,7 +26,8 @@ constexpr std::int64_t kRowsToWidenFor = 16;
 // maximum number of rows of a tile for which a panel is widened once
 constexpr std::int64_t kRowsOfWidened = 192;
 
-// Prefetch distance, in floats, in a weight that is read once. The address may lie in the next panel.
+// Prefetch distance, in floats, for a weight that is read once. The prefetched address may be in the next
+// panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
 // Minimum number of multiply-adds for several threads; below it, one thread is faster.

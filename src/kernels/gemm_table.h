@@ -38,8 +38,8 @@ struct GemmBlock {
   // If not null, a buffer [k, tile_columns] for the widened 16-bit elements, which are widened once for all
   // rows of the block. All of the block's columns must then be in one panel.
   float* widened = nullptr;
-  // If not null, the epilogue of the whole product, applied after the last step of k. The block's first
-  // element is (epilogue_row, epilogue_column) of C.
+  // If not null, the epilogue of the whole product, which is applied after the last step of k. The block's
+  // first element is (epilogue_row, epilogue_column) of C.
   const Epilogue* epilogue = nullptr;
   std::int64_t epilogue_row = 0, epilogue_column = 0;
 };

@@ -48,7 +48,8 @@ void set_int8_path(Int8Path path);
 void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::int64_t rows,
                    std::int64_t columns, std::int8_t* q, float* scale);
 
-// y[row] = factor · scale[id] · q[id], with id = ids[row] and q [.., columns]. The caller checks the ids.
+// Compute y[row] = factor · scale[id] · q[id], with id = ids[row] and q [.., columns]. The caller checks the
+// ids.
 void dequantise_rows(ThreadPool& pool, const std::int8_t* q, const float* scale, const std::int32_t* ids,
                      std::int64_t rows, std::int64_t columns, float factor, float* y);
 

@@ -20,9 +20,9 @@ const std::vector<Isa>& available();
 // Return the features that the narrowest instruction set requires and this processor lacks; "" if none.
 const std::string& lacking();
 
-// Return the widest of `all` that is not wider than `cap`, a name as in REGARD_ISA (empty means no limit), or
-// the narrowest if all are wider. Throws usage if the name is unknown or `all` is empty; the latter error
-// lists the features `lacks`.
+// Return the widest instruction set of `all` that is not wider than `cap`, or the narrowest if all are wider.
+// `cap` is a name as in REGARD_ISA; empty means no limit. Throws usage if the name is unknown or `all` is
+// empty; the latter error lists the features `lacks`.
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 
 // Return the active instruction set: the widest available one up to REGARD_ISA=neon|avx2|avx512|amx in the

@@ -45,7 +45,7 @@ struct Adagrad {
 void adagrad(ThreadPool& pool, const Adagrad& step, float* weight, const float* gradient, float* sum,
              std::int64_t count);
 
-// Exponential moving average: average = average · decay + (1 − decay) · weight.
+// Update an exponential moving average: average = average · decay + (1 − decay) · weight.
 void moving_average(ThreadPool& pool, double decay, const float* weight, float* average, std::int64_t count);
 
 }  // namespace regard::kernels

@@ -22,7 +22,7 @@ constexpr std::size_t bytes_of(WeightType type) {
   return type == WeightType::f32 ? 4 : type == WeightType::i8 ? 1 : 2;
 }
 
-// Largest k for which a sum of k products of bytes fits 32 bits.
+// Largest k for which a sum of k products of bytes fits into 32 bits.
 constexpr std::int64_t kLongestInt8Sum = 65536;
 
 // A range of columns of B.
@@ -76,7 +76,7 @@ PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
                     float factor, float* y);
 
-// y[row] = factor · table[ids[row]] for a table [.., columns] of f16, or of bf16 if `brain`.
+// Compute y[row] = factor · table[ids[row]] for a table [.., columns] of f16, or of bf16 if `brain`.
 void widen_rows(ThreadPool& pool, const std::uint16_t* table, bool brain, const std::int32_t* ids,
                 std::int64_t rows, std::int64_t columns, float factor, float* y);
 

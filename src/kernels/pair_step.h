@@ -5,8 +5,8 @@
 
 namespace regard::kernels {
 
-// One window of skip-gram, CBOW or hierarchical softmax, over all pairs of an input row i and an output row
-// o. With s = input_i · output_o and g = (label_o − σ(s)) · rate:
+// Arguments of a step for one window of skip-gram, CBOW or hierarchical softmax, over all pairs of an input
+// row i and an output row o. With s = input_i · output_o and g = (label_o − σ(s)) · rate:
 //   output_o += Σ_i g input_i,   input_i += Σ_o g output_o,
 // both computed from the values before the step. This is one gradient step on Σ −log σ(±s). A row may occur
 // more than once in either list; its updates are then added in order.
@@ -29,8 +29,9 @@ constexpr std::int64_t pair_step_scratch(std::int64_t size) {
 
 void pair_step(const PairStep& step);
 
-// AdaGrad step on one term of GloVe's loss (Pennington, Socher and Manning 2014). With d = w · c + b_w + b_c
-// − log x and f = weight · d, the gradients of w and c are f c and f w. Returns f d / 2, the loss.
+// Arguments of an AdaGrad step on one term of GloVe's loss (Pennington, Socher and Manning 2014). With d = w
+// · c + b_w + b_c − log x and f = weight · d, the gradients of w and c are f c and f w. The step returns the
+// loss, f d / 2.
 struct GloveStep {
   std::int64_t size = 0;
   float* word = nullptr;             // [size + 1]; the last element is the bias

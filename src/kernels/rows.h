@@ -72,11 +72,12 @@ void multiply_add(ThreadPool& pool, const float* a, const float* b, float* y,
 void scale(ThreadPool& pool, const float* x, float factor, float* y, std::int64_t count);  // y = factor x
 void axpy(ThreadPool& pool, float factor, const float* x, float* y, std::int64_t count);   // y += factor x
 void activate(ThreadPool& pool, Activation activation, const float* x, float* y, std::int64_t count);
-// dx = dy · activation'(x), where x is the value before the activation. dx and dy may be the same array.
+// Compute dx = dy · activation'(x), where x is the value before the activation. dx and dy may be the same
+// array.
 void activate_backward(ThreadPool& pool, Activation activation, const float* x, const float* dy, float* dx,
                        std::int64_t count);
 
-// bias_gradient[c] += Σ_rows dy[row, c]. Rows are added in order within fixed chunks.
+// Compute bias_gradient[c] += Σ_rows dy[row, c]. Rows are added in order within fixed chunks.
 void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
               float* bias_gradient);
 
@@ -96,20 +97,21 @@ struct Dropout {
 };
 void dropout(ThreadPool& pool, const Dropout& problem);
 
-// y[row] = factor · table[ids[row]]. The caller must check the ids.
+// Compute y[row] = factor · table[ids[row]]. The caller must check the ids.
 void embedding(ThreadPool& pool, const float* table, const std::int32_t* ids, std::int64_t rows,
                std::int64_t columns, float factor, float* y);
-// table_gradient[ids[row]] += factor · dy[row]. The rows of each id are added in order.
+// Compute table_gradient[ids[row]] += factor · dy[row]. The rows of each id are added in order.
 void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* ids, std::int64_t rows,
                         std::int64_t columns, std::int64_t vocabulary, float factor, float* table_gradient);
 
-// Cross-entropy of logits [rows, classes] with PyTorch's definition of label smoothing s: (1 − s) · (−log
-// p_target) + s · mean over classes of −log p. Rows whose target is ignore_index have loss 0 and gradient 0.
-// Writes loss [rows], one loss per row without averaging, and lse [rows].
+// Compute the cross-entropy of logits [rows, classes] with PyTorch's definition of label smoothing s: (1 − s)
+// · (−log p_target) + s · mean over classes of −log p. Rows whose target is ignore_index have loss 0 and
+// gradient 0. Writes loss [rows], one loss per row without averaging, and lse [rows].
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
                    float* lse);
-// gradient = factor · (softmax − smoothed one-hot). The gradient and the logits may be the same array.
+// Compute gradient = factor · (softmax − smoothed one-hot). The gradient and the logits may be the same
+// array.
 void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* lse,
                             const std::int32_t* targets, std::int64_t rows, std::int64_t classes,
                             float label_smoothing, std::int32_t ignore_index, float factor,

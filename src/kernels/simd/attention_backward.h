@@ -119,8 +119,9 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
           to + key, count - key);
 }
 
-// For one vector of queries, replace q · k by P ∘ D in `weights`, and dP by dS in `scores`. dS is multiplied
-// by the scale and the softcap's derivative, unless there is a bias gradient, which requires the unscaled dS.
+// For one vector of queries, replace q · k by P ∘ D in `weights`, and dP by dS in `scores`. If there is no
+// bias gradient, dS is also multiplied by the scale and the softcap's derivative; a bias gradient requires dS
+// without them.
 void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
                      std::int64_t lane, std::int64_t rows) {
   const Floats d;
@@ -156,8 +157,8 @@ void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t r
   }
 }
 
-// gradient [keys, width] += tile [keys, queries] · rows [queries, width]. With a causal mask, the sum for
-// each sliver of keys starts at the first query that may attend to one of them.
+// Compute gradient [keys, width] += tile [keys, queries] · rows [queries, width]. With a causal mask, the sum
+// for each sliver of keys starts at the first query that may attend to one of them.
 void add_key_side(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
                   Target gradient) {
   const std::int64_t count = round_up(keys.end - keys.begin, kRowStep);

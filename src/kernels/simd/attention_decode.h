@@ -40,7 +40,8 @@ inline void transpose_keys(const Head& head, KeyRange keys, float* out, Fetcher&
   });
 }
 
-// scores[i] = query · key i, for the first `lanes` keys of a transposed block `keys` [dim, kKeyBlock].
+// Compute scores[i] = query · key i, for the first `lanes` keys of a transposed block `keys` [dim,
+// kKeyBlock].
 inline void multiply_keys(const float* query, std::int64_t dim, const float* keys, std::int64_t lanes,
                           float* scores) {
   const Floats d;
@@ -78,7 +79,7 @@ HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const
   for (int group = 0; group < kGroups; ++group) hn::Store(sum[group], d, scores + group * kLanes);
 }
 
-// scores [round_up(keys, kLanes)] = query · keys. keys.begin must be a multiple of kLanes.
+// Compute scores [round_up(keys, kLanes)] = query · keys. keys.begin must be a multiple of kLanes.
 inline void score_one(const Head& head, KeyRange keys, const float* query, Fetcher& ahead, float* scores) {
   const float* at[kKeyBlock / kLanes];
   std::int64_t vectors = 0;
@@ -89,7 +90,7 @@ inline void score_one(const Head& head, KeyRange keys, const float* query, Fetch
   });
 }
 
-// out += Σ weights[row] · rows[row], for kVectors vectors of columns.
+// Compute out += Σ weights[row] · rows[row], for kVectors vectors of columns.
 template <int kVectors>
 HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) {
   const Floats d;
@@ -104,7 +105,7 @@ HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) 
   for (int vector = 0; vector < kVectors; ++vector) hn::Store(sum[vector], d, out + vector * kLanes);
 }
 
-// out [columns] += Σ weights[row] · rows[row]. The last vector of columns may be partial.
+// Compute out [columns] += Σ weights[row] · rows[row]. The last vector of columns may be partial.
 inline void add_values(Rows rows, const float* weights, float* out) {
   const Floats d;
   // Each vector of columns is one dependency chain over the rows, so several are computed at once.

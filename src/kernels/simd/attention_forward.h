@@ -8,8 +8,8 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Keys per block. Changing it changes result bits, because a row's maximum is updated and its sums are
-// rescaled once per block, starting from key 0.
+// Keys per block. Changing this number changes the bits of results, because a row's maximum is updated and
+// its sums are rescaled once per block, starting from key 0.
 constexpr std::int64_t kKeyBlock = 96;
 constexpr std::int64_t kPanel = kMostVectors * kLanes;
 constexpr std::int64_t kForwardQueries = 384;
@@ -41,7 +41,8 @@ struct ForwardScratch {
   }
 };
 
-// A panel and its online softmax state. out is not yet divided by sum; maximum is in base 2.
+// A panel and the state of its online softmax. `out` is not divided by `sum` until the end; `maximum` is in
+// base 2.
 struct RunningPanel {
   Panel panel;
   const float* query = nullptr;                                     // [head_dim, kPanel]
@@ -86,8 +87,8 @@ inline void drop(Column weights, const float* factors) {
     hn::Store(hn::Mul(hn::Load(d, weights.at + i), hn::Load(d, factors + i)), d, weights.at + i);
 }
 
-// target [queries, columns] = start + tile [keys, queries]ᵀ · rows [keys, columns]. For each sliver of
-// queries, the sum covers the keys that at least one of its queries may attend to.
+// Compute target [queries, columns] = start + tile [keys, queries]ᵀ · rows [keys, columns]. For each sliver
+// of queries, the sum covers the keys that at least one of its queries may attend to.
 template <Start kStart>
 void multiply_by_queries(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
                          Target target, const float* correction = nullptr) {

@@ -116,7 +116,7 @@ struct Panel {
 // causality allows for one of its queries. The other rows are set to zero when the tile contains weights.
 struct Scope {
   KeyRange keys;
-  std::int64_t diagonal = 0;  // number of rows of vector 0; each following vector has kLanes more
+  std::int64_t diagonal = 0;  // number of rows of vector 0; each further vector has kLanes more rows
 
   Scope(const Head& head, const Panel& panel, KeyRange range)
       : keys(range), diagonal(range.end - range.begin) {
@@ -132,7 +132,7 @@ struct Scope {
   }
 };
 
-// scores [keys, queries] = rows [keys, dim] · columns [dim, queries].
+// Computes scores [keys, queries] = rows [keys, dim] · columns [dim, queries].
 struct ScoreProduct {
   std::int64_t dim = 0;
   const float* rows = nullptr;     // row stride pad(dim)

@@ -70,8 +70,8 @@ struct Target {  // C [rows, vectors]
 
 enum class Start { zero, target, corrected };
 
-// C = start + A B. The start is 0 (Start::zero), C (Start::target), or C with each row multiplied by its
-// factor in `correction` (Start::corrected).
+// Compute C = start + A B. The start is 0 (Start::zero), C (Start::target), or C with each row multiplied by
+// its factor in `correction` (Start::corrected).
 template <int kRows, int kVectors, Start kStart, class Left>
 HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target target,
                               const float* correction = nullptr) {
@@ -239,7 +239,7 @@ class Fetcher {
       if (rows.count == 0 || (busy >> lines_[i] & 1) != 0) continue;
       busy |= std::uint32_t{1} << lines_[i];
       for (std::int64_t row = 0; row < rows_at_once_ && rows.count > 0; ++row, --rows.count) {
-        // Prefetch into L2, because the current computation uses L1.
+        // Prefetch into the L2 cache, because the current computation uses the L1 cache.
         for (std::int64_t column = 0; column < rows.columns; column += kFloatsInLine)
           __builtin_prefetch(rows.at + column, 0, 2);
         rows.at += rows.stride;

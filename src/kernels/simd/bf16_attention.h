@@ -33,8 +33,8 @@ void draw_row(const Bf16DrawRow& row) {
   }
 }
 
-// With m = max(scale · s): rounded = exp(scale · s − m), or 0 for dropped keys. Return m and the sum of all
-// exponentials, including those of dropped keys.
+// Compute rounded = exp(scale · s − m) with m = max(scale · s), or 0 for dropped keys. Return m and the sum
+// of all exponentials, including those of dropped keys.
 template <bool kDrops>
 Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
   const Floats d;
@@ -61,7 +61,8 @@ Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
   return row.draws != nullptr ? softmax_of<true>(row) : softmax_of<false>(row);
 }
 
-// With w = exp(scale · s − lse): rounded = kept · w and scores = w; for dropped keys, 0 and −w.
+// With w = exp(scale · s − lse), compute rounded = kept · w and scores = w or, for dropped keys, rounded = 0
+// and scores = −w.
 template <bool kDrops>
 void weights_of(const Bf16ScoreRow& row, float lse) {
   const Floats d;
@@ -85,8 +86,8 @@ void weights_row(const Bf16ScoreRow& row, float lse) {
   return row.draws != nullptr ? weights_of<true>(row, lse) : weights_of<false>(row, lse);
 }
 
-// rounded = the gradient of the scores: scale · w (kept · dw − delta), or scale · w (−delta) for dropped
-// keys. w is the result of weights_row(); its sign bit marks dropped keys.
+// Compute `rounded`, the gradient of the scores: scale · w (kept · dw − delta), or scale · w (−delta) for
+// dropped keys. w is the result of weights_row(); its sign bit marks dropped keys.
 void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
   const Floats d;
   clear_rest(row);

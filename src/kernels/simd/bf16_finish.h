@@ -48,8 +48,8 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
-// Finish rows from `first` on of a block that is stored as bf16. The activation is computed from the stored
-// (rounded) value before it, so that the backward pass can recompute the same activation.
+// Finish rows from `first` on of a block that is stored as bf16. The activation is computed from its stored
+// (rounded) input, so that the backward pass can compute the same activation again.
 template <Activation kActivation, bool kDrops, bool kNative>
 void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                         const Bf16Draws* draws) {

@@ -103,7 +103,7 @@ void transpose(Square& x) {
     u[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
     u[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
   }
-  // Now 128-bit block b of u[4 g + c] contains column 4 b + c of rows 4 g to 4 g + 3.
+  // At this point, 128-bit block b of u[4 g + c] contains column 4 b + c of rows 4 g to 4 g + 3.
   for (int c = 0; c < 4; ++c) {
     const __m512i low01 = _mm512_shuffle_i32x4(u[c], u[4 + c], 0x44);
     const __m512i high01 = _mm512_shuffle_i32x4(u[c], u[4 + c], 0xEE);

@@ -6,8 +6,9 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, left) for each vector of `count` elements. i is the index of the vector's first element, and
-// `left` the number of elements from i on; it can be smaller than the vector only in the last one.
+// Call body(i, left) for each vector of `count` elements. i is the index of the vector's first element.
+// `left` is the number of elements from i on, which is smaller than the vector only if the last vector is
+// partial.
 template <class Body>
 HWY_INLINE void each_vector(std::int64_t count, Body body) {
   const Floats d;

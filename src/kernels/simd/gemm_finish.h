@@ -20,7 +20,7 @@ constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers of 8 floats
 constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4 floats
 #endif
 
-// The epilogue after the bias, on a tile that is still in L1: C = activation(x) + residual. x is
+// The epilogue after the bias, on a tile that is still in the L1 cache: C = activation(x) + residual. x is
 // Epilogue::pre if it is set, otherwise C itself.
 struct Finish {
   const float* x;

@@ -19,7 +19,8 @@ constexpr std::int64_t kHalvesInLine = 32;
 constexpr std::int64_t kHalvesAhead = 4096;
 
 // One row times a panel of two vectors has only two dependency chains, so latency would limit the speed.
-// Therefore up to kRowsTogether rows, whose sums fit the registers, are multiplied by two panels at once.
+// Therefore up to kRowsTogether rows, whose sums fit into the registers, are multiplied by two panels at
+// once.
 constexpr int kPanelsTogether = kTileVectors <= 2 ? 2 : 1;
 constexpr int kRowsTogether = 2;
 
@@ -45,7 +46,7 @@ HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
 struct HalfPanels {
   const std::uint16_t* halves;
   std::int64_t panel;  // number of 16-bit elements between panels
-  float* wide;         // memory for the widened numbers [k, vectors · lanes], if kKeep
+  float* wide;         // memory for the widened numbers [k, vectors · lanes]; used if kKeep is set
 };
 
 // The same as multiply_tile() with Layout::along_k, for kPanels adjacent panels. tile.b is not used.
@@ -88,7 +89,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   };
   if constexpr (kPanels == 1) {
     pairs(tile.k / 2, kHalvesAhead);
-  } else {  // beyond a panel's end, prefetch the next panel to read, kPanels panels later
+  } else {  // beyond the end of a panel, prefetch the next one that is read, kPanels panels later
     const std::int64_t last = tile.k / 2 < kHalvesAhead / kPair ? tile.k / 2 : kHalvesAhead / kPair;
     pairs(tile.k / 2 - last, kHalvesAhead);
     pairs(last, kHalvesAhead + (kPanels - 1) * panels.panel);
@@ -98,7 +99,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   sums.store(tile);
 }
 
-// y = factor · x, for `count` elements of f16, or of bf16 if `brain`.
+// Compute y = factor · x, for `count` elements of f16, or of bf16 if `brain`.
 void widen(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> f16;

@@ -10,7 +10,7 @@
 
 constexpr std::int64_t kLineBytes = 64;
 
-// `next`: memory to prefetch, one cache line per step of k; may be null.
+// Compute one register tile. `next` is memory to prefetch, one cache line per step of k; may be null.
 template <int kRowCount, int kVectorCount>
 void multiply_tile(const Int8Block& block, const std::int8_t* a, const std::int8_t* next,
                    std::int32_t* sums) {

@@ -62,7 +62,8 @@ namespace detail {
 // If x with |x| ≤ 127 is added to this, the low bits of the sum are round(x) + 127.
 constexpr float kRounding = 12583039.0f;  // the value 1.5 · 2²³ + 127
 
-// x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
+// The reduced argument: x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low
+// bits of `shifted`.
 template <class D>
 struct Reduced {
   hn::Vec<D> shifted, n, power;  // power = exp(r)
@@ -102,7 +103,7 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), detail::scaled(d, reduced.power, reduced.shifted));
 }
 
-// 2ˣ for attention weights, whose scale includes the factor log2(e).
+// Return 2ˣ, for attention weights, whose scale includes the factor log2(e).
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
@@ -112,8 +113,8 @@ HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
-// exp for sums of many exponentials. It is cheaper than exp_flushed(), because log2(e) is not split into two
-// parts; the error therefore grows with |x|.
+// Return eˣ, for sums of many exponentials. The function is cheaper than exp_flushed(), because log2(e) is
+// not split into two parts; the error therefore grows with |x|.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   const auto log2e = hn::Set(d, 1.44269504f);

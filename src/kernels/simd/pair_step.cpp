@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 4;
 
-// scores[o] = input · output_o for `Count` output rows.
+// Compute scores[o] = input · output_o for `Count` output rows.
 template <int Count>
 HWY_INLINE void dots(const float* input, float* const* output, std::int64_t size, float* scores) {
   const Floats d;
@@ -107,8 +107,8 @@ HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count
   }
 }
 
-// The general case: any number of rows, with or without repeats. The input rows are first copied, because
-// both updates use the values before the step.
+// Compute the step in the general case: any number of rows, with or without repeats. The input rows are first
+// copied, because both updates use the values before the step.
 void step_of_any(const PairStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -158,7 +158,7 @@ HWY_INLINE void sums_of_lanes(const FloatVector* v, int count, float* to) {
   store_first(folded(d, sums), hn::FixedTag<float, 4>(), to, count);
 }
 
-// scores[i, o] = input_i · output_o for `Inputs` input rows and `Outputs` output rows.
+// Compute scores[i, o] = input_i · output_o for `Inputs` input rows and `Outputs` output rows.
 template <int Inputs, int Outputs>
 HWY_INLINE void block_of_dots(float* const* input, float* const* output, std::int64_t size, float* scores) {
   const Floats d;
@@ -206,7 +206,7 @@ HWY_INLINE void add_both(const PairStep& step, const float* factors) {
   }
 }
 
-// The fast case: few output rows, and no repeated input row.
+// Compute the step in the fast case: few output rows, and no repeated input row.
 template <int Outputs>
 void step_of_few(const PairStep& step) {
   float* factors = step.scratch;                            // [inputs, Outputs]

@@ -18,7 +18,7 @@ struct PhiloxBlocks {
 
 namespace detail {
 
-// The high and low words of the 64-bit products of each lane.
+// The high and low 32-bit words of the 64-bit product in each lane.
 struct WideProduct {
   WordVector high, low;
 };
