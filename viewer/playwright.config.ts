@@ -6,7 +6,7 @@ export default defineConfig({
   workers: 2,
   fullyParallel: true,
   timeout: 180000,
-  expect: { timeout: 30000 }, // on a busy machine
+  expect: { timeout: 30000 }, // long, for busy machines
   reporter: "line",
   snapshotPathTemplate: "{testDir}/looks/{arg}{ext}",
   use: {

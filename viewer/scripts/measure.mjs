@@ -1,6 +1,7 @@
-// Measure the page on an idle machine: node scripts/measure.mjs PROGRAM DEMO (a run folder of `regard demo`). Prints the time to the
-// first view of a written page, of a page of 512 tokens if MODEL512 names a model for it, and the time from a click on a head
-// to before and after in the served page, with the share of the server. Medians in milliseconds.
+// Measure the page on an idle machine: node scripts/measure.mjs PROGRAM DEMO (DEMO: a run folder of `regard demo`).
+// Prints medians in milliseconds: the time to the first view of a page written by `attend --html` (and of a page of
+// 512 tokens, if MODEL512 names a model for it); in the served page, the time from the click that switches a head
+// off to the comparison of before and after, and the part of it that the request takes.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,11 @@
-// Blocks of the model, from the probe points of the pass: label, shape, inner values and weights of each.
+// The model's blocks for its diagram, each with label, shape, inner values and weights, found from the probe points.
 import type { Capture, Kind } from "./capture";
 
 export interface Block {
-  id: string; // "encoder.embedding", "encoder.0.self", "decoder.output"
+  id: string; // for example "encoder.embedding", "encoder.0.self", "decoder.output"
   label: string;
-  shape: number[]; // of its output
-  kind?: Kind; // attention blocks
+  shape: number[]; // shape of the block's output
+  kind?: Kind; // set only for attention blocks
   layer?: number;
   inside: { name: string; shape: number[] }[];
   weights: { name: string; shape: number[] }[];
@@ -14,7 +14,7 @@ export interface Block {
 export interface Stack {
   side: "encoder" | "decoder";
   title: string;
-  blocks: Block[]; // from the input on
+  blocks: Block[]; // in order, the input first
 }
 
 function product(shape: readonly number[]): number {

@@ -92,7 +92,7 @@ export function sumsOver(matrix: Matrix, columns: readonly number[]): number[] {
 
 export interface TokenFilter {
   temperature: number;
-  topK: number; // 0: all
+  topK: number; // 0: keep all tokens
   topP: number;
 }
 

@@ -5,7 +5,7 @@ import { meanTotalVariation } from "./math";
 import { rowsOf } from "./packed";
 
 export interface Change {
-  head: string; // headKey
+  head: string; // as returned by headKey()
   change: number; // mean over the queries of half the sum of absolute differences of weights
   after: Matrix | undefined;
 }
@@ -13,8 +13,8 @@ export interface Change {
 export interface Outcome {
   translation: string | undefined;
   lost: number | undefined; // mean log-probability (nats) that the written tokens lose
-  steps: readonly Step[] | undefined; // of the tokens that the whole model wrote
-  changes: readonly Change[]; // largest first
+  steps: readonly Step[] | undefined; // for the tokens that the unchanged model wrote
+  changes: readonly Change[]; // sorted, the largest first
 }
 
 /**

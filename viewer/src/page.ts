@@ -170,7 +170,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     const { view } = store.state;
     if (last !== view) {
       holder.replaceChildren(h("h2", { class: "spoken" }, viewTitles[view]), views[view].node);
-      if (last) views[last].draw(); // stops the timers of the view
+      if (last) views[last].draw(); // a hidden view stops its timers
     }
     last = view;
     holder.setAttribute("aria-labelledby", `tab-${view}`);
@@ -206,7 +206,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
   window.addEventListener(
     "hashchange",
     () => {
-      if (live && !live.shows(location.hash)) return; // another page replaces this one
+      if (live && !live.shows(location.hash)) return; // the address asks for another capture; start.ts shows it
       store.restore(location.hash);
       draw();
     },

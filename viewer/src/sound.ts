@@ -60,7 +60,7 @@ function mean(matrix: Matrix): number[] {
 
 export interface Query {
   name: string;
-  row: number; // of the head; −1: the mean over all
+  row: number; // row of the head's weights; −1: the mean over all rows
   weights: readonly number[];
 }
 

@@ -38,29 +38,29 @@ export function viewsOf(capture: Capture, live = false): View[] {
 }
 
 export interface State {
-  head: string; // headKey of the head that is shown
+  head: string; // the shown head, as returned by headKey()
   view: View;
-  row: number; // selected query; −1: none
-  column: number; // selected key; −1: none
+  row: number; // index of the selected query; −1: none
+  column: number; // index of the selected key; −1: none
   chosen: number[]; // keys whose weights are summed
   overlay: string[]; // further heads drawn in the line view
-  step: number; // of the step-by-step view
-  written: number; // step of the generation
+  step: number; // step that the step-by-step view shows
+  written: number; // step that the generation view shows
   temperature: number;
   topK: number; // 0: all listed tokens
   topP: number;
   place: string; // layer shown in "Inside a layer": "encoder.0"
   hideSpecial: boolean;
   hideSinks: boolean;
-  rescale: boolean; // colour scale up to the largest weight instead of 1
-  scaling: boolean; // switches of the step-by-step view
+  rescale: boolean; // the colour scale ends at the largest weight instead of 1
+  scaling: boolean; // this and the next two: switches of the step-by-step view
   mask: boolean;
   sameQueryKey: boolean;
   vectors: Source;
-  positions: boolean; // added to the inputs; only without trained parameters
+  positions: boolean; // add position encodings to the inputs; only without trained parameters
   off: string[]; // heads that are switched off in "What if"
-  changed: string; // headKey of the head whose change is shown there; "": the most changed one
-  other: string; // second text of "Compare" and of patches
+  changed: string; // headKey() of the head whose change "What if" shows; "": the most changed one
+  other: string; // second text for "Compare" and for patching
 }
 
 // Names of numbers and lists in the fragment.

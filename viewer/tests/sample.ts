@@ -7,7 +7,7 @@ export interface Sample {
   target?: string[];
   layers?: number;
   heads?: number;
-  withWeights?: number; // of the heads; the others have a thumbnail only
+  withWeights?: number; // number of heads with weights; the others have only a thumbnail
 }
 
 function base64(bytes: Uint8Array): string {
@@ -107,7 +107,7 @@ export function sampleCapture({
   };
 }
 
-/** f32 rows, packed. */
+/** Rows packed as 32-bit floats. */
 export function packed32(rows: number[][]): Packed {
   const bytes = new Uint8Array(new Float32Array(rows.flat()).buffer);
   return { rows: rows.length, columns: rows[0]?.length ?? 0, bits: 32, data: base64(bytes) };

@@ -9,12 +9,12 @@ export interface Box {
   setText(text: string): void;
   /** Mark these words in the text. */
   setUnknown(words: readonly string[]): void;
-  /** Show the message and the button Cancel; "": the request has ended. */
+  /** Show the message and the button Cancel; "" hides both. */
   setBusy(words: string): void;
   setError(message: string): void;
   /** Show the field for the API key. */
   setKeyNeeded(): void;
-  /** `file`: the chosen one, if the model reads files. */
+  /** What the user entered. `file`: the chosen file, if the model reads files. */
   value(): { text: string; model: string; key: string; file: Question["file"] | undefined; reads: Reads };
 }
 
@@ -23,7 +23,7 @@ const fileTypes = {
   picture: { label: "Picture file", accept: "image/*,.png,.jpg,.jpeg,.webp,.ppm,.pgm" },
 } as const;
 
-/** The text with the words marked. Case is ignored. */
+/** Return the text with the words marked. Case is ignored. */
 export function withMarks(text: string, words: ReadonlySet<string>): (HTMLElement | string)[] {
   return text
     .split(/([\p{L}\p{M}\p{N}_]+)/u)
@@ -93,7 +93,7 @@ export function box(submit: () => void, cancel: () => void): Box {
   const typed = h("div", { class: "typed" }, under, text);
   const group = h("div", { class: "chips", role: "group", "aria-label": "Examples" }, ...chips);
   let shown: Reads = "text";
-  /** Show the field for what the chosen model reads. */
+  /** Show the text field or the file field, as the chosen model needs. */
   const suit = () => {
     const now = reads();
     typed.hidden = group.hidden = now !== "text";

@@ -7,7 +7,7 @@ const pairs = [
 
 export const examples: readonly string[] = [...pairs.flat(), "What is the capital of France?"];
 
-/** The other sentence of the pair, if the text is one of them. */
+/** Return the other sentence of the pair that contains the text, or undefined. */
 export function partnerOf(text: string): string | undefined {
   const pair = pairs.find((each) => each.some((sentence) => sentence === text.trim()));
   return pair?.find((sentence) => sentence !== text.trim());

@@ -1,16 +1,16 @@
-// Passes over the tokens of a capture with something changed, for comparison with the unchanged pass.
+// Forward passes over the tokens of a capture with a change to the model, for comparison with the capture.
 import type { Capture } from "../capture.gen";
 import type { Live } from "./live";
 import type { Question } from "./protocol";
 
-/** Ids that the model wrote: the translation, or a decoder's continuation. Undefined if it wrote none. */
+/** Return the ids that the model wrote: a translation, or a decoder's continuation. Undefined if it wrote none. */
 export function writtenIds(capture: Capture): readonly number[] | undefined {
   const { source, target, written } = capture.tokens;
   if (source) return written?.ids;
   return capture.prompt_tokens ? target?.ids?.slice(capture.prompt_tokens) : undefined;
 }
 
-/** The question whose pass reads the same tokens as `capture`: the written ids are given. */
+/** Return the members of a question that make the pass read the same tokens as `capture`. */
 export function forcedQuestion(capture: Capture): Partial<Question> {
   const written = writtenIds(capture);
   return written ? { written, generate: 0 } : { generate: 0 };
@@ -21,7 +21,7 @@ export function generates(capture: Capture): boolean {
   return capture.translation !== undefined && capture.translation !== "";
 }
 
-/** In one request: the pass with `change` over the same tokens, and the text that the model generates with it. */
+/** Get with one request the pass with `change` over the same tokens, and the text that the changed model generates. */
 export async function changedPasses(
   live: Live,
   capture: Capture,

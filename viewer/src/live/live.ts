@@ -9,22 +9,22 @@ export class Live {
 
   constructor(readonly question: Question) {}
 
-  /** The same model with another question. */
+  /** Send the shown question with the changes. */
   ask(change: Partial<Question>, signal: AbortSignal): Promise<Capture> {
     return attend({ ...this.question, ...change }, this.key, signal);
   }
 
-  /** Whether an address asks the question of this page. */
+  /** Whether an address contains the question that this page shows. */
   shows(fragment: string): boolean {
     const asked = questionIn(fragment);
     return asked === undefined || (asked.text === this.question.text && asked.model === this.question.model);
   }
 
-  /** The question's part of the address. */
+  /** Return the question as parts of the URL fragment. */
   address(): [string, string][] {
     const { model, text, file, generate } = this.question;
     return [
-      [file ? "file" : "text", text], // an address cannot contain a file, only its name
+      [file ? "file" : "text", text], // a URL can hold the file's name, but not its content
       ...(model ? ([["model", model]] as [string, string][]) : []),
       ...(generate ? ([["generate", String(generate)]] as [string, string][]) : []),
       ...(this.story ? ([["story", String(this.story)]] as [string, string][]) : []),
@@ -32,7 +32,7 @@ export class Live {
   }
 }
 
-/** The question in an address, or undefined. */
+/** Return the question in a URL fragment, or undefined. */
 export function questionIn(fragment: string): Question | undefined {
   const parts = new URLSearchParams(fragment.replace(/^#/, ""));
   const text = parts.get("text");

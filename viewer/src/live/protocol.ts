@@ -6,31 +6,31 @@ import { type Capture, readCapture } from "../capture";
 export type Reads = "text" | "sound" | "picture";
 
 export interface Question {
-  model: string; // "": the only one
-  text: string; // of a sound or picture: the name of its file
-  file?: { reads: Exclude<Reads, "text">; content: File }; // instead of a text
+  model: string; // "" if the server has only one model
+  text: string; // for a sound or picture: the name of its file
+  file?: { reads: Exclude<Reads, "text">; content: File }; // sent instead of a text
   written?: readonly number[]; // ids of the given translation or continuation
   off?: readonly string[]; // heads that are switched off
-  interventions?: readonly string[]; // in the syntax of `--intervene`
-  generate?: number; // decoders: tokens to generate
-  free?: boolean; // with written ids: also generate freely
-  page?: boolean; // with vectors and activations, as in a written page
-  kind?: string; // attention of this kind only
-  layers?: readonly number[]; // attention of these layers only
-  heads?: readonly number[]; // attention of these heads only
+  interventions?: readonly string[]; // in the syntax of the option `--intervene`
+  generate?: number; // number of tokens to generate, for decoders
+  free?: boolean; // with `written`: also generate a text without it
+  page?: boolean; // include vectors and activations, as `regard attend --html` does
+  kind?: string; // return the attention of this kind only
+  layers?: readonly number[]; // return the attention of these layers only
+  heads?: readonly number[]; // return the attention of these heads only
 }
 
 export class ServerError extends Error {
   constructor(
     message: string,
-    readonly status: number, // 0: no answer
+    readonly status: number, // HTTP status; 0: the server did not answer
     readonly retryAfter = 0, // seconds
   ) {
     super(message);
   }
 }
 
-/** The message of an error body: {"error": "…"} or {"error": {"message": "…"}}. */
+/** Return the message of an error response: {"error": "…"} or {"error": {"message": "…"}}. */
 function messageOf(body: unknown): string | undefined {
   const error = (body as { error?: unknown } | null)?.error;
   if (typeof error === "string") return error;

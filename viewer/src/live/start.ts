@@ -70,7 +70,7 @@ export function start(root: HTMLElement): void {
     dispose?.();
     const live = new Live(question);
     live.key = ask.value().key;
-    // The address, not `fragment`: the story may have ended during the request.
+    // Read the current address, because the story may have ended during the request.
     live.story = fragment ? chapterIn(location.hash) : 0;
     shown = { question, capture, live };
     if (!fragment) story.draw(0);
@@ -79,14 +79,14 @@ export function start(root: HTMLElement): void {
     dispose = show(holder, capture, live);
     if (fragment) showStep(location.hash);
   };
-  /** Show the step of a chapter that names a word, once the tokens are known. */
+  /** If the chapter names a word, show the step that writes it. Needs the tokens, so it runs after the answer. */
   const showStep = (fragment: string) => {
     const number = chapterIn(fragment);
     if (!number || !shown || new URLSearchParams(fragment.slice(1)).has("written")) return;
     const address = `#${chapterAddress(number, shown.question.model, shown.capture)}`;
     if (new URLSearchParams(address.slice(1)).has("written")) location.replace(address);
   };
-  /** The chosen model, or the first one if that reads no texts; "" if the server has one model. */
+  /** Return the chosen model, or the first that reads texts if it reads none; "" if the server has one model. */
   const textModel = () => {
     const texts = known.filter(({ reads }) => reads === "text").map(({ name }) => name);
     const chosen = shown?.question.model || ask.value().model;
@@ -129,7 +129,7 @@ export function start(root: HTMLElement): void {
     } catch (error) {
       if (signal.aborted) return;
       failed(error);
-      // Errors of the page itself are also written to the console.
+      // Any other error is a defect of the page.
       if (!(error instanceof ServerError || error instanceof CaptureError)) console.error(error);
     } finally {
       if (running === control) ask.setBusy("");

@@ -5,11 +5,11 @@ import { shownTokens } from "../tokens";
 
 export interface Chapter {
   title: string;
-  /** What to see. Numbers and translations are in the views, so each sentence holds for any run. */
+  /** Text that explains the view. It has no numbers or translations, so that it is true for every model. */
   words: string;
   text: string;
-  state: Record<string, string>; // parts of the address
-  /** Generation: show the step at which a token that begins so is written. */
+  state: Record<string, string>; // state of the page, as parts of the URL fragment
+  /** In the generation view, show the step that writes a token with this beginning. */
   step?: string;
 }
 

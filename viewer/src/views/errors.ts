@@ -17,8 +17,8 @@ import { shownTokens } from "../tokens";
 import { statesOf } from "./meaning";
 
 interface Proof {
-  claim: string; // the error
-  finding: string; // of this run
+  claim: string; // the wrong claim
+  finding: string; // what this run's numbers show
   see?: { label: string; change: Partial<State>; head?: Head };
 }
 

@@ -5,9 +5,9 @@ import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
 const rowHeight = 26;
-const most = 400; // tokens a side; more are not drawn
-const least = 0.03; // smallest drawn share of the full colour
-const mostOfRow = 3; // lines of a row in long texts
+const most = 400; // most tokens on each side; more are not drawn
+const least = 0.03; // smallest opacity of a drawn line
+const mostOfRow = 3; // lines drawn per row in long texts
 
 /** Return the columns of a row that are drawn: weights from `bound` on; in long texts only the largest ones. */
 function drawnColumns(row: readonly number[], bound: number, long: boolean): number[] {

@@ -16,7 +16,7 @@ const mostChanges = 8;
 export function markedWords(text: string, other: string): (HTMLElement | string)[] {
   const [words, others] = [text.split(/\s+/), other.split(/\s+/)];
   const kept = new Set(aligned(words, others).map(([i]) => i));
-  if (kept.size === 0) return [text]; // no common word: do not mark every word
+  if (kept.size === 0) return [text]; // the texts share no word; marks on every word would say nothing
   return words.flatMap((word, i) => [i > 0 ? " " : "", kept.has(i) ? word : h("mark", {}, word)]);
 }
 

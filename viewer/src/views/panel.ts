@@ -1,4 +1,4 @@
-// Panel beside the views: description of the shown head, weights of the selected token, sums over chosen tokens.
+// The panel beside the views: description of the shown head, weights of the selected token, sums over chosen tokens.
 import { columnTokens, type Head, headName, rowSide, rowTokens } from "../capture";
 import { fixed, h, share } from "../dom";
 import { sumsOver } from "../math";

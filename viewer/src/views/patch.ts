@@ -10,15 +10,15 @@ import { shownTokens } from "../tokens";
 import { outcomeParts } from "./outcome";
 
 const mostPlaces = 240;
-const atOnce = 2; // requests
+const atOnce = 2; // requests sent at the same time
 
-/** Quote a text for an intervention, with \" and \\. */
+/** Quote a text for an intervention; escape " and \ with a backslash. */
 export function quoted(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
 interface Place {
-  layer: number; // −1: embedding
+  layer: number; // −1: the embedding
   token: number;
 }
 
@@ -90,8 +90,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
           const value = lostBetween(capture, after);
           if (value !== undefined) lost.set(nameOf(place), value);
         } catch (error) {
-          // Status 400: the other sentence lacks this position. For the first position, which every sentence has,
-          // the request itself is wrong.
+          // Status 400 means that the other sentence is too short for this position. Every sentence has a first
+          // position, so a 400 there is an error of the request.
           if (!(error instanceof ServerError) || error.status !== 400 || index === 0) throw error;
         }
         draw();
@@ -101,9 +101,9 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       await Promise.all(Array.from({ length: atOnce }, worker));
     } catch (error) {
       failed(error, signal);
-      control.abort(); // the other worker's request
+      control.abort(); // stop the other worker's request
     }
-    if (running !== control) return; // replaced by a request for one place
+    if (running !== control) return; // a request for a single place has replaced this one
     running = undefined;
     draw();
   };

@@ -33,7 +33,7 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
     );
     const shown = weights[row]!;
     const onPatches = shown.slice(patches.specials);
-    // With hundreds of patches each weight is small: on a scale to 100 % the whole picture is black.
+    // With hundreds of patches each weight is small, so a scale from 0 to 100 % would make the whole picture black.
     const maximum =
       picture || store.state.rescale ? Math.max(1e-12, ...onPatches) : scaleMaximum(store, weights);
     const [width, height] = [patches.columns * cell, patches.rows * cell];

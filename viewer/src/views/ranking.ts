@@ -7,11 +7,11 @@ import type { Store } from "../store";
 
 const mostHeads = 64;
 const mostSwitched = 24;
-const atOnce = 2; // requests
+const atOnce = 2; // requests sent at the same time
 
 export interface Ranked {
-  head: string; // headKey
-  lost: number; // nats
+  head: string; // as returned by headKey()
+  lost: number; // lost log-probability in nats
 }
 
 /** Return the ranking in a written page. */
@@ -52,8 +52,8 @@ async function measure(store: Store, signal: AbortSignal, done: (ranked: Ranked[
 }
 
 /**
- * Switch the heads off one after another, the largest loss first, until the model writes something else. The heads
- * that are off then, or undefined if the text does not change.
+ * Switch the heads off one after another, the largest loss first, until the model generates another text. Return the
+ * heads that are then off, or undefined if the text does not change.
  */
 async function untilChanged(store: Store, ranked: readonly Ranked[], signal: AbortSignal) {
   const off: string[] = [];
@@ -81,7 +81,7 @@ export function rankingPart(store: Store): { node: HTMLElement; draw: () => void
       await action(control.signal);
     } catch (error) {
       if (!control.signal.aborted) message = error instanceof Error ? error.message : String(error);
-      control.abort(); // the other worker's request
+      control.abort(); // stop the other worker's request
     }
     running = undefined;
     draw();

@@ -5,7 +5,7 @@ import { css, h } from "../dom";
 export interface SmallMap {
   title: string;
   matrix: Matrix;
-  maximum: number; // with the full colour
+  maximum: number; // value drawn in the full colour
 }
 
 /** Draw a small heat map. Negative numbers have the second colour. */

@@ -16,8 +16,8 @@ import {
 import { columnSums, diagonalRows, dot, isSymmetric, largestDifference, softmaxSteps } from "../math";
 import type { Store } from "../store";
 
-export const most = 64; // tokens a side
-const mostFeatures = 64; // shown of a vector
+export const most = 64; // most tokens on each side
+const mostFeatures = 64; // most features shown of a vector
 
 /** Return the reason why a head's numbers cannot be shown one by one, or undefined if they can. */
 export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefined {

@@ -35,12 +35,12 @@ function tensorsOf(file: string): (name: string) => Tensor | undefined {
   };
 }
 
-/** Ids from `from` to before `to` of the first sequence of a tensor, as text for that tokenizer. */
+/** The ids [from, to) of a tensor's first sequence, as text for the tokenizer of folderOf(). */
 function words(ids: Tensor, from = 0, to = ids.shape[1]!): string {
   return Array.from({ length: to - from }, (_, i) => `t${ids.at(from + i)}`).join(" ");
 }
 
-/** The number of tokens of the first text; tokens of type 1 are those of a second one. */
+/** The number of tokens of the first text; tokens of the second text have type 1. */
 function firstLength(ids: Tensor, types: Tensor | undefined): number {
   const length = ids.shape[1]!;
   const found = Array.from({ length }, (_, i) => types?.at(i) ?? 0).indexOf(1);
@@ -65,7 +65,7 @@ function difference(weights: readonly (readonly number[])[], golden: Tensor, hea
   return most;
 }
 
-/** The command's page in both precisions has the golden's numbers, in JSON and CSV. */
+/** Expect the golden's numbers in the page's JSON and CSV exports, in both precisions. */
 async function expectEqual(
   browser: Page,
   folder: string,
@@ -101,7 +101,7 @@ for (const name of readdirSync(goldens).filter((each) =>
   const tensor = tensorsOf(join(goldens, name, "golden.safetensors"));
   const ids = tensor("input_ids");
   const both = tensor("cross_attentions.0") !== undefined;
-  if (!ids || !(both || tensor("attentions.0"))) continue; // pictures and sounds: below; models whose golden has no attentions
+  if (!ids || !(both || tensor("attentions.0"))) continue; // pictures and sounds are tested below
   test(`${name}: numbers equal transformers'`, async ({ page: browser }) => {
     const target = tensor("decoder_input_ids");
     const first = firstLength(ids, tensor("token_type_ids"));
@@ -111,7 +111,7 @@ for (const name of readdirSync(goldens).filter((each) =>
   });
 }
 
-// Pictures and sounds: tools/make_page_goldens.py.
+// tools/make_page_goldens.py writes the pictures, the sounds and their goldens.
 const media = "../tests/data/page";
 for (const file of readdirSync(media).filter((each) => each.endsWith(".safetensors"))) {
   const name = file.replace(".safetensors", "");

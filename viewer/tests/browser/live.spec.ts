@@ -17,7 +17,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => server.stop());
 
-/** Open the served page; the list that is returned gets script errors and violations of the content policy. */
+/** Open the served page. Script errors and violations of the content policy are added to the returned list. */
 async function visit(browser: Page, fragment = ""): Promise<string[]> {
   const errors: string[] = [];
   browser.on("pageerror", (error) => errors.push(String(error)));
@@ -28,7 +28,7 @@ async function visit(browser: Page, fragment = ""): Promise<string[]> {
     if (!request.url().startsWith(server.url) && !request.url().startsWith("blob:"))
       errors.push(request.url());
   });
-  // During development, DEVELOP=1 shows page.html instead of the page that the program contains.
+  // DEVELOP=1 tests page.html instead of the page built into the program.
   if (process.env["DEVELOP"])
     await browser.route(`${server.url}/`, (route) =>
       route.fulfill({ contentType: "text/html", body: pageWith(null) }),
@@ -42,7 +42,7 @@ function fragment(parts: Record<string, string>): string {
 }
 
 const asked = { text: tinyText, model: "translator" };
-const short = { ...asked, generate: "6" }; // of an address
+const short = { ...asked, generate: "6" }; // as in an address
 
 test("a sentence is typed, shown, and part of the address", async ({ page: browser }) => {
   const errors = await visit(browser);
@@ -60,7 +60,7 @@ test("a sentence is typed, shown, and part of the address", async ({ page: brows
   expect(shown.attention.map((head) => head.weights)).toEqual(capture.attention.map((head) => head.weights));
   const head = firstHead(capture);
   expect(numbersOf(await saved(browser, "csv"))).toEqual(rowsOf(head.weights!));
-  // Another sentence, and back.
+  // Ask about another sentence, then go back.
   await browser.getByLabel("Sentence").fill("t7 t7");
   await browser.keyboard.press("Enter");
   await expect(browser.locator(".reading .piece").first()).toHaveText("t7");
@@ -169,7 +169,7 @@ test("the guided story is told from the first sentence to the last", async ({ pa
     }
     if (index + 1 < chapters.length) await story.getByRole("button", { name: "Next" }).click();
   }
-  // An address opens its chapter; Back and End work.
+  // The address of a chapter opens it; the buttons Back and End work.
   await browser.reload();
   await expect(story.getByRole("heading", { name: chapters.at(-1)!.title })).toBeVisible();
   await story.getByRole("button", { name: "Back" }).click();
@@ -198,7 +198,7 @@ test("a place is patched while the others are measured", async ({ page: browser 
   let measured = 0;
   await browser.route("**/attend", (route) => {
     const body = route.request().postDataJSON() as { heads?: number[] };
-    return body.heads && ++measured > 1 ? undefined : route.continue(); // all but the first are never answered
+    return body.heads && ++measured > 1 ? undefined : route.continue(); // answer only the first measurement
   });
   await browser.getByLabel("Other sentence").fill("t9 t9 t9");
   await browser.getByRole("button", { name: "Patch every place" }).click();
@@ -276,7 +276,7 @@ test("a server that is loading is asked again; one with keys gets the key", asyn
   await browser.getByRole("button", { name: "The exam was a piece of cake." }).click();
   await expect(browser.getByRole("tab", { name: "Heat map" })).toBeVisible();
   expect(browser.url()).not.toContain("secret");
-  // A 503 of a server that does not load its models is an error, not a wait.
+  // A 503 means "wait" only while the server loads its models; otherwise it is an error.
   await browser.unroute(`${origin}/health`);
   await browser.route(`${origin}/health`, (route) =>
     route.fulfill({ body: JSON.stringify({ status: "ok" }) }),

@@ -1,5 +1,5 @@
-// Key views compared with committed pictures: at most 2 % of the pixels may differ. UPDATE: npx playwright test looks
-// --update-snapshots, then look at them.
+// Key views compared with committed pictures: at most 2 % of the pixels may differ. To update
+// them, run `npx playwright test looks --update-snapshots`; then look at them.
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { open, pageWith } from "./open";
 
 const folder = mkdtempSync(join(tmpdir(), "looks-"));
 
-/** A translation with everything that the key views show. */
+/** A capture of a translation with data for all key views. */
 function story(): Capture {
   const capture = sampleCapture({
     source: ["The", "exam", "was", "a", "piece", "of", "cake", "</s>"],

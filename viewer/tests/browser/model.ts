@@ -1,12 +1,12 @@
-// The program, and tiny models with a tokenizer for it.
+// The program's path, and folders of tiny models with a tokenizer.
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-/** REGARD: the program. */
+/** Path of the program, from the environment variable REGARD. */
 export const program = process.env["REGARD"]!;
 export const goldens = "../tests/data/hf-tiny";
-export const whisper = "../tests/data/sound/whisper-small"; // with a tokenizer, short.wav and long.wav
+export const whisper = "../tests/data/sound/whisper-small"; // has a tokenizer, short.wav and long.wav
 
 /** A copy of a model's folder without its goldens. */
 export function copyOf(source: string): string {

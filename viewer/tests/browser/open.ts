@@ -1,4 +1,4 @@
-// Opens pages and reads what they export.
+// Open pages and read their exports.
 import { readFileSync } from "node:fs";
 import { expect, type Page } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
@@ -11,7 +11,7 @@ export function pageWith(capture: Capture | null): string {
   return page.slice(0, begin) + json + page.slice(page.indexOf("</script>", begin));
 }
 
-/** Open a file; the list that is returned gets script errors and requests that leave the file. */
+/** Open a file. Script errors and requests to other addresses are added to the returned list. */
 export async function open(browser: Page, file: string, fragment = ""): Promise<string[]> {
   const errors: string[] = [];
   browser.on("pageerror", (error) => errors.push(String(error)));
@@ -40,7 +40,7 @@ export async function visitModelOfFiles(browser: Page, url: string, model: strin
   await expect(browser.getByLabel("Sentence")).toBeHidden();
 }
 
-/** What "Save as" writes. */
+/** Return the text that "Save as" writes. */
 export async function saved(browser: Page, format: string): Promise<string> {
   const download = browser.waitForEvent("download");
   await browser.getByLabel("Save as").selectOption(format);

@@ -256,7 +256,7 @@ test("every part of the state is in the address and restored from it", async ({ 
     place: "encoder.0",
   };
   await open(browser, page, `#${new URLSearchParams(parts).toString()}`);
-  await browser.getByRole("button", { name: "Next" }).click(); // writes the address anew
+  await browser.getByRole("button", { name: "Next" }).click(); // makes the page write its state to the address
   const written = Object.fromEntries(new URLSearchParams(new URL(browser.url()).hash.slice(1)));
   expect(written).toEqual({ ...parts, step: "4" });
 });

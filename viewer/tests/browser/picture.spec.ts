@@ -33,7 +33,7 @@ test("live: a picture file is chosen, a head switched off, a caption shown", asy
     expect(shown.attention.map((head) => head.weights)).toEqual(
       expected.attention.map((head) => head.weights),
     );
-    // Another query, and another head.
+    // Select another query and another head.
     const grid = shown.drawing!.patches!;
     await expect(browser.locator(".patch")).toHaveCount(grid.rows * grid.columns);
     await browser.getByLabel("Query").selectOption({ index: 2 });

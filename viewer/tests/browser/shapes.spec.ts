@@ -17,7 +17,7 @@ async function show(browser: Page, name: string, capture: Capture, fragment = ""
   expect(await open(browser, file, fragment)).toEqual([]);
 }
 
-// A red pixel.
+// PNG with one red pixel.
 const onePixel =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
@@ -168,7 +168,7 @@ test.describe("speed", () => {
         const scroller = document.querySelector(".scroller")!;
         for (let i = 1; i <= 30; ++i) {
           scroller.scrollTo(2400 - i * 50, 2000 - i * 40);
-          window.scrollTo(0, i * 60); // over the grid of heads
+          window.scrollTo(0, i * 60); // scroll over the grid of heads
           await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
         }
       }),

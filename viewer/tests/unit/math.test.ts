@@ -84,7 +84,8 @@ describe("columns", () => {
     [0.9, 0.05, 0.05],
   ];
   test("a sink takes most of all attention", () => {
-    expect(sinkColumns(weights)).toEqual([false, false, false]); // three keys: uniform is a third
+    expect(sinkColumns(weights)).toEqual([false, false, false]); // three keys: three times the uniform weight is 1
+
     const wide = [0, 1].map(() => [0.6, ...Array.from({ length: 8 }, () => 0.05)]);
     expect(sinkColumns(wide)).toEqual([true, ...Array.from({ length: 8 }, () => false)]);
   });
