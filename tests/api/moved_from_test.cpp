@@ -152,7 +152,7 @@ TEST(MovedFrom, TokenizersAndRunners) {
   EXPECT_REGARD_ERROR(runner.warning(), ErrorKind::usage, "this Runner was moved from");
 }
 
-// Vectors with a wrong type or shape.
+// similarities() rejects vectors with a wrong type or shape.
 TEST(WrongArguments, Similarities) {
   const Embedder embedder(golden("hf-more/st-mean"));
   const Tensor vectors = embedder.embed("Green.");

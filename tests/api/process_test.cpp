@@ -53,7 +53,7 @@ TEST(Process, AChildOfForkUsesWhatItsParentMade) {
   }
 }
 
-// A child exits even if another thread was inside the library at the time of the fork.
+// A child can exit even if another thread of its parent was using the library at the time of the fork.
 TEST(Process, AChildExitsWhateverItsParentDoes) {
   const testing::ThreadsDuring threads_during(2);
   const Tensor large = random_normal({150, 200}, 1, "large");

@@ -30,7 +30,7 @@ class PublicSessions : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-// Sessions that run, wait, were cancelled or have just joined: each ends exactly once.
+// Each session ends exactly once, whether it runs, waits, was cancelled or has just joined.
 TEST_F(PublicSessions, DestroyingThemCancelsWhatIsLeft) {
   const Model model = load(folder_ / "gpt");
   std::vector<Sessions::Id> order;
@@ -44,8 +44,7 @@ TEST_F(PublicSessions, DestroyingThemCancelsWhatIsLeft) {
                                  {.done = [&, id](const SessionResult& result) {
                                    ends[*id].push_back(result.end);
                                    order.push_back(*id);
-                                   // A callback that calls join() or throws during destruction must do no
-                                   // harm.
+                                   // A callback may call join() or throw during the destruction.
                                    EXPECT_REGARD_ERROR(sessions.join("x"), ErrorKind::usage, "destroyed");
                                    throw std::runtime_error("dropped");
                                  }});
@@ -160,7 +159,7 @@ TEST_F(PublicSessions, ACancelledTextIsGivenAsFarAsItWent) {
   ASSERT_EQ(draws.size(), 3u);
   for (const Written& draw : draws) EXPECT_LE(draw.tokens.size(), 3u);
 
-  // A limit beyond the memory that a search has from the start changes nothing.
+  // Limits beyond the memory that a search allocates at the start do not change the texts.
   const std::vector<Written> longer = after(3, {.max_new = 20000, .sample = true, .n_best = 3});
   ASSERT_EQ(longer.size(), draws.size());
   for (std::size_t i = 0; i < draws.size(); ++i) {

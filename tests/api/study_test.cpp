@@ -1,4 +1,4 @@
-// regard/study.h: studies equal those of `regard study`, and wrong arguments throw.
+// regard/study.h: results equal those of `regard study`, and wrong arguments throw.
 #include "regard/study.h"
 
 #include <gtest/gtest.h>

@@ -76,7 +76,7 @@ class Bits {
   std::string text_;
 };
 
-// An entry point: `call` returns the bits of one call made by thread `thread`, or by no other thread if −1.
+// An entry point: `call` makes one call and returns its bits. `thread` is −1 for the call that runs alone.
 struct Entry {
   std::string name;
   std::function<Bits(int thread)> call;

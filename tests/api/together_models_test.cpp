@@ -189,7 +189,7 @@ TEST_P(ModelsTogether, ReadersOfImages) {
   testing::expect_bits_of_each_alone(entries, 2);
 }
 
-// All objects that use one model, at once.
+// All kinds of objects that share one model are used at once.
 TEST_P(ModelsTogether, OneModelUnderAllThatWorksOnIt) {
   const auto models = objects([&] { return load(path("llama")); });
   const auto classes = objects([] { return load(testing::golden("hf-more/bert-multilabel")); });

@@ -26,7 +26,7 @@ std::vector<std::vector<std::uint32_t>> lists(const std::vector<TextOffsets>& of
   return all;
 }
 
-// Equal to the fields of `regard tokenizer encode --json`, which the goldens of tests/text check.
+// Expect the fields that `regard tokenizer encode --json` prints. tests/text compares those with goldens.
 void expect_program_fields(const Encoding& encoding, const Json& line) {
   EXPECT_EQ(Json(encoding.ids), line.at("ids"));
   EXPECT_EQ(Json(encoding.tokens), line.at("tokens"));
@@ -67,7 +67,7 @@ TEST(PublicTokenizer, EncodesAndDecodesAsTheProgramDoes) {
   for (const std::int32_t id : encoding.ids) pieces += stream.push(id);
   pieces += stream.finish();
   EXPECT_EQ(pieces, tokenizer.decode(encoding.ids));
-  std::string again;  // finish() starts anew
+  std::string again;  // after finish(), the decoder can be used for another text
   for (const std::int32_t id : encoding.ids) again += stream.push(id);
   EXPECT_EQ(again + stream.finish(), pieces);
 }

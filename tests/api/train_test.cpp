@@ -1,4 +1,4 @@
-// The public Training: the bits of `regard train`, step by step, with callbacks, stops and several threads.
+// The public Training class gives the bits of `regard train`, also with callbacks, stops and several threads.
 #include "regard/train.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class PublicTraining : public ::testing::Test {
  protected:
   PublicTraining() { train::testing_task::write_run(folder_.path()); }
 
-  // Settings of a run that is kept in the folder `name`.
+  // Return the settings of a run whose folder is `name`.
   TrainingOptions to(const std::string& name, std::vector<std::string> more = {}, bool resume = false) const {
     more.push_back("output.folder=" + (folder_ / name).string());
     return {.overrides = std::move(more), .resume = resume};
@@ -63,7 +63,7 @@ TEST_F(PublicTraining, GivesTheBitsOfTheProgramAndReportsEachStep) {
   EXPECT_GT(steps.back().tokens, 0);
   EXPECT_GT(steps.back().learning_rate, 0.0);
   EXPECT_DOUBLE_EQ(steps.back().share, 1.0);
-  ASSERT_EQ(validations.size(), 5u);  // at 10, 20, 30, 40, and of the average
+  ASSERT_EQ(validations.size(), 5u);  // at steps 10, 20, 30 and 40, and of the average
   EXPECT_TRUE(validations.back().averaged);
   EXPECT_NE(notes.find("parameters"), std::string::npos) << notes;
   EXPECT_TRUE(std::isfinite(result.best));
@@ -139,7 +139,7 @@ TEST_F(PublicTraining, PlanWritesNothingAndKeysAreThoseOfTheProgram) {
   EXPECT_NE(training_keys().find("learning_rate"), std::string::npos);
 }
 
-// Four threads step one run, while each trains a run of its own.
+// Four threads call step() of one shared run, while each of them also trains its own run.
 TEST_F(PublicTraining, FourThreadsShareARun) {
   const std::vector<std::string> brief{"training.max_steps=12", "training.average_last=0"};
   Training(file(), to("alone", brief)).run();

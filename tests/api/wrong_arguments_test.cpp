@@ -52,7 +52,8 @@ std::vector<Wrong> with_bad_tensors(const char* name, const std::function<void(c
 
 const Tensor kMatrix = random_normal({2, 2}, 1, "matrix");
 
-// safetensors files may hold such shapes; nothing is stored for them.
+// A shape with a zero may also have large sizes, because it has no elements. safetensors files may contain
+// such shapes.
 TEST(WrongArguments, SizesBesideAZeroMayBeLarge) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   for (const Shape& shape : {Shape{0, kHuge, 4}, Shape{kHuge, 0, 4}, Shape{kHuge, 4, 0}}) {

@@ -39,7 +39,7 @@ TEST(File, ReadsWholeAndWithALimit) {
   EXPECT_REGARD_ERROR(read_file(folder.path()), ErrorKind::io, "Is a directory");
 }
 
-// The limit bounds the search for a free name.
+// The search for a free temporary name has a limit; as many writers as the limit allows find a name.
 TEST(Temporary, ManyWritersOfOnePathEachHaveAName) {
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<TemporaryEntry>> writers;
@@ -191,7 +191,7 @@ TEST(AtomicFile, TakesNamesOfEveryLength) {
       EXPECT_LE(temporary.size(), 110u);
       EXPECT_TRUE(is_leftover(temporary));
     }
-  // Long names with a common prefix have different temporary names.
+  // Names that are shortened to their common beginning still get different temporary names.
   EXPECT_NE(temporary_beside(std::string(200, 'a') + "b"), temporary_beside(std::string(200, 'a') + "c"));
 }
 
@@ -292,8 +292,8 @@ TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
   EXPECT_REGARD_ERROR(AtomicFolder(folder / "a/b/made"), ErrorKind::usage, "exists");
 }
 
-// If two names cannot be exchanged, the old folder is renamed away first. After a kill between the renames,
-// restore_replaced() gives it its name back.
+// If the file system cannot exchange two names, the old folder is renamed first. After a kill between the
+// renames, restore_replaced() gives it its name back.
 int no_exchange(const char* step, const std::filesystem::path&) {
   return std::strcmp(step, "exchange") == 0 ? EINVAL : 0;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Some megabytes that do not compress to a few bytes.
+// Return some megabytes of text that does not compress well.
 std::string long_text() {
   std::string text;
   for (int i = 0; i < 200000; ++i) text += std::to_string(i * 2654435761u) + "\n";
@@ -95,7 +95,7 @@ TEST_P(CompressedInput, TrailingBytesAreAnError) {
 }
 
 TEST_P(CompressedInput, LinesAreReadWithoutKeepingTheExpandedData) {
-  // 64 MiB of lines in a small file: read to the end, line by line.
+  // A small compressed file with 64 MiB of lines is read to the end.
   std::string block;
   for (int i = 0; i < 1 << 16; ++i) block += std::string(255, 'x') + "\n";
   std::string packed;

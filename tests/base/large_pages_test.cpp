@@ -59,7 +59,7 @@ TEST(LargePages, PiecesComeAndGoInAnyOrder) {
   other.join();
 }
 
-// One allocation larger than a region, and one that just does not fit into the rest of a region.
+// Allocate more than a region has, and one byte more than the rest of a region has.
 TEST(LargePages, PiecesOfAnySize) {
   const Piece small = make(100, 1);
   auto* large = static_cast<std::uint8_t*>(allocate_in_large_pages(std::size_t{200} << 20));

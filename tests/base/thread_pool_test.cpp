@@ -121,7 +121,7 @@ TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
   EXPECT_LT(best_with, 2.0 * best_without);
 }
 
-// wait_until() gives up if another task of the loop throws.
+// wait_until() throws if another task of the loop throws.
 TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
   ThreadPool pool(2);
   for (int round = 0; round < 20; ++round) {
@@ -131,7 +131,7 @@ TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
         waits = true;
         pool.wait_until([] { return false; });
       }
-      // The other thread may start late, or not at all if all cores are busy.
+      // Give the other thread time to start. It may not start at all if all cores are busy.
       for (const Stopwatch watch; !waits && watch.seconds() < 0.05;) std::this_thread::yield();
       throw std::runtime_error("task 0");
     };
@@ -152,7 +152,7 @@ TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
 
 std::atomic<int> threads_left = 0;
 
-// Imitates a system with a limit on the number of threads.
+// Start a thread as on a system with a limit on the number of threads.
 std::thread start_while_allowed(std::function<void()> work) {
   if (threads_left-- <= 0)
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
@@ -179,7 +179,7 @@ TEST(ThreadPool, HasTheThreadsThatTheSystemAllows) {
   EXPECT_EQ(ThreadPool(6, start_while_allowed).warning(), "");
 }
 
-// A body running in one pool counts as an outside caller of another pool.
+// The body of a loop may run a loop on another pool.
 TEST(ThreadPool, ABodyMayUseAnotherPool) {
   ThreadPool outer(4), other(1);
   std::atomic<int> runs = 0;

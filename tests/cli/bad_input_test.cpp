@@ -21,7 +21,7 @@ constexpr const char* kTokenizer =
     "{\"version\": \"1.0\", \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"[UNK]\": 0}, \"unk_token\": "
     "\"[UNK]\"}}";
 
-// The files that every case finds in its folder: texts and run files.
+// Return the texts and run files in the folder of every case.
 std::map<std::string, std::string> texts_and_runs() {
   const std::string run_head =
       "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"a.de\"]\nvalid = [\"a.en\", \"a.de\"]\n";
@@ -73,7 +73,7 @@ std::map<std::string, std::string> texts_and_runs() {
   };
 }
 
-// Tokenizers, vectors, models.
+// Return the tokenizers, vectors and models in the folder of every case.
 std::map<std::string, std::string> other_files() {
   return {
       {"tokenizer-broken.json",

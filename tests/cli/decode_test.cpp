@@ -168,7 +168,7 @@ TEST_F(Decode, APromptWithABeamAndAnEncoder) {
   EXPECT_EQ(run({"generate", "translator", "--max-new", "9", "--prompt", "the dog"}).out, translated.out);
 }
 
-// Folders without a tokenizer, or without the start token that decoding needs.
+// Folders without a tokenizer, or without the start token that decoding needs, give an error.
 TEST_F(Decode, FoldersThatDoNotFit) {
   testing::write_text_model(root() / "unfit", "gpt");
   testing::write_text_model(root() / "startless", "translator");
@@ -184,7 +184,7 @@ TEST_F(Decode, FoldersThatDoNotFit) {
   EXPECT_NE(without.err.find("tokenizer"), std::string::npos) << without.err;
 }
 
-// Talk to the program over pipes: each line gets its result before the next line is sent.
+// Run the program with pipes: the result of each line arrives before the next line is sent.
 TEST_F(Decode, AnswersEachLineAsItIsTyped) {
   int to[2], from[2];
   ASSERT_EQ(pipe(to), 0);

@@ -114,7 +114,7 @@ TEST_F(ExplainProgram, FindsVectorsByCaseAndSigns) {
   EXPECT_EQ(steps_of(token.out)["vectors"]["value"], parse_json("[[0.25,-1],[0,0]]", "expected"));
 }
 
-// Names and formulas say what is multiplied.
+// With positions, the formulas of the projections contain X + P instead of X.
 TEST_F(ExplainProgram, NamesTheSumOfVectorsAndPositions) {
   const auto with = steps_of(explain({"Money Bank", "--json"}).out);
   EXPECT_EQ(with.at("queries")["formula"], "Q = (X + P) W_Q");
@@ -131,8 +131,8 @@ TEST_F(ExplainProgram, NamesTheSumOfVectorsAndPositions) {
   EXPECT_NEAR(bare.at("scores")["value"][0][1].get<double>(), product, 1e-4);
 }
 
-// 500 words: bounded output, complete with --full; more than 2048 tokens are refused before memory is
-// allocated.
+// The output for 500 words is limited, and complete with --full. More than 2048 tokens are refused before
+// memory is allocated.
 TEST_F(ExplainProgram, BoundsLongTexts) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "word" + std::to_string(i % 7) + " ";

@@ -1,4 +1,4 @@
-// Verbs that write folders: convert, quantize, demo --export.
+// Commands that write folders: convert, quantize, demo --export.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -48,7 +48,7 @@ TEST(ConvertVerb, DoesNotOverwriteAFolder) {
   EXPECT_EQ(files_in(folder / "out").size(), 1u);
 }
 
-// Two processes that write the same folder: one wins, the other one fails, and the folder is whole.
+// If two processes write the same folder, one succeeds, the other one fails, and the folder is complete.
 TEST(QuantizeVerb, OneOfTwoWritersOfAFolderWins) {
   const TemporaryFolder folder;
   const std::string model = golden("hf-more/st-mean").string();

@@ -86,7 +86,7 @@ TEST_F(HfFolder, SentencesOfALongLineAreTranslatedAloneAndJoined) {
   const Json object = parse_json(json.out, "out");
   ASSERT_EQ(object["sentences"].size(), 3u) << json.out;
   EXPECT_EQ(object["sentences"][1]["text"], alone[1]);
-  // The line is too long for the model; its sentences are not.
+  // The line is too long for the model, but each of its sentences fits.
   std::string text;
   for (int i = 0; i < 6; ++i) text += line + " ";
   const auto whole = run({"translate", "marian", "--max-new", "9"}, text + "\n");
@@ -181,7 +181,7 @@ TEST_F(HfFolder, AttendShowsWhatADecoderGenerates) {
   EXPECT_GT(compared, 100u);
 }
 
-// The flags of `run --generate` correspond to the arguments of the golden cases.
+// The options of `run --generate` correspond to the arguments of the golden cases.
 TEST_F(HfFolder, RunGeneratesUnderItsFlags) {
   const std::map<std::string, std::string> flags{
       {"num_beams", "--beam"}, {"max_new_tokens", "--max-new"}, {"length_penalty", "--length-penalty"}};

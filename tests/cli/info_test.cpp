@@ -30,7 +30,7 @@ TEST(Info, ListsTheTensorsOfAFile) {
   EXPECT_NE(text.out.find("BF16"), std::string::npos);
 }
 
-// BERT's older folders have vocab.txt instead of tokenizer.json.
+// Older BERT folders have vocab.txt instead of tokenizer.json.
 TEST(Info, ShowsATokenizerOfAnyFormat) {
   const TemporaryFolder folder;
   const auto model = folder / "model";
@@ -59,7 +59,7 @@ TEST(Info, NamesTheInstructionSetThatTheEnvironmentCaps) {
   const char* set = std::getenv("REGARD_ISA");
   const std::string before = set == nullptr ? "" : set;
   const std::string widest = isa_with("");
-  EXPECT_EQ(isa_with("amx"), widest);  // a cap: it never selects an instruction set that the machine lacks
+  EXPECT_EQ(isa_with("amx"), widest);  // the value is a limit: the machine may lack AMX
   if (widest != "neon") {
     EXPECT_EQ(isa_with("avx2"), "avx2");
     EXPECT_EQ(isa_with("avx512"), widest);

@@ -1,4 +1,4 @@
-// How every verb that reads lines handles files, byte order marks, lines that are not UTF-8, and a closed
+// How every command that reads lines handles files, byte order marks, lines that are not UTF-8, and a closed
 // standard input.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -234,7 +234,7 @@ TEST_F(Lines, ALineWithoutTokensEndsClassifyAfterThoseBefore) {
 
 class Whitespace : public ::testing::Test {
  protected:
-  // Train a translator on four sentences, with byte order marks and irregular spaces in the training text.
+  // Train a translator on four sentences whose text has byte order marks and irregular spaces.
   void train(const std::string& name, const std::vector<std::string>& more = {}) {
     std::string english = "\xEF\xBB\xBF", german = "\xEF\xBB\xBF";
     for (int i = 0; i < 8; ++i) {
@@ -335,7 +335,8 @@ TEST_F(Whitespace, StaysWhereTheRunSaysSoAndInFoldersThatPredateIt) {
   EXPECT_NE(after[1], before[1]);
 }
 
-// The run.toml of an older version lacks the key: the resumed run keeps its white space.
+// The run.toml of an older version lacks the key normalize_whitespace. Such a run is resumed without
+// normalisation.
 TEST_F(Whitespace, AnOlderRunIsResumedAsItBegan) {
   train("out", {"--set", "data.normalize_whitespace=false"});
   const fs::path file = folder_.path() / "out/run.toml";

@@ -66,7 +66,8 @@ TEST_F(Output, ResultsThatCannotBeWrittenAreExitCodeFour) {
     }
 }
 
-// Output printed in any other way is not checked for errors, or can end a run.
+// Every command prints through the same functions. Output printed in another way would not be checked for
+// errors.
 TEST_F(Output, EveryVerbPrintsThroughOneDoor) {
   for (const auto& entry : fs::directory_iterator(source_folder() / "src/cli")) {
     const std::string name = entry.path().filename().string(), text = file_content(entry.path());
@@ -183,7 +184,7 @@ TEST_F(Output, BeyondTheLimitOfAFilesSizeIsAnErrorThatLeavesNothing) {
   EXPECT_EQ(script("ulimit -f 4; $R embed " + model_ + " many -q -o output 2> said"), 4);
   EXPECT_NE(said().find("File too large"), std::string::npos) << said();
   EXPECT_EQ(file_content(folder_ / "output"), "old");
-  EXPECT_EQ(entries(), 4u);  // text, many, output, said
+  EXPECT_EQ(entries(), 4u);  // the files text, many, output and said
 }
 
 // The --attend file may be the input file: it is replaced after all input was read.
@@ -207,7 +208,7 @@ TEST_F(Output, AnInterruptEndsTheWaitForAReader) {
   EXPECT_EQ(said(), "");
 }
 
-// Interrupted while it waits for input: the old output file is kept.
+// If the program is interrupted while it waits for input, the old output file is kept.
 TEST_F(Output, AnInterruptedEmbedLeavesTheOldFile) {
   write_file(folder_.path(), "output", "old");
   ASSERT_EQ(::mkfifo((folder_ / "lines").c_str(), 0600), 0);
@@ -219,7 +220,7 @@ TEST_F(Output, AnInterruptedEmbedLeavesTheOldFile) {
     EXPECT_EQ(script(command), 130) << option;
     EXPECT_EQ(file_content(folder_ / "output"), "old") << option;
   }
-  EXPECT_EQ(entries(), 4u);  // text, output, lines, results
+  EXPECT_EQ(entries(), 4u);  // the files text, output, lines and results
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ std::string picture(const std::string& name) {
   return golden("pictures/" + name).string();
 }
 
-// A captioning folder: the weights of hf-tiny/deit-bart with a tokenizer whose token i is "wI".
+// Create a folder of a captioning model: the weights of hf-tiny/deit-bart with a tokenizer whose token i is
+// "wI".
 fs::path captioner(const TemporaryFolder& place) {
   const fs::path folder = place.path() / "captioner";
   fs::create_directories(folder);

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run file with `section.key=value` lines grouped by the caller.
+// Write a run file. The caller groups the lines by section.
 void write_run(const fs::path& folder, const std::string& task, const std::string& data,
                const std::string& model, const std::string& more = "") {
   write_file(folder, "run.toml",
@@ -108,7 +108,7 @@ TEST(SequenceFamilies, TranslateAttendAndContext) {
     } else {
       ASSERT_EQ(seen.exit_code, 0) << seen.err;
       EXPECT_NE(seen.out.find("cross"), std::string::npos);
-      // The output of this attention is not a point that interventions reach.
+      // Interventions do not support the attention of this family.
       const ProgramResult swept = run_program({"study", "run", "train.tsv"}, folder.path());
       EXPECT_EQ(swept.exit_code, 2) << swept.err;
       EXPECT_NE(swept.err.find("cannot be changed"), std::string::npos) << swept.err;

@@ -36,7 +36,8 @@ nlohmann::json capture_of(const std::vector<std::string>& arguments) {
   return capture;
 }
 
-// The first window of short.wav as transcripts.json, case "plain": transformers' ids without times.
+// The tokens of short.wav's first window are those of case "plain" in transcripts.json: transformers' ids
+// without timestamps.
 TEST(AttendSound, GivesWhispersTranscriptAndTimes) {
   const auto capture = capture_of({whisper(), sound("short.wav")});
   const Json expected = read_json((golden("sound/whisper-small") / "transcripts.json").string())["plain"];
@@ -49,8 +50,8 @@ TEST(AttendSound, GivesWhispersTranscriptAndTimes) {
     ASSERT_GE(written.size(), ids.size() + 3);
     EXPECT_TRUE(std::equal(ids.begin(), ids.end(), written.begin() + 3));
   }
-  EXPECT_EQ(written[1], 309);  // transcribe
-  EXPECT_EQ(written[2], 313);  // without times
+  EXPECT_EQ(written[1], 309);  // the token for the task "transcribe"
+  EXPECT_EQ(written[2], 313);  // the token for "no timestamps"
   for (std::size_t i = 3; i < written.size(); ++i) EXPECT_LT(written[i], 313) << "no token of time";
   EXPECT_NEAR(capture["sound"]["seconds"].get<double>(), 1.4, 0.01);
   EXPECT_NEAR(capture["sound"]["time_step"].get<double>(), 0.02, 1e-6);

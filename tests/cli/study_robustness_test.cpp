@@ -33,7 +33,7 @@ class StudyRobustness : public ::testing::Test {
     EXPECT_EQ(result.exit_code, exit_code) << result.err;
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   }
-  // Overwrite the last weights of the file.
+  // Overwrite the last weights of the model file with `value`.
   void spoil(float value) {
     std::string file = file_content(folder_ / "gpt/model.safetensors");
     for (std::size_t i = 1; i <= 32; ++i)

@@ -145,7 +145,7 @@ TEST_F(StudyProgram, BadRequestsAreRefusedWithARemedy) {
   }
 }
 
-// A head set to zero in either way gives the same text, in every verb that generates.
+// A head set to zero in either way gives the same text, in every command that generates.
 TEST_F(StudyProgram, InterveneIsTakenByTheVerbs) {
   const auto run = [&](std::vector<std::string> arguments) {
     const auto result = run_program(arguments, folder_.path(), "the fox\n");

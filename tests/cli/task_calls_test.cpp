@@ -29,7 +29,7 @@ void copy_model(const fs::path& from, const fs::path& to) {
   fs::permissions(to, fs::perms::owner_all, fs::perm_options::add);
 }
 
-// Write the files that every case finds in its folder.
+// Write the files that every case needs into its folder.
 void write_task_fixtures(const fs::path& folder) {
   for (const char* name : {"hf-more/bert-nli", "hf-more/bert-ner", "hf-more/bert-multilabel",
                            "hf-more/bert-qa-stride", "hf-more/st-mean", "tasks/roberta-fill", "hf-tiny/vit"})

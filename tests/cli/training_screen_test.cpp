@@ -44,7 +44,8 @@ std::string on_terminal(std::vector<std::string> arguments, const std::filesyste
   return written;
 }
 
-// What a terminal of unlimited height shows in the end: control sequences that the screen uses are obeyed.
+// Return what a terminal of unlimited height shows at the end. Only the control sequences that the screen
+// uses are interpreted.
 std::vector<std::string> shown_after(const std::string& written) {
   std::vector<std::string> lines(1);
   std::size_t row = 0;

@@ -21,7 +21,7 @@ class TranscribeVerb : public ::testing::Test {
   std::string model_ = golden("sound/whisper-small").string();
   std::string short_ = golden("sound/whisper-small/short.wav").string();
   std::string long_ = golden("sound/whisper-small/long.wav").string();
-  // Temperature 0 only, and no threshold that random weights would miss.
+  // Use only temperature 0, and no threshold that random weights would not reach.
   std::vector<std::string> steady_{"--no-fallback", "--no-speech", "1"};
   TemporaryFolder folder_;
 
@@ -72,7 +72,7 @@ TEST_F(TranscribeVerb, AFileThePipeAndAFolderGiveTheSame) {
   EXPECT_TRUE(fs::exists(folder_ / "all/long.srt"));
 }
 
-// In every pass: of the encoder, of the decoder, and of the times of words.
+// Interventions change the passes of the encoder, of the decoder, and for the times of words.
 TEST_F(TranscribeVerb, InterventionsChangeThePasses) {
   const auto out = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {short_, "--json", "--word-times", "--language", "de"});

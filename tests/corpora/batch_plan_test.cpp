@@ -92,7 +92,7 @@ TEST(RandomWindows, StayInsideAndReachBothEnds) {
   EXPECT_EQ(starts, again);
   EXPECT_NE(starts, other);
   EXPECT_EQ(*std::min_element(starts.begin(), starts.end()), 0);
-  EXPECT_EQ(*std::max_element(starts.begin(), starts.end()), 11);  // 11 + 8 inputs, and the last label at 19
+  EXPECT_EQ(*std::max_element(starts.begin(), starts.end()), 11);  // inputs 11 to 18, last label at 19
 }
 
 TEST(WindowPlan, CoversTheStreamOnce) {
@@ -104,7 +104,7 @@ TEST(WindowPlan, CoversTheStreamOnce) {
   EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
 }
 
-// A corpus of several windows: each pair once, and the pairs of neighbouring batches from few blocks.
+// A corpus of several windows contains each pair once per epoch, and neighbouring batches read few blocks.
 TEST(EpochPlan, WindowsOfALargeCorpusAreReadInBlocks) {
   const PairStore pairs = random_pairs(200000, 3);
   const EpochPlan::Options options{

@@ -1,4 +1,4 @@
-// The feature cache: written features are read back unchanged; damaged files and caches of other data are
+// The feature cache: features are read as they were written; damaged files and caches of other data are
 // detected.
 #include "data/feature_cache.h"
 

@@ -48,7 +48,7 @@ std::string png_of(std::uint32_t width, std::uint32_t height) {
     bytes[static_cast<std::size_t>(16 + i)] = static_cast<char>(width >> (24 - 8 * i));
     bytes[static_cast<std::size_t>(20 + i)] = static_cast<char>(height >> (24 - 8 * i));
   }
-  std::uint32_t crc = 0xffffffffu;  // of the header chunk, as in the PNG specification
+  std::uint32_t crc = 0xffffffffu;  // CRC of the header chunk, as in the PNG specification
   for (std::size_t at = 12; at < 29; ++at) {
     crc ^= static_cast<std::uint8_t>(bytes[at]);
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xedb88320u & (0u - (crc & 1u)));
@@ -85,7 +85,7 @@ TEST(Orientation, DamagedExifIsIgnored) {
   for (std::size_t size = 0; size < 20; ++size)
     EXPECT_EQ(data::orientation_of(tiff.substr(0, size)), 1) << size;
   std::string far = tiff;
-  far[4] = '\xff';  // the directory is outside of the data
+  far[4] = '\xff';  // the offset of the directory is beyond the end of the data
   EXPECT_EQ(data::orientation_of(far), 1);
   std::string nine = tiff;
   nine[19] = 9;

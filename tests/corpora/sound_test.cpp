@@ -32,7 +32,7 @@ std::string little(std::uint64_t value, std::size_t bytes) {
 struct WavFile {
   std::uint64_t tag = 1, channels = 1, rate = 16000, bits = 16;
   std::string data = {};
-  std::uint64_t size = ~std::uint64_t{0};  // size in the header; all bits set: the size of the data
+  std::uint64_t size = ~std::uint64_t{0};  // size in the header; all bits set: the true size
 
   std::string text() const {
     const std::uint64_t frame = channels * bits / 8, bytes = size == ~std::uint64_t{0} ? data.size() : size;
@@ -79,7 +79,7 @@ TEST_F(Sound, EveryEncodingOfWav) {
 TEST_F(Sound, UnknownSizesEndWithTheFile) {
   for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{0xFFFFFFFF}})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
-  EXPECT_TRUE(read(WavFile{}.text()).empty());  // no samples
+  EXPECT_TRUE(read(WavFile{}.text()).empty());  // a file without samples is valid
 }
 
 TEST_F(Sound, DamagedFilesAreErrors) {
@@ -119,7 +119,7 @@ TEST_F(Sound, ATextIsNotASound) {
   EXPECT_TRUE(data::looks_like_sound(folder_ / "wav"));
 }
 
-// A tone keeps its frequency and amplitude; the number of samples is scaled.
+// Resampling keeps the frequency and amplitude of a tone and changes the number of samples in proportion.
 TEST_F(Sound, ResampledTone) {
   std::string samples;
   constexpr std::int64_t kRate = 44100, kFrames = 44100;
@@ -142,7 +142,8 @@ TEST_F(Sound, ResampledTone) {
     ASSERT_NEAR(found[static_cast<std::size_t>(i)], tone(i, 16000), 1e-3) << i;
 }
 
-// The filters of a resampler overflow for such samples; fuzzing found that infinity was passed on.
+// The filters of a resampler overflow for very large samples. The result would be infinite, so it is an
+// error.
 TEST_F(Sound, SamplesThatOverflowWhenResampledAreErrors) {
   std::string samples;
   for (int i = 0; i < 400; ++i) samples += little(0x7F7FFFFF, 4);  // FLT_MAX

@@ -1,4 +1,4 @@
-// Token ids on disk: read back as written, refused if anything is damaged.
+// Token ids on disk are read as they were written, and damaged files are refused.
 #include "data/token_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Expectations are written by hand, from Hindi grammar, not from the program.
+// The expected forms were written by hand from a Hindi grammar, not copied from the program.
 #include "demo/phrasebook/grammar.h"
 
 #include <gtest/gtest.h>

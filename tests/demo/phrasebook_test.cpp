@@ -63,7 +63,7 @@ TEST(Phrasebook, SaysNothingTwiceAndHoldsOutWhatItDoesNotTeach) {
   }
 }
 
-// The rule is written out here, apart from the code that holds the sentences out.
+// The test repeats the rule, because it must not use the code that holds the sentences out.
 TEST(Phrasebook, NeverTrainsOnASentenceOfTheArticles) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> kArticles{
       {"It was a piece of cake.", {"it", "was", "cake"}},
@@ -141,7 +141,7 @@ TEST(Phrasebook, IsWrittenInNormalisedDevanagari) {
   }
 }
 
-// Both sides end with the same kind of punctuation mark.
+// The English and the Hindi side end with the same kind of punctuation mark.
 TEST(Phrasebook, EndsBothSidesAlike) {
   for (const Phrase& phrase : phrasebook()) {
     const char mark = phrase.english.back();
@@ -150,7 +150,7 @@ TEST(Phrasebook, EndsBothSidesAlike) {
   }
 }
 
-// Translations written by hand; each is an example of a rule.
+// The expected translations were written by hand; each is an example of a rule of grammar.
 TEST(Phrasebook, AgreesAsHindiDoes) {
   const std::map<std::string, std::string> expected{
       {"The exam was a piece of cake.", "परीक्षा एक सरल काम थी।"},

@@ -31,7 +31,7 @@ std::vector<Parameter*> pointers(const std::vector<std::unique_ptr<Parameter>>& 
   return all;
 }
 
-// Set the gradients of micro-batch `leaf`.
+// Set the gradients to those of micro-batch number `leaf`.
 void draw(std::span<Parameter* const> parameters, std::int64_t leaf) {
   RandomStream random({3, static_cast<std::uint64_t>(leaf), 0});
   for (Parameter* parameter : parameters)
@@ -80,7 +80,7 @@ std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_
 }
 
 const std::vector<std::int64_t> kSizes{3, 1, 6000, 17, 40, 5};
-// With two ranks, the part of each is larger than one message.
+// Sizes of parameters. With two ranks, the part of each rank is larger than one message.
 const std::vector<std::int64_t> kLarge{3, 1100000, 17};
 
 void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std::int64_t leaves) {

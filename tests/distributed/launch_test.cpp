@@ -19,7 +19,7 @@ TEST(Launch, SeveralProcessesWithoutMpiAreRefused) {
   const TemporaryFolder folder;
   train::testing_task::write_run(folder.path());
   fs::create_directory(folder / "bin");
-  fs::copy_file(program_path(), folder / "bin/regard");  // without lib/regard beside it
+  fs::copy_file(program_path(), folder / "bin/regard");  // without the MPI module in lib/regard
   const char* const set = std::getenv("REGARD_TEST_PROGRAM");
   const std::optional<std::string> before = set ? std::optional<std::string>(set) : std::nullopt;
   ::setenv("REGARD_TEST_PROGRAM", (folder / "bin/regard").c_str(), 1);

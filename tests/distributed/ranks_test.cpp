@@ -51,7 +51,7 @@ TEST(Ranks, BroadcastAndAny) {
 
 TEST(Ranks, ASilentRankEndsTheWaitAndIsNamed) {
   ThreadNetwork network(3);
-  network.silence(1, 4);  // in the third exchange
+  network.silence(1, 4);  // rank 1 stops sending in the third exchange
   const Stopwatch watch;
   const Error error = testing::error_of([&] {
     on_ranks(
@@ -99,7 +99,7 @@ TEST(StopVote, OneRankStopsAllWithoutATimeout) {
   EXPECT_LT(steps[2], kSteps);
 }
 
-// A rank that is told to stop when all others have finished: all count as stopped.
+// If a rank is told to stop after the others have finished, all ranks count as stopped.
 TEST(StopVote, ALateStopCountsOnAllRanks) {
   on_ranks(4, [](Ranks& ranks) {
     StopVote vote(ranks);

@@ -22,7 +22,7 @@ class ThreadNetwork {
  public:
   explicit ThreadNetwork(int size) : size_(size), queues_(static_cast<std::size_t>(2 * size * size)) {}
   int size() const { return size_; }
-  // From the n-th message of `rank` on, none is delivered.
+  // Deliver no message of `rank` from number `from_message` on.
   void silence(int rank, std::int64_t from_message) {
     silent_rank_ = rank;
     silent_from_ = from_message;
@@ -70,7 +70,7 @@ class ThreadTransport : public distributed::Transport {
       const int kind = message.id >= distributed::kFirstNotice ? size() : 0;
       const auto sender = static_cast<std::size_t>(kind + message.from);
       if (blocked[sender] || queue.empty()) {
-        blocked[sender] = true;  // later messages wait for this one
+        blocked[sender] = true;  // later messages of this sender must wait for this one
         return false;
       }
       if (queue.front().size() != message.bytes) {

@@ -21,7 +21,7 @@ struct Trained {
   std::vector<float> weights;
   std::vector<double> losses, norms;
   std::map<std::string, std::vector<float>> state;
-  std::int64_t state_elements = 0;  // largest number of a rank
+  std::int64_t state_elements = 0;  // of the rank that has the most
   bool operator==(const Trained&) const = default;
 };
 
@@ -111,7 +111,7 @@ TEST(TrainerOnRanks, ShardedOptimisersGiveTheBitsOfOneRank) {
   }
 }
 
-// Each rank holds at most the state of one parameter more than its share.
+// A rank has at most its share of the optimiser's state, plus the state of one parameter.
 TEST(TrainerOnRanks, AShardHasItsShareOfTheState) {
   std::int64_t whole = 0, shard = 0, largest = 0;
   trained(1, {.steps = 1}, &whole);

@@ -14,7 +14,7 @@
 namespace regard::testing {
 namespace {
 
-// "55 (50 to 61)": mean, smallest and largest percentage of the seeds.
+// Return mean, smallest and largest percentage of the seeds, such as "55 (50 to 61)".
 std::string percent(const Json& accuracies) {
   const auto values = accuracies.get<std::vector<double>>();
   double sum = 0;
@@ -55,7 +55,7 @@ void expect_shown(const std::string& text) {
   EXPECT_NE(kPage.find(text), std::string::npos) << "the page lacks: " << text;
 }
 
-// Middle of an odd number of values.
+// Return the median of an odd number of values.
 double median(std::vector<double> values) {
   EXPECT_EQ(values.size() % 2, 1U);
   std::ranges::sort(values);

@@ -1,4 +1,4 @@
-// Pages of the documentation that are run together, in one sandbox and in this order.
+// Groups of pages whose commands are run together in one folder, in this order.
 #pragma once
 
 #include <gtest/gtest.h>

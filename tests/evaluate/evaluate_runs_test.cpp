@@ -58,7 +58,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json got = Json::parse(result.out);
   EXPECT_EQ(got["beam"], 3);
-  EXPECT_GT(got["bleu"], 10.0);  // otherwise the comparison is not meaningful
+  EXPECT_GT(got["bleu"], 10.0);  // a score near 0 would not test the comparison
   EXPECT_EQ(got["sentences"], 20);
   EXPECT_NEAR(got["loss"], expected["loss"].get<double>(), 1e-12);
   EXPECT_NEAR(got["bleu"], expected["bleu"].get<double>(), 1e-12);
@@ -80,7 +80,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_EQ(Json::parse(table.out)["bleu"], got["bleu"]);
 
-  // TER is given, and -o writes each row with its source.
+  // TER is computed, and -o writes each row with its source.
   EXPECT_GT(got["ter"], 0.0);
   EXPECT_EQ(evaluate({"run", "valid.en", "valid.de", "-o", "rows.jsonl"}).exit_code, 0);
   std::istringstream objects(file_content(folder / "rows.jsonl")), outputs(file_content(folder / "out.txt"));
@@ -91,7 +91,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
     EXPECT_EQ(Json::parse(object)["output"], output);
   }
 
-  // A system does not differ from itself.
+  // The comparison of a model with itself shows no difference.
   const ProgramResult compared =
       evaluate({"--compare", "run", "run", "valid.en", "valid.de", "--json", "--samples", "20"});
   ASSERT_EQ(compared.exit_code, 0) << compared.err;

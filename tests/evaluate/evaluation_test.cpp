@@ -38,7 +38,8 @@ double score(const Evaluation& evaluation, const std::string& name) {
   return 0;
 }
 
-// The score of all rows by its statistics, as intervals and comparisons compute it.
+// The score computed from the statistics of all rows equals the reported score. Intervals and comparisons use
+// these statistics.
 void expect_statistics(const Evaluation& evaluation, double tolerance) {
   for (const Score& one : evaluation.scores) {
     if (!one.statistics.scorer) continue;

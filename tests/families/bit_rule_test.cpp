@@ -61,7 +61,7 @@ TEST_P(FamilyBits, ForAnyNumberOfThreadsAndAnyCompany) {
     EXPECT_TRUE(same_bits(value, expected.at(name))) << name << " with weights prepared";
 }
 
-// Control: the comparison can fail, since another sequence gives other bits.
+// Negative control: another sequence gives other bits, so the comparison can fail.
 TEST(FamilyBitsControl, OtherInputsGiveOtherBits) {
   const HfFolder folder("gpt2");
   const auto model = load_model(formats::ModelFolder::open(folder.path));

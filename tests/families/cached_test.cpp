@@ -15,7 +15,7 @@ TEST(CachedFamilies, GiveTheBitsOfOnePass) {
   for (const std::string& name : testing::hf_folder_names()) {
     const auto model = load_model(formats::ModelFolder::open(testing::HfFolder(name).path));
     if (model->kind() == ModelKind::encoder) continue;
-    if (model->input_spec().kind != InputKind::tokens) continue;  // tests/infer/pixel_source_test.cpp
+    if (model->input_spec().kind != InputKind::tokens) continue;  // pixel_source_test.cpp tests other inputs
     ++families;
     std::vector<testing::Tokens> sources;
     if (model->kind() == ModelKind::encoder_decoder)

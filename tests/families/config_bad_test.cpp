@@ -14,7 +14,7 @@ namespace {
 
 using testing::golden;
 
-// A model folder with the given config and the given tensor file.
+// Creates a model folder with the given config and tensor file.
 class Folder {
  public:
   Folder(const std::string& config, const std::string& tensors) {

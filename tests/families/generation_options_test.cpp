@@ -38,7 +38,7 @@ struct Row {
   Ids tokens;
   std::vector<double> each;
   double score = 0.0;
-  bool there = true;  // false: transformers filled this row because it had too few hypotheses
+  bool there = true;  // false if transformers filled this row because it had too few hypotheses
 };
 
 Row golden_row(const Json& golden, std::size_t row, std::size_t start) {
@@ -80,7 +80,7 @@ infer::SearchOptions options_of(formats::ModelFolder folder, const Json& golden,
   for (const auto& [key, value] : golden["arguments"].items()) (*folder.generation_config)[key] = value;
   infer::SearchOptions options = infer::search_options_of(folder);
   options.seed = kSeed;
-  // max_length includes the prompt with its padding.
+  // In transformers, max_length counts the prompt with its padding.
   if (options.max_new == 0 && options.max_length > 0)
     options.max_new = options.max_length - static_cast<std::int64_t>(prompt);
   return options;

@@ -15,7 +15,7 @@ namespace {
 
 using testing::Golden;
 
-// Generates with a golden case's arguments written over those of generation_config.json.
+// Generates with the settings of generation_config.json, overridden by the arguments of a golden case.
 class Generator {
  public:
   Generator(const std::string& set, const std::string& name)

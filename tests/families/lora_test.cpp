@@ -49,7 +49,8 @@ class Peft : public ::testing::TestWithParam<std::string> {
   inspect::TensorMap inputs_;
 };
 
-// The name in results of run_tensors() of an adapter's tensor: whole weights have the base model's names.
+// Convert the name of an adapter's tensor to its name in the results of run_tensors(), where complete weights
+// have the base model's names.
 std::string result_name(std::string name) {
   if (name.find(".lora_") != std::string::npos) return "grad." + name;
   for (const std::string part : {"base_model.model.", ".base_layer", ".modules_to_save"})
@@ -102,8 +103,8 @@ TEST_P(Peft, MergedWeights) {
   expect_logits(*model, golden_->find("merged_logits") != nullptr ? "merged_logits" : "logits");
 }
 
-// A new adapter of the same configuration has PEFT's tensors: names and shapes. Written and read again, it
-// computes the same bits.
+// A new adapter of the same configuration has tensors with PEFT's names and shapes. Written and read again,
+// it computes the same bits.
 TEST_P(Peft, WritesFoldersThatPeftWrites) {
   const std::string file = (folder_ / "adapter" / kAdapterConfig).string();
   const Json config = read_json(file);
@@ -127,7 +128,7 @@ TEST_P(Peft, WritesFoldersThatPeftWrites) {
   for (const char* key : {"r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern",
                           "layers_to_transform", "layers_pattern", "bias", "modules_to_save",
                           "exclude_modules", "fan_in_fan_out", "task_type", "peft_type"})
-    if (key != std::string("target_modules") || !ours[key].is_array()) {  // PEFT sorts by hash
+    if (key != std::string("target_modules") || !ours[key].is_array()) {  // PEFT's order varies
       EXPECT_EQ(ours[key], config[key]) << key;
     }
 
@@ -146,7 +147,7 @@ TEST_P(Peft, WritesFoldersThatPeftWrites) {
   EXPECT_LE(testing::output_error(first, golden_->tensor("logits")), 1.0);
 }
 
-// `regard run --adapter`, and `regard convert --adapter`, which merges.
+// `regard run --adapter` applies an adapter, and `regard convert --adapter` merges it.
 TEST_P(Peft, TheProgramTakesAdapters) {
   const testing::TemporaryFolder folder;
   std::vector<formats::NamedTensor> inputs;

@@ -1,5 +1,5 @@
-// Scaled rotary positions (llama3, yarn, linear) compared with transformers, at positions beyond the original
-// maximum.
+// Scaled rotary positions (llama3, yarn, linear) compared with transformers, also beyond the original maximum
+// position.
 #include <gtest/gtest.h>
 
 #include "formats/model_folder.h"

@@ -101,7 +101,7 @@ TEST(OldNames, AreKnownAndWrittenBack) {
   for (auto& item : renamed.tensors()) {
     replace(item.name, "LayerNorm.weight", "LayerNorm.gamma");
     replace(item.name, "LayerNorm.bias", "LayerNorm.beta");
-    if (item.name.starts_with("bert.")) item.name = item.name.substr(5);  // no prefix
+    if (item.name.starts_with("bert.")) item.name = item.name.substr(5);  // remove the prefix
   }
   const auto model = renamed.open();
   std::vector<std::string> names;

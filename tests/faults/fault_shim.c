@@ -101,7 +101,7 @@ static int fault_at(bool inside, const char* call, bool takes_space) {
   return takes_space && atomic_load(&is_full) ? ENOSPC : 0;
 }
 
-// A path as it is recorded: absolute; empty if it cannot be told.
+// An absolute path for the record; empty if it is unknown.
 struct full_path {
   char text[2 * PATH_MAX];
 };

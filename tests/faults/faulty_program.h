@@ -13,8 +13,7 @@
 
 namespace regard::testing {
 
-// Sets environment variables of this process, inherited by the programs it starts; the destructor unsets
-// them.
+// Sets environment variables of this process and of the programs that it starts. The destructor unsets them.
 class Environment {
  public:
   explicit Environment(const std::vector<std::pair<std::string, std::string>>& values) {
@@ -70,8 +69,7 @@ inline std::vector<std::string> leftovers(const std::filesystem::path& folder) {
   return found;
 }
 
-// The program must be killed (KIND "kill"), report an I/O error (exit code 4), or succeed. Anything else is
-// a failure.
+// Expect that the program was killed (KIND "kill"), reported an I/O error (exit code 4), or succeeded.
 inline void expect_clean_ending(const ProgramResult& result, const std::string& fault) {
   const int expected = fault.starts_with("kill") ? 128 + 9 : 4;
   EXPECT_TRUE(result.exit_code == expected || result.exit_code == 0)

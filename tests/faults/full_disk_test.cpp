@@ -1,4 +1,4 @@
-// A disk that is actually full: a small tmpfs in its own mount namespace.
+// Tests on a disk that is really full: a small tmpfs in its own mount namespace.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>

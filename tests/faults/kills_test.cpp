@@ -183,7 +183,7 @@ TEST_P(Kills, AreResumedToTheBitsOfARunWithoutThem) {
     ++kill;
     if (!formats::RunFolder::is_run_folder(folder_ / "run")) continue;
     const auto run = formats::RunFolder::open(folder_ / "run");
-    const auto latest = run.latest(), best = run.best();  // throw if none is whole
+    const auto latest = run.latest(), best = run.best();  // both throw if no checkpoint is complete
     if (latest) {
       EXPECT_EQ(latest->warning + best->warning, "") << "after " << kill << " kills";
     }
@@ -206,7 +206,7 @@ TEST(SecondSignal, EndsATrainingAtOnce) {
   slow.settings.replace(slow.settings.find(steps), steps.size(), "max_steps = 2\naccumulate = 60000");
   write_task(folder.path(), slow);
   bool killed = false;
-  // A step takes minutes.
+  // The settings make a step take minutes.
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -222,7 +222,7 @@ TEST(SecondSignal, EndsATrainingAtOnce) {
   int status = 0;
   kill(child, SIGTERM);
   pause(100);
-  kill(child, SIGTERM);  // part of the same stop: `timeout` sends two
+  kill(child, SIGTERM);  // counts as the same stop, because `timeout` sends the signal twice
   pause(300);
   EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it ended although the step goes on";
   pause(2000);

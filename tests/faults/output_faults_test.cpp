@@ -11,12 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCallsTried = 12;  // per kind of fault
+constexpr std::size_t kCallsTried = 12;  // calls tried for each kind of fault
 
 struct OutputCase {
   std::string name;
-  std::vector<std::string> arguments;  // run in a folder that contains the file "text"
-  bool replaces = true;                // the output replaces an old file; else it is a new folder
+  std::vector<std::string> arguments;  // of a program that runs in a folder with the file "text"
+  bool replaces = true;                // true: the output replaces an old file; false: it is a new folder
 };
 
 void PrintTo(const OutputCase& row, std::ostream* out) {

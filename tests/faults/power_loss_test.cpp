@@ -14,7 +14,7 @@ namespace {
 using Data = RecordedDisk::Data;
 using Loss = RecordedDisk::Loss;
 
-constexpr std::size_t kResumedStates = 40;  // all with REGARD_FAULTS=all (make faults)
+constexpr std::size_t kResumedStates = 40;  // REGARD_FAULTS=all (make faults) resumes all states
 
 // Return the losses to try at a point with `changes` changes of names that were not synced. `seed`
 // determines the random ones.
@@ -58,7 +58,7 @@ class PowerLoss : public TrainTask {
     return recorded_calls(file_content(folder_ / "record"));
   }
 
-  // Expect that the state in `place` is whole and has a checkpoint of step `durable` or later.
+  // Expect that the run in `place` is complete and has a checkpoint of step `durable` or later.
   void expect_whole(const fs::path& place, std::int64_t durable, const std::string& name) {
     expect_latest_and_best(place / "run", name);
     EXPECT_GE(latest_step(place / "run"), durable) << name;
@@ -117,8 +117,8 @@ TEST_F(PowerLoss, MissingSyncsAreFound) {
   EXPECT_EQ(latest_step(folder_ / "state/run"), 0);
 }
 
-// The system's clock is set forward by a day and back by a year while the run goes on: the same bits, no
-// checkpoint missed, and times in the log that only grow.
+// The system's clock is set forward by a day and back by a year during the run: the bits are the same, no
+// checkpoint is missing, and times in the log that only grow.
 TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   const fs::path alone = fresh("alone");
   ASSERT_EQ(run_program(kTrain, alone).exit_code, 0);

@@ -22,7 +22,7 @@ namespace regard::testing {
 
 struct RecordedCall {
   std::vector<std::string> words;
-  std::string bytes;  // of a write
+  std::string bytes;  // the data of a write
 };
 
 inline std::vector<RecordedCall> recorded_calls(const std::string& record) {
@@ -46,8 +46,8 @@ class RecordedDisk {
  public:
   enum class Data { absent, zero, torn, whole };
   struct Loss {
-    std::function<bool(std::size_t)> keeps;  // whether the n-th change of names that was not synced is kept
-    // the state of a file whose data was not synced, by its name
+    std::function<bool(std::size_t)> keeps;  // true if the n-th unsynced change of names is kept
+    // returns the state of a file whose data was not synced, given its name
     std::function<Data(const std::string&)> data;
   };
 
@@ -119,13 +119,13 @@ class RecordedDisk {
   enum class Kind { file, folder, link };
   struct Node {
     Kind kind;
-    std::string data = "", safe_data = "";  // of a link: its target
+    std::string data = "", safe_data = "";  // for a link: the target
     std::map<std::string, int> names = {}, safe_names = {};
   };
   struct Entry {
     int folder;
     std::string name;
-    int node;  // kNone: removed
+    int node;  // kNone: the name is removed
   };
   using Change = std::vector<Entry>;
 
@@ -162,7 +162,7 @@ class RecordedDisk {
     pending_.push_back(std::move(all));
   }
   void sync(int at) {
-    if (at == kNone) return;  // a file without a name
+    if (at == kNone) return;  // the file has no name any more
     Node& node = nodes_[static_cast<std::size_t>(at)];
     if (node.kind == Kind::file) node.safe_data = node.data;
     if (node.kind != Kind::folder) return;
@@ -209,7 +209,7 @@ class RecordedDisk {
   }
 
   std::filesystem::path root_;
-  std::vector<Node> nodes_;  // 0: the root
+  std::vector<Node> nodes_;  // nodes_[0] is the root
   std::vector<Change> pending_;
 };
 

@@ -1,6 +1,6 @@
-// A tiny training run in which one file call fails: the program is killed, an I/O error, a full disk. From
-// its first checkpoint, the run folder always contains the latest and the best checkpoint. The resumed run
-// ends with the same bits as a run without faults and leaves no temporary files.
+// A tiny training run in which one file call fails: the program is killed, or the call reports an I/O error
+// or a full disk. From its first checkpoint, the run folder always contains the latest and the best
+// checkpoint. The resumed run ends with the same bits as a run without faults and leaves no temporary files.
 #include "faults/train_task.h"
 
 namespace regard::testing {

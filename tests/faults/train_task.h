@@ -1,5 +1,5 @@
-// A tiny training run for the tests of faults: its task, the bits of its checkpoints, and what must hold of
-// its folder at any time.
+// A tiny training run for the tests of faults: its task, the bits of its checkpoints, and the conditions that
+// its folder must always meet.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ inline bool has_checkpoint(const fs::path& run) {
   return false;
 }
 
-// A reader finds the latest and the best checkpoint complete, and the best is the one named in the latest
-// state.json.
+// Expect that the latest and the best checkpoint are complete, and that the latest state.json names the best
+// one.
 inline void expect_latest_and_best(const fs::path& run, const std::string& fault) {
   if (!has_checkpoint(run)) return;
   const auto folder = formats::RunFolder::open(run);

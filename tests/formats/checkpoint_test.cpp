@@ -28,7 +28,7 @@ void expect_intact_tensor(const Checkpoint& checkpoint) {
   EXPECT_EQ(file->tensor("weight").at({0}), static_cast<double>(checkpoint.step));
 }
 
-// The checkpoint opens and contains exactly what save() wrote.
+// Expect that the checkpoint opens and contains exactly what save() wrote.
 void expect_intact(const Checkpoint& checkpoint) {
   expect_intact_tensor(checkpoint);
   EXPECT_EQ(read_file(checkpoint.folder / "state.json"),
@@ -79,7 +79,7 @@ TEST(RunFolder, KeepsLatestBestAndTheLastFew) {
   EXPECT_FALSE(has_leftovers(run.path()));
 }
 
-// Save like training does: state.json names the best step.
+// Save a checkpoint as training does, with the best step in state.json.
 void save_judged(const RunFolder& run, std::int64_t step, std::int64_t best, int keep_last) {
   CheckpointWriter writer(run, step);
   const std::vector<NamedTensor> tensors = {{"weight", Tensor::of({static_cast<float>(step), 2, 3})}};
@@ -113,7 +113,7 @@ TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   for (std::int64_t step = 4; step <= 6; ++step) save_judged(run, step, 3, 1);
   EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3, 6}));
   EXPECT_EQ(run.best()->step, 3);
-  // The same if the link is missing.
+  // The link is also restored if it is missing.
   std::filesystem::remove(run.path() / "best");
   EXPECT_EQ(run.best()->step, 3);
   save_judged(run, 7, 3, 1);
@@ -139,7 +139,7 @@ TEST(RunFolder, ACheckpointThatIsReadIsNotPruned) {
 // A run folder left incomplete by a kill during its creation can be created again.
 TEST(RunFolder, AHalfMadeFolderIsBegunAgain) {
   const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "half/checkpoints");  // as left by earlier versions
+  std::filesystem::create_directories(folder / "half/checkpoints");  // made by an earlier version
   write_file_atomically(folder / "half/.run.toml.regard-tmp-0", "x");
   EXPECT_NO_THROW(RunFolder::create(folder / "half", "x = 1\n"));
   EXPECT_FALSE(has_leftovers(folder.path()));
@@ -237,8 +237,8 @@ std::filesystem::path prepared(const TemporaryFolder& folder, int trial) {
   return path;
 }
 
-// After any failure while saving 3, the latest checkpoint is 2 or 3 and the best is 1 or 3, without warnings
-// and intact, and saving again works.
+// Expect that after a failure while saving checkpoint 3, the latest is 2 or 3, the best is 1 or 3, both are
+// intact, and saving again succeeds.
 void expect_usable(const std::filesystem::path& path) {
   {
     const RunFolder reading = RunFolder::open(path);
@@ -255,7 +255,7 @@ void expect_usable(const std::filesystem::path& path) {
     EXPECT_EQ(latest->warning + best->warning, "");
     expect_intact(*latest);
     expect_intact(*best);
-  }  // readers closed, so the checkpoints may be pruned
+  }  // the readers are closed, so the checkpoints may be pruned
   save(run, 3, {true, 1});
   EXPECT_EQ(run.latest()->step, 3);
   EXPECT_EQ(run.best()->step, 3);
@@ -282,7 +282,7 @@ TEST(Checkpoint, AFailureAtAnyStepLeavesTheOldOrTheNewOne) {
     }
     expect_usable(path);
   }
-  EXPECT_GT(trial, 25);  // three files with five steps each, the folder, two links, the removals
+  EXPECT_GT(trial, 25);  // three files with five calls each, the folder, two links, the removals
 }
 
 TEST(Checkpoint, AKillAtAnyStepLeavesTheOldOrTheNewOne) {

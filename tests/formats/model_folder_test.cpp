@@ -22,7 +22,7 @@ void make_model_folder(const std::filesystem::path& path, std::string_view confi
   write_safetensors(path / "model.safetensors", tensors);
 }
 
-// Read the config's hidden size, the value that most hostile files change.
+// Read the hidden size of the config, the value that most of the hostile files change.
 std::int64_t hidden_size(const std::filesystem::path& folder) {
   const ModelFolder model = ModelFolder::open(folder);
   return require_in<std::int64_t>(model.config, "hidden_size", model.config_file, 1, 1 << 20);

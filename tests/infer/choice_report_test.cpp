@@ -74,7 +74,8 @@ TEST(ChoiceReport, TopTokensAreTheMostProbableAndGreedySearchTakesTheFirst) {
       return a.log_probability > b.log_probability;
     }));
   }
-  // All tokens of the vocabulary: probabilities sum to 1.
+  // If all tokens of the vocabulary are reported, their probabilities sum to 1.
+
   const ChoiceRecord all = record_of(*model, report_options(1 << 20), {4, 5, 6, 7});
   double sum = 0.0;
   for (const auto& one : all.choices.at(0)[0].top) sum += std::exp(static_cast<double>(one.log_probability));

@@ -28,8 +28,8 @@ TEST(LongSearch, AHugeLimitTakesNoMemory) {
   }
 }
 
-// Growth past the initially allocated memory does not change results: several sequences and the cache keep
-// their contents.
+// When the memory of a search grows, sequences and the key/value cache keep their contents, so results do not
+// change.
 TEST(LongSearch, GoesOnPastTheFirstMemory) {
   ThreadPool pool(2);
   const auto model = tiny_model("llama");

@@ -21,7 +21,7 @@ using testing::Tokens;
 
 constexpr std::int64_t kVocabulary = 110, kStart = 2, kNew = 12;
 
-// The encoder of a ViT and the decoder of a BART.
+// Create a model with the encoder of a ViT and the decoder of a BART.
 std::unique_ptr<Network> captioner() {
   const auto part = [](const char* name) {
     return families::read(read_json(testing::golden(std::string("hf-tiny/") + name + "/config.json")), name);
@@ -50,7 +50,7 @@ SearchOptions search(std::int64_t beam) {
   return options;
 }
 
-// Log-probabilities of the token after `target`: the whole target at once, without a cache.
+// Return the log-probabilities of the token after `target`, computed from the whole target without a cache.
 std::vector<float> next_token(Network& model, ThreadPool& pool, const ModelInput& source,
                               const Tokens& target) {
   Arena arena;
@@ -130,7 +130,8 @@ TEST(PixelSource, SessionsGiveTheBitsOfEachRequestAlone) {
   ThreadPool pool(2);
   testing::SessionRecord record;
   const SearchOptions defaults = search(1);
-  // Few rows: requests wait for each other. Two requests have the same picture and share its encoder output.
+  // With few rows, requests must wait for each other. Two requests have the same picture and share its
+  // encoder output.
   infer::Sessions sessions(*model, pool, defaults, record, {.rows = 4, .tokens_at_once = 20});
   std::map<std::uint64_t, infer::Request> asked;
   for (const std::uint64_t seed : {1, 2, 1, 3, 1, 4}) {

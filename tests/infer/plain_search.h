@@ -40,7 +40,7 @@ inline std::vector<double> next_log_probabilities(Network& model, const Tokens& 
 struct PlainHypothesis {
   Tokens tokens;
   double score = -1e9;
-  bool stopped = false;  // in `finished`: the entry is used; in `running`: the hypothesis ends at this step
+  bool stopped = false;  // in `finished`: the entry is in use; in `running`: the hypothesis ends at this step
 };
 
 // transformers' vectorised beam search, line by line: unused entries have score −1e9 and take part.

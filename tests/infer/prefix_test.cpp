@@ -1,5 +1,5 @@
-// Cache pages of ended sessions serve prompts that continue them: the same bits with less prefill. Short
-// prompts do not wait for long ones.
+// Prompts that continue the text of an ended session reuse its cache pages: the bits are the same, with less
+// prefill. Short prompts do not wait for long ones.
 #include <gtest/gtest.h>
 
 #include "session_case.h"
@@ -74,7 +74,7 @@ TEST(KeptPrefix, AConversationIsNotPrefilledAgain) {
 }
 
 TEST(KeptPrefix, GivesItsPagesToRequestsThatNeedThem) {
-  // 8 pages: each request takes 3 to 6, so that little can be kept.
+  // The cache has 8 pages and each request takes 3 to 6, so few pages of ended sessions can be kept.
   Kept room("llama", 4, 8);
   for (std::uint64_t seed = 1; seed < 12; ++seed) {
     const auto length = static_cast<std::int64_t>(70 + seed * 8);
@@ -120,7 +120,7 @@ TEST(ShortPrompts, DoNotWaitForLongOnes) {
   EXPECT_EQ(room.record.results.count(slow), 1u);
 }
 
-// A stream of short prompts leaves a quarter of every second step to the long one.
+// While short prompts keep arriving, a long prompt gets a quarter of every second step.
 TEST(ShortPrompts, DoNotStopALongOne) {
   Kept room("llama", 0, 64, 16);
   const std::uint64_t slow = room.sessions.join(room.request(testing::random_tokens({160}, 29, 1)[0]));

@@ -134,7 +134,7 @@ TEST(Scheduler, PagesAreCountedToTheLastTokenThatIsFedBack) {
   EXPECT_FALSE(translator.fits(64, 33));
   EXPECT_REGARD_ERROR(translator.scheduler.check(translator.request(64, 65, 2)),
                       ErrorKind::resource_exhausted, "256");
-  // A window of 40 tokens plus 16 prefilled tokens, with a partial page at either end: 4 pages.
+  // A window of 40 tokens and 16 prefilled tokens need 4 pages if the page at either end is partly used.
   Bench windowed("windowed", {.rows = 8, .tokens_at_once = 16, .cache_pages = 4});
   EXPECT_TRUE(windowed.fits(150, 200));
   Bench wider("windowed", {.rows = 8, .tokens_at_once = 25, .cache_pages = 4});

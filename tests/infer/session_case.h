@@ -59,7 +59,7 @@ inline Request session_request(const Network& model, std::uint64_t number) {
   const std::int64_t most = pick(4, "long") == 0 ? 90 : 20;
   Tokens text = random_tokens({1 + pick(static_cast<std::uint64_t>(most), "length")},
                               both ? model.source_vocabulary() : model.vocabulary(), number)[0];
-  // Some share a prefix.
+  // Some of the prompts share a prefix.
   if (pick(3, "alike") == 0) {
     const Tokens common = random_tokens({50}, 29, 77)[0];
     text.insert(text.begin(), common.begin(), common.end());
@@ -99,7 +99,7 @@ class SessionRecord : public infer::SessionListener {
   std::map<std::uint64_t, std::map<std::int64_t, Tokens>> tokens;
   std::map<std::uint64_t, std::vector<Hypothesis>> results;
   std::map<std::uint64_t, std::string> failures;
-  std::map<std::uint64_t, int> ends;  // must be one for each session
+  std::map<std::uint64_t, int> ends;  // calls of done() for each session; must be 1
   std::vector<std::uint64_t> gone;
   std::function<void(std::uint64_t)> on_token;
 };

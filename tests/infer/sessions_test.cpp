@@ -55,7 +55,7 @@ struct Room {
 
 TEST(SessionsTest, EachGivesWhatItGivesAlone) {
   for (const std::string& name : kModels) {
-    // Few rows and pages: requests wait for each other, and prompts are prefilled in chunks.
+    // With few rows and pages, requests must wait for each other, and prompts are prefilled in several steps.
     Room room(name, {.rows = 9, .cache_tokens = 25 * kPageTokens, .tokens_at_once = 23});
     std::map<std::uint64_t, Request> asked;
     std::uint64_t number = 0;
@@ -165,7 +165,8 @@ TEST(SessionsTest, WhoIsCancelledInItsLastStepIsCancelled) {
 }
 
 TEST(SessionsTest, ThePoolIsNeverOvercommitted) {
-  // Eight pages: two sessions of four pages each run at once, regardless of how many are submitted.
+  // The cache has eight pages, so two sessions of four pages each run at once, regardless of how many are
+  // submitted.
   Room room("llama", {.rows = 8, .cache_tokens = 8 * kPageTokens});
   std::map<std::uint64_t, Request> asked;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -237,7 +238,7 @@ TEST(SessionsTest, PromptsThatBeginAlikeShareTheirPages) {
   for (const std::string name : {"gpt", "llama"}) {
     Room room(name, {.rows = 4, .cache_tokens = 40 * kPageTokens});
     Request first = room.prompt(100, 1, 60), second = first, third = first, other = room.prompt(100, 2, 60);
-    second.prompt[80] = (first.prompt[80] + 1) % 29;  // differs from the middle of the third page
+    second.prompt[80] = (first.prompt[80] + 1) % 29;  // differs from the first prompt in the third page
     third.prompt.push_back(5);                        // extends the first prompt
     const std::uint64_t one = room.sessions.join(first);
     room.sessions.step();

@@ -27,8 +27,8 @@ TEST(Slices, BecomeShorterWithTheTokensBeforeThem) {
     sessions.step();
     steps += sessions.prefilling();
   }
-  // Tokens at position p count 1 + p / (3 · hidden): on average 1 + 512 / 96, where equal slices would take
-  // 32 steps.
+  // A token at position p counts as 1 + p / (3 · hidden) tokens, on average as 1 + 512 / 96. If all counted
+  // as 1, the prompt would take 32 steps.
   const std::int64_t expected = 32 * (96 + kTokens / 2) / 96;
   EXPECT_GT(steps, expected * 8 / 10);
   EXPECT_LT(steps, expected * 12 / 10);

@@ -40,7 +40,7 @@ TEST(SteadyStep, AllocatesNothing) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   SearchOptions greedy;
   greedy.start_token = 2;
-  greedy.max_new = 100;  // and no end token, so no request ends
+  greedy.max_new = 100;  // there is no end token, so no request ends
   SearchOptions beam = greedy;
   beam.beam = beam.n_best = 4;
   SearchOptions sampled = greedy;

@@ -1,4 +1,4 @@
-// Rules on the scores of a step that the goldens of whole generations do not reach.
+// Rules that change the scores of a step, in cases that the goldens of complete generations do not contain.
 #include "infer/token_rules.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace regard::infer {
 namespace {
 
-// Whether the end token 2 is forbidden after a prompt of three tokens and `generated` new ones.
+// Return true if the end token 2 is forbidden after a prompt of three tokens and `generated` new tokens.
 bool end_is_forbidden(const TokenRules& rules, std::int64_t generated) {
   const std::vector<std::int32_t> prompt{4, 5, 6}, written(static_cast<std::size_t>(generated), 7), end{2};
   std::vector<float> scores(10, 0.0f);

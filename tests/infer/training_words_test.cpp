@@ -42,7 +42,7 @@ TEST_F(TrainingWordsFile, NamesUnseenSymbolsButNoPunctuation) {
   EXPECT_EQ(words.unseen("Tea 😀, 😎❤️; 5 € + 5 $ (here)…"), (Words{"😎", "❤", "+", "$"}));
   const std::string text = "😎 tea 😀";
   EXPECT_EQ(words.unseen_places(text), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 4}}));
-  // A file of a version that did not count signs says nothing of symbols.
+  // Earlier versions did not count symbols, so with their files no symbol is reported.
   testing::write_file(folder_.path(), kTrainingWordsFile, "tea\t1\n");
   EXPECT_EQ(TrainingWords::open(folder_.path())->unseen("tea 😎 coffee"), Words{"coffee"});
 }

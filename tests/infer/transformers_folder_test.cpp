@@ -45,7 +45,7 @@ class Converted : public ::testing::TestWithParam<std::string> {
   Converted() : golden_("convert", GetParam()), pool_(2) {}
   fs::path part(const char* name) const { return testing::golden("convert") / GetParam() / name; }
 
-  // Return those of the named inputs that the golden file contains.
+  // Return the named inputs, without those that the golden file lacks.
   inspect::TensorMap inputs(std::vector<std::string> names) const {
     inspect::TensorMap all;
     for (const std::string& name : names)

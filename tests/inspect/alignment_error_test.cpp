@@ -49,14 +49,16 @@ TEST(AlignmentError, IsThatOfOchAndNey) {
   EXPECT_EQ(AlignmentCounts().error_rate(), 0.0);
 }
 
-// Source words of tokens {0}, {1, 2}, none; target words of rows {0, 1}, {2}, none.
+// Source word 0 is token 0, and word 1 is tokens 1 and 2; target word 0 is rows 0 and 1, and word 1 is row 2.
+// The last token and row belong to no word.
 TEST(AlignmentError, LinksTheWordsWithTheLargestSums) {
   const std::vector<double> weights{0.40, 0.10, 0.25, 0.25,  //
                                     0.20, 0.35, 0.35, 0.10,  //
                                     0.30, 0.10, 0.10, 0.50,  //
                                     0.00, 0.00, 0.00, 1.00};
   const std::vector<std::int64_t> rows{0, 0, 1, -1}, columns{0, 1, 1, -1};
-  // Word 0: 0.60 against 1.05; word 1: 0.30 against 0.20, the token without a word not counted.
+  // Sums of weights on the source words: target word 0 has 0.60 and 1.05, word 1 has 0.30 and 0.20. The token
+  // without a word does not count.
   EXPECT_EQ(plain(strongest_links(weights, rows, columns)), (Links{{1, 0, 1}, {0, 1, 1}}));
   const std::vector<double> nothing(4, std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(strongest_links(nothing, std::vector<std::int64_t>{0}, columns).empty());
@@ -95,7 +97,7 @@ TEST_F(AlignmentStudyTest, CountsEveryHeadAndTheMeans) {
   EXPECT_EQ(partly.without_links, 1);
 }
 
-// Against alignments that a head itself gives, this head makes no error.
+// If the reference alignments are the links of a head, this head has no error.
 TEST_F(AlignmentStudyTest, AHeadHasNoErrorAgainstItsOwnLinks) {
   std::string lines;
   const std::vector<std::pair<std::string, std::string>> texts{{"the quick fox", "a fox"},
@@ -108,7 +110,7 @@ TEST_F(AlignmentStudyTest, AHeadHasNoErrorAgainstItsOwnLinks) {
     run_pass(*loaded_.model, pool_, input, &capture);
     const Map map = maps_of(capture, false).at(5);
     ASSERT_EQ(map.head.text(), "cross.1.1");
-    // A token is a character; its word is the number of spaces before it.
+    // Every token is a character, so the number of its word is the number of spaces before it.
     const auto words = [](const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
       std::vector<std::int64_t> all;
       for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -20,7 +20,7 @@ class BetweenPasses : public ::testing::TestWithParam<const char*> {
     loaded_ = infer::LoadedModel::open(folder_ / "model");
     loaded_.model->prepare_for_inference(pool_);
   }
-  // Throws at the n-th call.
+  // Return a callback that throws at its n-th call.
   inspect::BetweenPasses until(int n) {
     return [this, n] {
       if (++calls_ == n) throw Ended();

@@ -35,7 +35,7 @@ void expect_fits(const json& capture) {
   EXPECT_TRUE(found.empty()) << found.front();
 }
 
-// The numbers of a matrix in any of its forms, row by row.
+// Return the numbers of a matrix, packed or not, row by row.
 std::vector<double> numbers_of(const json& matrix) {
   std::vector<double> out;
   if (matrix.is_array()) {
@@ -148,7 +148,7 @@ TEST_F(CaptureFormat, HoldsExactVectorsAndWeightsWithinTheirPrecision) {
   EXPECT_FALSE(std::ranges::count(names, "decoder.embedding"));
 }
 
-// Candidates are in order, and with the greedy search the written token is the first one.
+// The listed tokens are sorted by probability, and greedy search writes the first one.
 TEST_F(CaptureFormat, ListsTheMostProbableTokensOfEachStep) {
   AttendRequest request;
   request.text = "the quick fox";
@@ -201,7 +201,7 @@ TEST_F(CaptureFormat, RefusesActivationsThatDoNotExist) {
   EXPECT_REGARD_ERROR(attended("gpt", request), ErrorKind::usage, "no activation 'residuals'");
 }
 
-// 12 layers of 12 heads over 512 tokens. `most`: the most telling head.
+// A capture of 12 layers of 12 heads over 512 tokens, in which head number `most` has the highest `telling`.
 View large_view(std::int64_t most) {
   constexpr std::int64_t kTokens = 512;
   View view;

@@ -27,7 +27,7 @@ bool equal_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::memcmp(a.clone().f32(), b.clone().f32(), a.bytes()) == 0;
 }
 
-// Stores every value of a pass; of attention weights those of each sequence.
+// A probe that stores every value of a pass, and the attention weights of each sequence.
 class Everything : public Probe {
  public:
   bool wants(std::string_view) override { return true; }
@@ -48,7 +48,7 @@ class EachFamily : public ::testing::TestWithParam<std::string> {
     RandomStream stream({7, 0, place_of("interventions")});
     for (const std::int64_t length : {5, 1, 7}) {
       ModelInput input = spec.blank();
-      if (spec.kind == InputKind::features && spec.shape[0] == 0)  // of any length
+      if (spec.kind == InputKind::features && spec.shape[0] == 0)  // inputs of any length
         input.values = Tensor::zeros({(1 + length) * spec.fewest_frames(), spec.shape[1]});
       if (spec.kind == InputKind::tokens)
         input.ids = draw(stream, length, model_->source_vocabulary());
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(HfTiny, EachFamily, ::testing::ValuesIn(testing::hf_fol
                            return name;
                          });
 
-// The weights of one head of a decoder, one row for each query of the passes.
+// A probe that stores the weights of one head of a decoder, one row for each query of the passes.
 class HeadRows : public Probe {
  public:
   explicit HeadRows(const Head& head) : head_(head) {}
@@ -211,7 +211,7 @@ class HeadRows : public Probe {
   Head head_;
 };
 
-// Each step has a key more than the step before, so the pattern must be extended by zeros.
+// Each step has one key more than the step before, so the frozen pattern must be extended by zeros.
 TEST(FrozenHead, KeepsItsPatternInEveryStepOfGeneration) {
   ThreadPool pool(1);
   const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
@@ -238,7 +238,7 @@ TEST(FrozenHead, KeepsItsPatternInEveryStepOfGeneration) {
   for (std::size_t query = kFrom; query < seen.rows.size(); ++query)
     for (std::size_t key = 0; key <= query; ++key)
       EXPECT_EQ(seen.rows[query][key], key <= kFrom ? pattern[key] : 0.0f) << query << " " << key;
-  // The same tokens as without a cache, where every query is computed again.
+  // Generation without a cache, which computes every query again, gives the same tokens.
   edits->set_observer(static_cast<Probe*>(nullptr));
   for (const std::int32_t token : written) {
     const Tensor logits = inspect::run_with_probe(*model, pool, {}, ids, edits.get());

@@ -11,7 +11,8 @@
 namespace regard::inspect {
 namespace {
 
-// A map whose row r has the weight of `target` at one key and the rest spread over the visible keys.
+// Return weights whose row r has a high weight at the key that `target` gives, and the rest spread over the
+// visible keys.
 View view_of(Kind kind, std::int64_t rows, std::int64_t columns,
              const std::function<std::int64_t(std::int64_t row)>& target, float weight = 0.8f) {
   View view;

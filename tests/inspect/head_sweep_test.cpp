@@ -1,4 +1,5 @@
-// Sweeps and searches over heads: what they do not compute again changes no bit.
+// Sweeps and searches over heads reuse values of an unmodified pass; their results are bit-identical to those
+// without reuse.
 #include "inspect/head_sweep.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ std::vector<std::int32_t> draw(RandomStream& stream, std::int64_t length, std::i
   return ids;
 }
 
-// A decoder or an encoder–decoder with random examples. Some positions have no prediction.
+// A decoder or an encoder–decoder with random examples. Some positions have no token to predict.
 class HeadSweepOf : public ::testing::TestWithParam<std::string> {
  protected:
   HeadSweepOf()
@@ -45,7 +46,7 @@ class HeadSweepOf : public ::testing::TestWithParam<std::string> {
     }
   }
 
-  // The loss of each example's predictions in one pass over everything, in the order of a batch.
+  // Return the loss of all predictions, computed in one pass over all examples and summed in their order.
   double loss_without(const Head& head) {
     inspect::EditedPass edits;
     edits.add(inspect::ModelPoints::of(*model_, pool_).of_head(head));
@@ -98,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(HfTiny, HeadSweepOf,
                          ::testing::Values("gpt2", "llama", "gemma", "qwen3", "bart", "marian", "t5"),
                          [](const auto& one) { return one.param; });
 
-// Sees which heads' inputs an attention computes.
+// Records the heads for which an attention layer computes queries.
 class QueryList : public inspect::InjectedPass {
  public:
   bool wants(std::string_view point) override {
@@ -122,7 +123,7 @@ TEST(KnownContext, TakesThePlaceOfTheAttention) {
   EXPECT_TRUE(std::equal(whole.f32(), whole.f32() + whole.elements(), logits.f32()));
 }
 
-// The set that flip_answer() finds flips the answer, and none that it excludes does.
+// The set of heads that flip_answer() finds changes the answer; the smaller sets that it excludes do not.
 TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
   ThreadPool pool(1);
   const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));

@@ -14,7 +14,7 @@ namespace {
 using inspect::Map;
 using inspect::View;
 
-// A class token and two patches in one row; two layers of two heads.
+// Return a capture with a class token and two patches in one row, and two layers of two heads.
 View small_view() {
   View view;
   view.tokens.source = {"[CLS]", "0,0", "0,1"};
@@ -54,7 +54,7 @@ TEST(PatchWeights, AreThoseOfTheClassToken) {
   EXPECT_EQ(one[0].title, "encoder self-attention, layer 0, head 1");
   EXPECT_EQ(one[0].weights, (std::vector<float>{1, 0}));
   EXPECT_NEAR(inspect::rollout_weights(view, kSpec).weights[0], 0.375f, 1e-6f);
-  // Without special tokens: the mean over the queries.
+  // Without special tokens, the drawn weight is the mean over the queries.
   InputSpec plain = kSpec;
   plain.specials = 0, plain.patch_columns = 3;
   const auto mean = inspect::patch_weights(view, view.maps[1], plain);
@@ -91,7 +91,7 @@ TEST(PictureSvg, HoldsThePictureOnceAndACellForEachPatch) {
   EXPECT_EQ(count("fill-opacity"), 8u);
   EXPECT_NE(svg.find("a &lt;picture&gt;"), svg.npos);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  // The picture is a PNG with the same pixels.
+  // The SVG contains the picture as a PNG with the same pixels.
   const std::size_t begin = svg.find("base64,") + 7;
   const auto png = text::decode_base64(svg.substr(begin, svg.find('"', begin) - begin));
   ASSERT_TRUE(png.has_value());

@@ -48,7 +48,8 @@ TEST(Page, AsksNothingOfANetwork) {
   for (const char* outside :
        {"<link", "<img", "<iframe", "@import", "url(", "XMLHttpRequest", "WebSocket", "import(", "https:"})
     EXPECT_EQ(page.find(outside), std::string::npos) << outside;
-  // The page as served may fetch from its server; in a file the policy forbids it, before the first script.
+  // The served page may send requests to its server. In a written file, a policy before the first script
+  // forbids requests.
   const std::size_t policy = page.find("connect-src 'none'");
   EXPECT_LT(page.find("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"), policy);
   EXPECT_LT(policy, page.find("<script"));
@@ -87,7 +88,7 @@ std::vector<Drawn> elements(const std::string& svg, const std::string& pattern) 
   return all;
 }
 
-// The elements of the picture of two_heads().
+// The elements that the picture of two_heads() consists of.
 struct Elements {
   explicit Elements(const std::string& svg) {
     const std::string at = R"re(x="([-.\d]+)" y="([-.\d]+)")re";

@@ -50,7 +50,7 @@ class ReferenceTransformer {
   // Logits [target tokens, vocabulary].
   DoubleMatrix run(const std::vector<std::int32_t>& source, const std::vector<std::int32_t>& target) {
     ThreadPool pool(1);
-    inspect::PointCapture embedded;  // the lookup is not what is tested
+    inspect::PointCapture embedded;  // the embedding is taken from the model, because it is not tested here
     embedded.want("encoder.embedding"), embedded.want("decoder.embedding");
     inspect::run_with_probe(model_, pool, source, target, &embedded);
     const DoubleMatrix memory = stack("encoder", doubled(embedded.at("encoder.embedding")), nullptr);

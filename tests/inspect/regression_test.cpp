@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Write hf-more/bert-multilabel as a regression model; `one`: with its first label only and no problem_type.
+// Write hf-more/bert-multilabel as a regression model. If `one` is true, it has only the first label, and no
+// problem_type.
 fs::path changed_folder(const fs::path& root, bool one) {
   const fs::path from = testing::golden("hf-more/bert-multilabel");
   Json config = read_json((from / "config.json").string());

@@ -1,5 +1,5 @@
-// The attention_mask of `regard run` for sound models: transformers' masked batch gives, for every model
-// without a norm over all frames, what each sequence gives alone.
+// The attention_mask of `regard run` for sound models. A masked batch gives the results of transformers. In
+// models without a norm over all frames, these are the results of each sequence alone.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Studies that follow attention through the layers, compared with direct computation from the captured
-// weights: rollout, flow, scores on repeated tokens; and the linear classifier of layers.
+// Rollout, flow and scores on repeated tokens, compared with direct computation from the captured weights;
+// and the linear classifier of layers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class TokenPaths : public ::testing::Test {
     return maps_of(capture, false);
   }
 
-  // ½ · (mean of the heads) + ½ · I, one matrix [tokens, tokens] per layer.
+  // Return ½ · (mean of the heads) + ½ · I, one matrix [tokens, tokens] per layer.
   std::vector<std::vector<double>> mixed_layers(const std::vector<std::int32_t>& ids) {
     const std::size_t tokens = ids.size();
     std::vector<std::vector<double>> layers;
@@ -53,7 +53,7 @@ class TokenPaths : public ::testing::Test {
   std::unique_ptr<Network> model_;
 };
 
-// The sum over all paths from the last position to a token of the product of their weights.
+// Return the sum over all paths from the last position to a token of the product of the weights on the path.
 double paths(const std::vector<std::vector<double>>& layers, std::size_t tokens, std::size_t layer,
              std::size_t from, std::size_t to) {
   if (layer == 0) return from == to ? 1.0 : 0.0;
@@ -105,7 +105,8 @@ TEST_F(TokenPaths, FlowIsTheSmallestCut) {
   EXPECT_REGARD_ERROR(inspect::attention_flow(*model_, pool_, input, 3), ErrorKind::usage, "position");
 }
 
-// The definition of Olsson et al. 2022, from the weights of a pass over the same sequence.
+// The score has the definition of Olsson et al. 2022, computed here from the weights of a pass over the same
+// sequence.
 TEST_F(TokenPaths, InductionIsTheWeightAfterTheEarlierOccurrence) {
   inspect::InductionOptions options;
   options.length = 5, options.sequences = 1, options.seed = 9;
@@ -133,8 +134,8 @@ TEST_F(TokenPaths, InductionIsTheWeightAfterTheEarlierOccurrence) {
   }
 }
 
-// Texts in which a letter occurs or not: the mean of the embeddings separates them, and labels that do not
-// depend on the text cannot be predicted.
+// The label says whether a letter occurs in the text, so the mean of the embeddings is sufficient to predict
+// it. Labels that do not depend on the text cannot be predicted.
 TEST(LinearProbe, FindsWhatAMeanContainsAndNothingElse) {
   const testing::TemporaryFolder folder;
   testing::write_text_model(folder / "gpt", "gpt", 64);

@@ -68,7 +68,7 @@ TEST(WordContext, EqualRowsAreAtTheOrigin) {
   }
 }
 
-// The longest rows are orthogonal to the axis of most of the variance, which is shared by many short rows.
+// Many short rows share the axis with most of the variance; the longest rows are orthogonal to it.
 TEST(WordContext, LongRowsDoNotHideTheMainAxis) {
   Tensor rows = Tensor::zeros({202, 2});
   rows.f32()[0] = 10;
@@ -96,7 +96,7 @@ TEST_F(WordInBert, VectorsAreTheHiddenStatesOfTransformers) {
   for (const Json& sentence : wanted["sentences"])
     sentences.push_back({sentence["text"].get<std::string>(), senses[sentences.size()]});
   const inspect::WordContext found = context("bank", sentences);
-  ASSERT_EQ(found.layers.size(), 5u);  // static, input, two layers, output
+  ASSERT_EQ(found.layers.size(), 5u);  // "static", "input", two layers, "output"
   for (std::size_t s = 0; s < sentences.size(); ++s) {
     EXPECT_EQ(found.places[s].tokens.size(), wanted["sentences"][s]["tokens"].get<std::size_t>());
     for (std::size_t layer = 0; layer < 4; ++layer) {

@@ -108,8 +108,8 @@ TEST(Install, AsPartOfAnotherProjectNothingCollides) {
   EXPECT_EQ(commands.output.find("-Werror"), std::string::npos);
 }
 
-// Public headers must cause no warnings in users' code: each header alone, and all together with every
-// installed compiler.
+// Public headers must cause no warnings in users' code. Each header is compiled alone, and all together with
+// every installed compiler.
 TEST(Install, PublicHeadersCompileWithoutWarnings) {
   const TemporaryFolder folder;
   const std::string include = (source_folder() / "include").string();

@@ -161,7 +161,7 @@ TEST_P(AttentionBits, CachedIsFull) {
   ThreadPool pool(2);
   for (int number = 0; number < kVariants; ++number) {
     AttentionCase whole = variant(number);
-    if (!whole.options.causal) continue;  // rows must not attend to later keys
+    if (!whole.options.causal) continue;  // only causal rows do not depend on later keys
     RandomStream random(RandomKey{static_cast<std::uint64_t>(number), 2, 2});
     whole.shapes = {{kLength, kLength, 0, 11, 0}};
     whole.fill(random);

@@ -23,7 +23,7 @@ struct SequenceShape {
 
 class AttentionCase {
  public:
-  kernels::Attention options;  // sizes, mask strides and numbers; pointers are set by problem()
+  kernels::Attention options;  // sizes and options; problem() sets the pointers
   std::vector<SequenceShape> shapes;
   Floats query, key, value, out_gradient, bias;
   std::vector<std::uint8_t> mask;
@@ -95,7 +95,7 @@ class AttentionCase {
   }
 };
 
-// One sequence of a case in T, as arguments of the reference implementation.
+// One sequence of a case, converted to T, as arguments of the reference implementation.
 template <class T>
 struct PlainSequence {
   std::vector<T> query, key, value, out_gradient, bias;

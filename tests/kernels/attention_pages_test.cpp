@@ -20,14 +20,15 @@ AttentionCase ragged_case(std::int64_t window) {
   Attention& options = made.options;
   options.heads = 4, options.kv_heads = 2, options.head_dim = 20, options.value_dim = 32;
   options.scale = 0.2f, options.causal = true, options.window = window;
-  // One token after a long prefix, a whole prompt, a few tokens after a prefix, one token without a prefix.
+  // The sequences are one token after a long prefix, a whole prompt, a few tokens after a prefix, and one
+  // token without a prefix.
   made.shapes = {{1, 333, 332, 0, 0}, {70, 70, 0, 1, 0}, {5, 200, 195, 2, 0}, {1, 1, 0, 3, 0}};
   RandomStream random({7, 0, 0});
   made.fill(random);
   return made;
 }
 
-// The rows of every sequence scattered over pages; unused rows are NaN.
+// Keys and values with the rows of every sequence scattered over pages. Unused rows are NaN.
 struct Paged {
   Floats memory;
   std::vector<std::vector<const float*>> tables;
@@ -94,8 +95,8 @@ TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
     }
 }
 
-// A few queries, as for beams that attend to one encoder output; one more than kFewQueries; and queries
-// without keys.
+// The numbers of queries are those of beams that attend to one encoder output, and one more than kFewQueries.
+// Some queries have no keys.
 TEST_P(AttentionPagesTest, AFewQueriesGiveTheBitsOfOnePiece) {
   ThreadPool pool(2);
   for (const std::int64_t rows : {16, 32}) {

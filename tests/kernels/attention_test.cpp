@@ -178,7 +178,7 @@ TEST_P(AttentionKernel, LargeScoresStayExact) {
   EXPECT_LT(worst_error(made.lse, 0, result.lse, 1.0), 1e-6);
 }
 
-// Queries that may attend to no key: no keys, by position, by mask, by bias.
+// Queries that may attend to no key, because there are no keys or because of positions, a mask or a bias.
 TEST_P(AttentionKernel, RowsWithNothingToSeeGiveExactZeros) {
   const float infinity = std::numeric_limits<float>::infinity();
   ThreadPool pool(2);
@@ -224,7 +224,7 @@ TEST_P(AttentionKernel, ANanIsNotHidden) {
   }
 }
 
-// loss = Σ out ∘ out_gradient of the reference implementation, for central differences.
+// Return the loss Σ out ∘ out_gradient of the reference implementation, for central differences.
 double plain_loss(const PlainSequence<double>& sequence) {
   const auto result = plain::attention(sequence.problem);
   return plain::detail::dot(result.out.data(), sequence.out_gradient.data(),

@@ -1,5 +1,5 @@
-// Attention in bf16: near the f32 kernel on the same rounded operands, forward and backward; the same bits
-// for any number of threads, alone or in a batch, and for the emulation as for AMX.
+// Attention in bf16: results and gradients are close to those of the f32 kernel on the same rounded operands.
+// The bits are the same for any number of threads, alone or in a batch, and with AMX or its emulation.
 #include "kernels/bf16_attention.h"
 
 #include <gtest/gtest.h>
@@ -29,11 +29,11 @@ Floats normal_values(std::int64_t count, std::uint64_t seed) {
   return values;
 }
 
-// Operands of a batch, in bf16 and widened.
+// Operands of a batch, in bf16 and widened to f32.
 struct Bf16Batch {
   AttentionSpec spec;
   std::vector<Lengths> lengths;
-  std::uint64_t first_index = (std::uint64_t{1} << 33) + 7;  // of the first sequence in the global batch
+  std::uint64_t first_index = (std::uint64_t{1} << 33) + 7;  // index in the global batch
   Halves query, key, value;
   Floats wide_query, wide_key, wide_value, out_gradient;
 
@@ -148,7 +148,7 @@ class Bf16AttentionTest : public regard::testing::EachIsa {
   }
 };
 
-// The rounding of one operand is at most 2⁻⁹ of it; rounded weights and gradients of scores add as much.
+// Rounding changes an operand by at most 2⁻⁹ of its value. Weights and gradients of scores are rounded too.
 TEST_P(Bf16AttentionTest, IsNearTheF32Kernel) {
   each_path([](Bf16Path path) {
     std::vector<Bf16Batch> batches;

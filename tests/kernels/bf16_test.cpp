@@ -186,7 +186,8 @@ TEST_P(Bf16Test, BitsAreThoseOfTheManual) {
   });
 }
 
-// An element does not depend on threads or on the other rows. Control: another order of k has other bits.
+// An element does not depend on threads or on the other rows. Negative control: another order of k gives
+// other bits.
 TEST_P(Bf16Test, SameBitsForAnyThreadsAndRows) {
   each_path([](Bf16Path) {
     Bf16Case c{150, 200, 160};
@@ -234,7 +235,7 @@ std::vector<std::uint16_t> stored(ThreadPool& pool, const std::vector<float>& va
   return halves;
 }
 
-// The conversion is that of the products, also at the borders: ties, subnormal numbers, infinity, NaN.
+// The conversion rounds as the products do, also for ties, subnormal numbers, infinity and NaN.
 TEST_P(Bf16Test, RoundsAsTheProductsDo) {
   ThreadPool pool(2);
   std::vector<float> values = bf16_values(20'003, 8);
@@ -253,7 +254,8 @@ TEST_P(Bf16Test, RoundsAsTheProductsDo) {
   EXPECT_EQ(nan[0] & 0x7FC0u, 0x7FC0u);
 }
 
-// Operands and results stored as bf16 give the bits of the product of f32 operands, rounded.
+// With operands and results stored as bf16, the bits are those of the product of f32 operands, rounded to
+// bf16.
 TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
   each_path([](Bf16Path) {
     for (const Bf16Case& shape :
@@ -275,7 +277,7 @@ TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
         problem.c = problem.epilogue.pre = nullptr;
         std::vector<std::uint16_t> halves = stored(pool, o.before), pre_halves = stored(pool, pre);
         const std::vector<std::uint16_t> pre_expected = pre_halves;
-        // The activation is that of the rounded values before it.
+        // The activation reads the rounded values.
         widen_bf16(pool, pre_expected.data(), pre.data(), std::ssize(pre));
         for (std::int64_t row = 0; row < c.m; ++row)
           activate(pool, Activation::gelu, pre.data() + row * o.ldc, result.data() + row * o.ldc, c.n);
@@ -307,7 +309,7 @@ TEST_P(Bf16Test, DropsInTheEpilogueAndItsBackwardPass) {
       dropout.x = dropout.y = values.data();
       kernels::dropout(pool, dropout);
     };
-    // The values before the activation, stored, and what they give.
+    // The stored values before the activation, and the results computed from them.
     const std::vector<float> sums = product(c, o, 1);
     const std::vector<std::uint16_t> pre = stored(pool, sums);
     std::vector<float> wide(size), activated(size), gradient = sums;

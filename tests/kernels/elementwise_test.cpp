@@ -103,7 +103,7 @@ TEST_P(Elementwise, ReluKeepsNanAndItsSlopeAtZeroIsZero) {
   EXPECT_EQ(y[3], 1.0f);
 }
 
-// The reference draws each element separately.
+// The reference implementation draws each element separately.
 TEST_P(Elementwise, DropoutDrawsByPlaceNotByBatch) {
   const RandomKey key{11, 5, place_of("encoder.0.dropout")};
   const float rate = 0.3f;
@@ -229,7 +229,7 @@ TEST_P(Elementwise, EmbeddingAndItsGradient) {
     for (std::int64_t row = 0; row < rows; ++row)
       ids.push_back(static_cast<std::int32_t>(
           vocabulary - 1 - static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(used)))));
-    // Only the used rows of the table are allocated; the pointer is that of the whole table.
+    // Only the used rows of the table are allocated; the pointer is set to where the whole table would begin.
     const std::int64_t first = vocabulary - used;
     std::vector<float> truth(static_cast<std::size_t>(used * columns), 1.0f);
     for (std::int64_t row = 0; row < rows; ++row)

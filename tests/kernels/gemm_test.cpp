@@ -36,7 +36,7 @@ void PrintTo(const Case& c, std::ostream* out) {
        << " threads " << c.threads;
 }
 
-// Operands of a case, and C before the product.
+// Operands of a case, and the content of C before the product.
 struct Operands {
   explicit Operands(const Case& c)
       : lda((c.transpose_a ? c.m : c.k) + c.extra_stride),

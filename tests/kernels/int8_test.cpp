@@ -52,7 +52,7 @@ struct QuantisedOperands {
     }
     for (std::size_t i = 0; i < a.size(); ++i) x[i] = static_cast<float>(a[i]);
   }
-  // float(Σ a b) · scale, as specified in the header.
+  // Return float(Σ a b) · scale, the result that the header specifies.
   float expected(std::int64_t row, std::int64_t column) const {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < k; ++i)

@@ -80,7 +80,7 @@ Result run(ThreadPool& pool, const NormCase& one) {
 TEST_P(NormKernel, ForwardAndBackwardMatchDouble) {
   ThreadPool pool(2);
   for (std::int64_t columns : column_counts()) {
-    if (columns < 2) continue;  // one column: the variance is zero and the result depends on ε only
+    if (columns < 2) continue;  // with one column the variance is zero, and the result depends only on ε
     for (bool rms : {false, true}) {
       const NormCase one(columns > 1000 ? 3 : 70, columns, rms);
       const Result result = run(pool, one);
@@ -126,7 +126,7 @@ TEST_P(NormKernel, AccumulatesIntoDx) {
 TEST_P(NormKernel, SpecialRows) {
   ThreadPool pool(1);
   NormCase one(1, 40, false);
-  std::fill(one.x.begin(), one.x.end(), 3.0f);  // all equal: the result is the bias
+  std::fill(one.x.begin(), one.x.end(), 3.0f);  // if all values are equal, the result is the bias
   EXPECT_TRUE(same_bits(run(pool, one).y, one.bias));
   std::fill(one.x.begin(), one.x.end(), 1e15f);
   one.x[3] = -1e15f;

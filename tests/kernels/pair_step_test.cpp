@@ -83,7 +83,7 @@ TEST_P(PairSteps, GoDownTheGradient) {
       for (const auto& row : c.input_rows) input.emplace_back(row.begin(), row.end());
       for (const auto& row : c.output_rows) output.emplace_back(row.begin(), row.end());
       for (auto* rows : {&input, &output})
-        for (auto& row : *rows) row.resize(row.size() + 3, 99.0f);  // must not be changed
+        for (auto& row : *rows) row.resize(row.size() + 3, 99.0f);  // padding, which must not change
       std::vector<float*> in, out;
       for (const std::size_t i : c.inputs) in.push_back(input[i].data());
       for (const std::size_t o : c.outputs) out.push_back(output[o].data());

@@ -135,7 +135,7 @@ TEST_P(Softmax, CrossEntropyMatchesDouble) {
       expect_close(gradient, truth_gradient, 1e-6, "gradient, " + what);
       EXPECT_EQ(loss[1], 0.0f);
 
-      // In place.
+      // The gradient may overwrite the logits.
       std::vector<float> shared = logits;
       cross_entropy_backward(pool, shared.data(), lse.data(), targets.data(), rows, classes, smoothing, -100,
                              0.25f, shared.data());

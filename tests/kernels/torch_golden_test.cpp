@@ -43,7 +43,7 @@ void expect_golden(const std::vector<float>& got, const std::vector<float>& gold
     ASSERT_NEAR(got[i], golden[i], tolerance) << what << ", element " << i;
 }
 
-// Twenty steps: compares all weights after each step and both moving averages at the end.
+// Compare all weights after each of twenty steps, and both moving averages at the end.
 TEST_P(TorchGolden, AdamWFollowsTorchForTwentySteps) {
   open("optim-adamw");
   for (const std::string name : {"w1", "w2", "emb", "conv", "b1", "scale"}) {

@@ -33,7 +33,8 @@ void expect_entity_scores(const EntityScores& scores, const Json& golden) {
   }
 }
 
-// Entities as seqeval's get_entities() of the concatenated sequences: positions count an O after each.
+// Return entities as seqeval's get_entities() does for the concatenated sequences, where positions count an O
+// after each sequence.
 std::vector<Json> flattened(const std::vector<Entity>& entities, const Sequences& sequences) {
   std::vector<std::size_t> offsets{0};
   for (const auto& labels : sequences) offsets.push_back(offsets.back() + labels.size() + 1);

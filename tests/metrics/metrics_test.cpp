@@ -45,7 +45,8 @@ TEST(Perplexity, CountsWordsAndBytes) {
   EXPECT_THROW(bits_per_byte(1, 0), Error);
 }
 
-// Truth: three of class 0, two of 1, one of 2. One 0 is predicted as 1, the 2 is predicted as 0.
+// The true classes are 0 three times, 1 twice and 2 once. One 0 is predicted as 1, and the 2 is predicted as
+// 0.
 const std::vector<std::int32_t> kTruth = {0, 0, 0, 1, 1, 2};
 const std::vector<std::int32_t> kPredicted = {0, 0, 1, 1, 1, 0};
 

@@ -21,7 +21,7 @@ TEST(NumpyRandom, DrawsNumpysNumbers) {
   NumpyRandom choices(12345);
   for (const std::uint32_t expected : {699u, 227u, 788u, 316u, 204u, 797u, 642u, 676u, 988u, 391u})
     EXPECT_EQ(choices.below(1000), expected);
-  NumpyRandom large(7);  // numbers are rejected
+  NumpyRandom large(7);  // for this range, some draws are rejected and repeated
   for (const std::uint32_t expected : {2834714867u, 2052539810u, 2691641402u, 1734877356u, 2327057070u})
     EXPECT_EQ(large.below(3000000000u), expected);
   NumpyRandom coin(12345);

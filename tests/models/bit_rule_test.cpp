@@ -22,7 +22,7 @@ constexpr int kThreads[] = {1, 2, 3, 8};
 
 class BitRule : public testing::EachIsa {
  protected:
-  // Lengths on both sides of the attention kernels' block sizes.
+  // Lengths below and above the block sizes of the attention kernels.
   const std::vector<std::int64_t> lengths_{5, 1, 130, 16, 33, 64, 9};
   std::vector<Tokens> sources(Network& model) const {
     if (model.kind() == ModelKind::decoder) return {};

@@ -34,7 +34,7 @@ class Everything : public Probe {
 
 struct Looked {
   std::vector<float> logits;
-  std::vector<float> gradient;  // of the first weight
+  std::vector<float> gradient;  // gradient of the first weight
 };
 
 Looked run(Probe* probe) {

@@ -1,5 +1,5 @@
-// Weights held for inference: half precision gives the same bits as the widened weights, int8 results close
-// to them, and saved weights reload unchanged.
+// Weights for inference: weights in half precision give the same bits as widened weights, int8 weights give
+// close results, and saved weights reload unchanged.
 #include "models/quantize.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ class SavedInt8 : public ::testing::Test {
     for (const std::string& name : weights.names()) all.push_back({name, weights.tensor(name).clone()});
     return all;
   }
-  // Write these tensors to int8() and load the model.
+  // Write these tensors to the folder int8() and load the model.
   void open_with(const std::vector<formats::NamedTensor>& tensors,
                  WeightMode mode = WeightMode::stored) const {
     formats::write_safetensors(int8() / "model.safetensors", tensors);

@@ -99,7 +99,7 @@ TEST(SequenceModel, GeneratorsLearn) {
   }
 }
 
-// Every parameter of every classifier and tagger has a gradient, and equal bits in any batch.
+// In every classifier and tagger, each parameter has a gradient, and results have the same bits in any batch.
 TEST(SequenceModel, ClassifiersAndTaggers) {
   for (const auto& [family, name] :
        {std::pair("mlp", "Mlp"), std::pair("cnn", "Cnn"), std::pair("rnn", "Rnn"), std::pair("lstm", "Lstm"),

@@ -40,7 +40,7 @@ PaddedGradients gradients(std::int32_t padding, bool keep) {
   return result;
 }
 
-// PaddedGradients of rows 0 to 3: 2 · the sum of (token + 1) over the tokens with that id.
+// Return the gradients of rows 0 to 3: twice the sum of (token + 1) over the tokens with this id.
 std::vector<float> rows(std::vector<float> each) {
   std::vector<float> all;
   for (const float row : each) all.insert(all.end(), kFeatures, row);

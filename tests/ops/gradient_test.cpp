@@ -230,7 +230,7 @@ TEST_P(Gradients, DropoutWithAndWithoutResidual) {
     dropout.inputs = {{12, columns}};
     if (residual) dropout.inputs.push_back({12, columns});
     dropout.operation = [&](Tape& tape, Vars v) {
-      Var x = ops::scale(tape, v[0], 1.0f);  // a temporary whose memory may be reused
+      Var x = ops::scale(tape, v[0], 1.0f);  // the operation may reuse the memory of this copy
       return residual ? ops::dropout_add(tape, x, v[1], shape, options)
                       : ops::dropout(tape, x, shape, options);
     };

@@ -218,7 +218,7 @@ TEST_P(RecurrenceGradients, AssembledRows) {
   check_operation(assemble, 3);
 }
 
-// A sequence has the same bits alone and in any batch, from any number of threads.
+// A sequence has the same bits alone and in any batch, with any number of threads.
 TEST_P(RecurrenceGradients, BatchAndThreadsLeaveEveryBit) {
   for (const Cell cell : kCells) {
     const std::int64_t hidden = 33, width = kernels::gates_of(cell) * hidden;

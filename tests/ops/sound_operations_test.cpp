@@ -34,7 +34,7 @@ using Vars = std::span<const Var>;
 class SoundOperations : public testing::EachIsa {};
 
 struct ConvolutionShape {
-  std::vector<std::int32_t> frames;  // of each sequence
+  std::vector<std::int32_t> frames;  // number of frames of each sequence
   std::int64_t in, out, groups;
   FrameWindow window;
 };

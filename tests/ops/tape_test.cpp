@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kTapeRows = 64, kSize = 64;
 constexpr int kLayers = 12;
 
-// A chain of layers with residuals; `between` contains the output of each branch.
+// A chain of layers with residual connections. `between` contains the output of each branch.
 struct Chain {
   explicit Chain(bool keep) {
     weight.variable.value = Tensor::empty({kSize, kSize});
@@ -61,7 +61,7 @@ TEST(Tape, GradientsTakeTheMemoryThatValuesLeave) {
   EXPECT_GT(kept.arena.capacity(), kept.forward_bytes * 3 / 2);
 }
 
-// dL/d(last branch) = dL/d out = 1; earlier branches have larger gradients.
+// The gradient of the last branch is that of the output, 1; gradients of earlier branches are larger.
 TEST(Tape, KeepLeavesEveryGradientReadable) {
   const Chain kept(true);
   for (const float g : numbers(kept.out->gradient)) ASSERT_EQ(g, 1.0f);

@@ -79,7 +79,7 @@ TEST_P(TorchAttention, OutputAndGradients) {
   Var value_in = self ? query_in : variable(golden_.tensor("in.value"));
   const std::int64_t length = key_in->value.rows() / batch;
 
-  // Every query has an output; masked keys are removed.
+  // Queries are not masked, so every query has an output; masked keys are removed.
   const Padding query_places = Padding::none(batch, queries);
   std::vector<std::uint8_t> kept(static_cast<std::size_t>(batch * length), 1);
   if (golden_.has("in.key_padding_mask"))

@@ -71,7 +71,7 @@ Json long_generations() {
       {"model", "gpt"}, {"inputs", std::vector<std::string>(256, "the")}, {"min_new", 200}, {"max_new", 200}};
 }
 
-// Requests of client A that are not waited for.
+// Requests of client A, sent on other threads.
 class Burst {
  public:
   Burst(TestServer& server, int count, const Json& body) {
@@ -114,7 +114,7 @@ TEST(Fairness, ManyGenerationsOfOneClientDoNotFillTheHandlers) {
   EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
 }
 
-// The cache has room for few of A's 1280 generations. B's does not wait behind the others.
+// The cache has room for few of A's 1280 generations, but B's generation does not wait for all of them.
 TEST(Fairness, OneClientDoesNotFillTheQueueForTheCache) {
   const TemporaryFolder folder;
   serve::ServeOptions options = options_with_keys(folder);
@@ -148,13 +148,13 @@ TEST(Tasks, LongTextsEndWhenTheClientIsGone) {
 
 TEST(Tasks, WhatWouldTakeTooMuchMemoryIs400) {
   TestServer server(serve_options(), {"qa", "fill"});
-  // The question leaves room for few tokens of the text in a window.
+  // The long question leaves space for few tokens of the text in each window, so there are many windows.
   const Json asked{{"question", repeated("who ", 8)},
                    {"context", repeated("Maria came from Lisbon. ", 20000)}};
   const Reply answer = server.post("/answer", asked);
   EXPECT_EQ(answer.status, 400);
   EXPECT_NE(answer.body.find("expected windows of at most"), std::string::npos) << answer.body;
-  // Forty masks with a hundred sequences each are few.
+  // Forty masks with a hundred sequences each are within the limit.
   const Json filled{{"text", repeated("<mask>", 40)}, {"top_k", 100}, {"model", "fill"}};
   EXPECT_EQ(server.post("/fill", filled).status, 200);
 }

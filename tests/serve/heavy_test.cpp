@@ -53,7 +53,7 @@ TEST(HeavyRequests, OfOneClientAreBounded) {
                    {"answer", "d"}};
   std::vector<std::unique_ptr<RawClient>> clients;
   int refused = 0;
-  for (int i = 0; i < 12; ++i) {  // one runs; a client may use half of the queue
+  for (int i = 0; i < 12; ++i) {  // one request runs; the others of a client may fill half of the queue
     clients.push_back(std::make_unique<RawClient>(server.port()));
     clients.back()->send(request_text("POST", "/study", study.dump()));
   }
@@ -225,7 +225,7 @@ TEST(Service, StopsWhileItStreams) {
     auto server = std::make_unique<TestServer>(serve_options(), std::vector<std::string>{"gpt"});
     std::vector<std::thread> clients;
     for (int i = 0; i < 4; ++i) {
-      auto client = std::make_shared<RawClient>(server->port());  // connect before the server stops
+      auto client = std::make_shared<RawClient>(server->port());  // must connect before the server stops
       clients.emplace_back([client, i] {
         const Json request{{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 200}, {"stream", i % 2 == 0}};
         if (client->send(request_text("POST", "/v1/completions", request.dump()))) client->read(10);

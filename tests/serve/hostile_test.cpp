@@ -48,7 +48,7 @@ TEST(Hostile, CountsWithoutAnEndAreRefused) {
   Json biases = request;
   for (int i = 0; i < 5000; ++i) biases["logit_bias"][std::to_string(i)] = 1;
   EXPECT_EQ(hostile_server().post("/v1/completions", biases).status, 400);
-  // Numbers of JSON that no number type can hold.
+  // JSON numbers beyond the range of all number types are rejected.
   for (const char* number : {"1e999", "-1e999", "99999999999999999999999999"}) {
     RawClient client(hostile_server().port());
     client.send(request_text("POST", "/v1/completions",
@@ -76,7 +76,7 @@ TEST(Hostile, TextThatIsNotUtf8IsRefused) {
     EXPECT_TRUE(status == 400 || status == 404) << status;
   }
   EXPECT_EQ(hostile_server().get("/v1/models/%ff%fe").status, 404);
-  // Half of a surrogate pair is not valid.
+  // One half of a surrogate pair is not valid.
   RawClient client(hostile_server().port());
   client.send(request_text("POST", "/v1/completions", R"({"model":"gpt","prompt":"\ud800"})"));
   EXPECT_EQ(client.read().status, 400);
@@ -195,7 +195,7 @@ TEST(Hostile, TenThousandOpenConnections) {
   ::_exit(0);
 }
 
-// This test is part of the soak test: REGARD_SOAK_SECONDS sets its length.
+// REGARD_SOAK_SECONDS sets the length of this test, which is also a part of the soak test.
 TEST(Hostile, KilledClientsLoseNoSlot) {
   const char* seconds = std::getenv("REGARD_SOAK_SECONDS");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 2);

@@ -47,7 +47,7 @@ TEST_F(HttpTest, HealthAndKeepAlive) {
 
 TEST_F(HttpTest, HeadHasNoBodyAndHttp10Closes) {
   const Reply head = exchange("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-  EXPECT_EQ(head.status, 0);  // Content-Length without a body: read() finds the end of the connection
+  EXPECT_EQ(head.status, 0);  // a Content-Length without a body, so read() finds the end of the connection
   RawClient client(server().port());
   client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(client.read_until("200 OK"));
@@ -116,7 +116,7 @@ TEST_F(HttpTest, ClosesSlowConnections) {
   RawClient header(server().port()), body(server().port()), drips(server().port());
   header.send("GET /health HTTP/1.1\r\nHost: loc");
   body.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
-  for (int i = 0; i < 15; ++i) {  // single bytes do not extend the time limit
+  for (int i = 0; i < 15; ++i) {  // a byte sent now and then does not extend the time limit
     if (!drips.send("G")) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -213,7 +213,7 @@ TEST_F(HttpTest, OpenApiDescribesEveryRoute) {
 
 TEST_F(HttpTest, MetricsCountRequests) {
   server().post("/v1/completions", {{"prompt", "the quick"}, {"max_tokens", 4}});
-  // A request is counted once its response is sent, which the client may notice first.
+  // A request is counted after its response was sent, so the client may have the response before the count.
   const std::string counted = "regard_requests_total{route=\"/v1/completions\",status=\"200\"}";
   std::string text;
   for (int i = 0; i < 500 && text.find(counted) == text.npos; ++i) {

@@ -26,11 +26,11 @@ TEST(Interventions, AttendShowsThePassUnderThem) {
   const Json plain =
       edits_server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();
   EXPECT_NE(plain["attention"], expected["attention"]);
-  // As objects.
+  // The same interventions as objects.
   request["interventions"] = {{{"do", "zero"}, {"at", "decoder.0.0"}},
                               {{"do", "scale"}, {"at", "decoder.0.1"}, {"by", 0.5}, {"positions", {1}}}};
   EXPECT_EQ(edits_server().post("/attend", request).json()["attention"], expected["attention"]);
-  // With values of another input.
+  // Interventions with values of another input.
   request["interventions"] = {"patch decoder.0.residual text=\"a river\" positions=0-2"};
   EXPECT_EQ(edits_server().post("/attend", request).status, 200);
 }
@@ -57,7 +57,7 @@ TEST(Interventions, WrongOnesAre400) {
   const std::string many = "patch decoder.0.residual ids=0";
   std::string longest = many;
   for (int i = 0; i < 2000; ++i) longest += ",1";
-  std::string places = "zero decoder.0.residual[0";  // an edit of every token for each
+  std::string places = "zero decoder.0.residual[0";  // each of these places is an edit of every token
   for (int i = 0; i < 2000; ++i) places += ",0";
   places += "]";
   for (const std::string& one :
@@ -74,7 +74,7 @@ TEST(Interventions, WrongOnesAre400) {
             400);
 }
 
-// If this fails, the page compares passes over different tokens, or needs two requests.
+// The page needs this to compare two passes over the same tokens with one request.
 TEST(Interventions, OneRequestHasThePassOverGivenTokensAndTheFreeText) {
   const Json asked{{"model", "gpt"}, {"text", "the dog"}, {"generate", 6}};
   const Json before = edits_server().post("/attend", asked).json();
@@ -90,7 +90,7 @@ TEST(Interventions, OneRequestHasThePassOverGivenTokensAndTheFreeText) {
   Json alone = asked;
   alone["ablate"] = "decoder.0.0";
   EXPECT_EQ(both["translation_generated"], edits_server().post("/attend", alone).json()["translation"]);
-  request.erase("generate");  // without a number of tokens
+  request.erase("generate");  // without a number of tokens to generate
   EXPECT_EQ(edits_server().post("/attend", request).status, 400);
 }
 

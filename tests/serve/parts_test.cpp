@@ -54,7 +54,7 @@ TEST(HandlerThreads, GiveClientsTurns) {
     go.set_value();
     while (threads.waiting() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(order, "abcaaa");  // not aaaabc
+  EXPECT_EQ(order, "abcaaa");  // the clients take turns; in order of arrival it would be "aaaabc"
 }
 
 TEST(Batcher, JoinsCallsAndIsolatesErrors) {

@@ -1,4 +1,4 @@
-// POST /attend/picture gives transformers' attentions, and refuses what is no picture.
+// POST /attend/picture gives transformers' attention weights, and refuses files that are not pictures.
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "support/test_server.h"
@@ -19,7 +19,7 @@ Reply post_picture(const std::string& picture, const Json& request) {
   return picture_server().post_form("/attend/picture", body, "multipart/form-data; boundary=edge");
 }
 
-// If this fails, the page shows numbers of a picture that are not the model's.
+// The page shows these numbers.
 TEST(Picture, AttentionIsThatOfTransformers) {
   const auto file = formats::SafetensorsFile::open(golden("page/vit.safetensors"));
   const std::string picture = read_file(golden("page/picture.png"));
@@ -50,7 +50,7 @@ TEST(Picture, WrongRequestsAre400) {
        {Json{{"model", "gpt"}}, Json{{"text", "a"}}, Json{{"language", "en"}},
         Json{{"ablate", "encoder.9.9"}}, Json{{"generate", 3}}, Json{{"free", true}}, Json::array()})
     EXPECT_EQ(post_picture(picture, wrong).status, 400) << wrong;
-  const std::string several("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\1ab", 18);  // two images of 1 × 1
+  const std::string several("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\1ab", 18);  // IDX file with two images
   for (const std::string& bad : {std::string(), std::string("no picture"), picture.substr(0, 60), several}) {
     const Reply reply = post_picture(bad, Json::object());
     EXPECT_EQ(reply.status, 400) << reply.body;

@@ -56,7 +56,7 @@ TEST(OpenAi, ChatAnswersWithTheTemplate) {
       "/v1/chat/completions", {{"messages", messages}, {"max_completion_tokens", 10}, {"temperature", 0}});
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(reply.json()["choices"][0]["message"]["content"], expected);
-  // The streamed pieces together are the text, and usage comes last.
+  // The streamed pieces joined are the text, and the usage is in the last event.
   const Reply stream = server().post("/v1/chat/completions", {{"messages", messages},
                                                               {"max_completion_tokens", 10},
                                                               {"temperature", 0},
@@ -138,7 +138,7 @@ TEST(OpenAi, ErrorsNameTheMember) {
   Reply reply = server().post("/v1/completions", {{"model", "none"}, {"prompt", "a"}});
   EXPECT_EQ(reply.status, 404);
   EXPECT_EQ(reply.json()["error"]["code"], "model_not_found");
-  reply = server().post("/v1/completions", {{"prompt", "a"}});  // two models can generate
+  reply = server().post("/v1/completions", {{"prompt", "a"}});  // two models can generate: which one?
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("gpt, translator"), std::string::npos) << reply.body;
   reply = server().post("/v1/completions", {{"model", "gpt"}, {"prompt", "a"}, {"n", 1000}});

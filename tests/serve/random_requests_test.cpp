@@ -177,7 +177,7 @@ std::string multipart(const FormFields& fields, const std::string& content) {
 struct DocumentedRoute {
   std::string method, path;
   Json request, response;
-  std::vector<std::string> types;  // of the body
+  std::vector<std::string> types;  // content types of the body
 };
 
 std::vector<DocumentedRoute> documented_routes(TestServer& server) {
@@ -272,7 +272,7 @@ TEST(RandomRequests, AreAnsweredAsDocumented) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 5);
   serve::ServeOptions options = serve_options();
   options.most_new_tokens = 6, options.timeout = std::chrono::seconds(30);
-  options.http.header = options.http.body = std::chrono::seconds(1);  // broken lengths
+  options.http.header = options.http.body = std::chrono::seconds(1);  // for requests with wrong lengths
   TestServer server(options, {"gpt", "translator", "embed", "nli", "ner", "qa", "fill", "whisper", "vit"});
   const std::vector<DocumentedRoute> routes = documented_routes(server);
   ASSERT_GE(routes.size(), 35u);

@@ -1,4 +1,4 @@
-// Scheduling: bits under load, limits, clients that leave, drain and reload.
+// Scheduling: bit-identical results under load, limits, clients that disconnect, shutdown and reload.
 #include <atomic>
 
 #include "support/program.h"
@@ -27,7 +27,7 @@ Json essence(const Json& reply) {
 void expect_idle(TestServer& server) {
   const auto idle = [&] {
     const std::string text = server.get("/metrics").body;
-    return text.find("regard_requests_in_progress 1\n") != text.npos &&  // the request for the metrics
+    return text.find("regard_requests_in_progress 1\n") != text.npos &&  // the request for the metrics itself
            text.find("regard_sequences_running{model=\"gpt\"} 0\n") != text.npos &&
            text.find("regard_queue_length{model=\"gpt\"} 0\n") != text.npos;
   };
@@ -69,7 +69,7 @@ TEST(Schedule, AFullQueueIsRefusedWith429) {
   TestServer server(options, {"gpt"});
   Json many{{"model", "gpt"}, {"prompt", std::vector<std::string>(200, "the")}, {"max_tokens", 200}};
   std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 3; ++i) {  // two in progress, one waits
+  for (int i = 0; i < 3; ++i) {  // two requests in progress, and one that waits
     clients.push_back(std::make_unique<RawClient>(server.port()));
     clients.back()->send(request_text("POST", "/v1/completions", many.dump()));
   }

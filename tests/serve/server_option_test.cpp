@@ -1,4 +1,4 @@
-// --server: the verbs print the same output as with the model folder.
+// With --server, commands print the same output as with the model folder.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ class ServerOption : public ::testing::Test {
     static const TemporaryFolder folder;
     return run_program(words, folder.path(), input);
   }
-  // Run the verb with the folder and with the server, and expect the same result. `rest`: the other
+  // Run the command `verb` with the folder and with the server, and expect the same result. `rest`: the other
   // arguments.
   static void expect_same(const std::string& verb, const std::string& model, const Words& rest,
                           const std::string& input) {
@@ -148,7 +148,7 @@ class WrongServer {
     });
   }
   ~WrongServer() {
-    ::shutdown(socket_, SHUT_RDWR);  // ends accept()
+    ::shutdown(socket_, SHUT_RDWR);  // makes accept() return
     thread_.join();
     ::close(socket_);
   }

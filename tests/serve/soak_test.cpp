@@ -1,5 +1,5 @@
-// Clients that stream, cancel, read slowly and send bad requests, all at once. Each complete response must
-// equal that of the same request alone. At the end no request or memory remains in use. With
+// Many clients stream, cancel, read slowly and send bad requests at the same time. Each complete response
+// must equal that of the same request alone. At the end no request or memory remains in use. With
 // REGARD_SOAK_SECONDS the server is the program, in a process of its own, whose memory is compared with that
 // after one minute.
 #include <atomic>
@@ -131,7 +131,7 @@ void one_request(std::uint16_t port, const Case& one, std::mt19937& random, Tall
   ++tally.answered;
 }
 
-// The server of the test: in this process, or the program.
+// The server of the test: in this process, or the program in a separate process.
 class SoakServer {
  public:
   explicit SoakServer(bool program) {

@@ -49,7 +49,7 @@ TEST(Speech, TranscriptsAreTheLibrarys) {
   EXPECT_EQ(json["language"], "english");
   ASSERT_EQ(json["segments"].size(), expected.segments.size());
   EXPECT_EQ(json["segments"][0]["tokens"], Json(expected.segments[0].tokens));
-  // Translate at one temperature.
+  // The route for translations, with one temperature.
   const Transcript translated =
       Transcriber(model, {.translate = true, .temperatures = {0.5}}).transcribe(sound_file("short.wav"));
   reply = post_sound("/v1/audio/translations", read_file(sound_file("short.wav")),
@@ -66,7 +66,8 @@ TEST(Speech, AttentionOverASoundIsACapture) {
   EXPECT_EQ(before["text"], "a.wav");
   EXPECT_NEAR(before["sound"]["time_step"].get<double>(), 0.02, 1e-6);
   for (const Json& head : before["attention"]) EXPECT_EQ(head["kind"], "cross");
-  // Ablate a head: over the same tokens, and with free generation.
+  // With an ablated head, the response has the pass over the given tokens and the text that the model
+  // generates freely.
   Json request{{"written", before["tokens"]["written"]["ids"]}, {"ablate", "cross.0.1"}, {"free", true}};
   request["generate"] = 5, request["model"] = "whisper";
   reply = post_sound(path, sound, {{"request", request.dump()}});

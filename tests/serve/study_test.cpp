@@ -1,4 +1,4 @@
-// POST /study: the tables of the library, with the content of the files in the body.
+// POST /study returns the tables of the library. The body contains the content of the data files.
 #include <fstream>
 
 #include "regard/regard.h"
@@ -18,7 +18,7 @@ class StudyRoute : public ::testing::Test {
     std::ofstream(folder_ / name) << content;
     return (folder_ / name).string();
   }
-  // The server's table equals that of the library.
+  // Expect that the server's table equals that of the library.
   void expect_equal(const std::string& model, const std::string& view, const StudyOptions& options,
                     Json body) {
     const Study study = regard::study(load(TestServer::folder(model)), view, options);

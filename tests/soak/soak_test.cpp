@@ -17,7 +17,7 @@
 namespace regard::infer {
 namespace {
 
-constexpr std::uint64_t kRequests = 250;  // per model
+constexpr std::uint64_t kRequests = 250;  // requests per model
 constexpr std::size_t kLive = 36;  // sessions per model: between half and one and a half times this number
 
 std::uint64_t fingerprint(const std::vector<Hypothesis>& hypotheses) {
@@ -65,7 +65,7 @@ class Host : public SessionListener {
   void step(bool warm) {
     changed_ = false;
     if (quiet_ > 0) {
-      --quiet_;  // no session joins for some steps, so that there are steady steps
+      --quiet_;  // for some steps no session joins, so that their allocations can be counted
     } else {
       quiet_ = static_cast<int>(random_.next_below(12));
       const std::size_t wanted = kLive / 2 + static_cast<std::size_t>(random_.next_below(kLive));
@@ -169,7 +169,7 @@ TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
   EXPECT_GT(counts.finished, 20);
   EXPECT_GT(counts.cancelled, 5);
   EXPECT_GE(counts.most, 100);
-  if (!testing::counting()) return;  // a sanitizer owns the memory
+  if (!testing::counting()) return;  // with a sanitizer, the memory cannot be compared
   EXPECT_GT(counts.steady, 20);
   EXPECT_EQ(counts.allocations, 0);
   EXPECT_LT(most - least, 2) << "memory is not flat";

@@ -19,7 +19,7 @@ bool starts_number(const std::string& text, std::size_t at) {
   return digit(at) || (text[at] == '-' && digit(at + 1));
 }
 
-// The unit of the last digit printed: "0.250" → 0.001.
+// Return the value of one unit of the last printed digit: 0.001 for "0.250".
 double last_digit(const std::string& number) {
   const std::size_t point = number.find('.');
   if (point == std::string::npos) return 1.0;
@@ -40,8 +40,10 @@ std::string take_number(const std::string& text, std::size_t& at) {
 
 bool close(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  if (a.find('.') == std::string::npos || b.find('.') == std::string::npos) return false;  // counts are exact
-  // Tolerance: the last printed digit; for numbers printed in full, the difference between instruction sets.
+  if (a.find('.') == std::string::npos || b.find('.') == std::string::npos)
+    return false;  // whole numbers are counts
+  // The tolerance is the last printed digit, or for numbers with many digits the difference between
+  // instruction sets.
   return std::fabs(std::stod(a) - std::stod(b)) <= std::max(1.5 * last_digit(a), 2e-6);
 }
 

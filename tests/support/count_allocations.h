@@ -13,7 +13,7 @@
 
 namespace regard::testing {
 
-inline std::atomic<std::int64_t> allocation_count{0}, allocated_bytes{0};  // never decreased
+inline std::atomic<std::int64_t> allocation_count{0}, allocated_bytes{0};  // totals; never decreased
 inline std::atomic<int> refusals{0};  // number of next calls of posix_memalign (allocate_pages) that fail
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)

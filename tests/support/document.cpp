@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMarker = "@@command";
-constexpr const char* kClone = "/path/to/regard";  // the sandbox, in outputs
+constexpr const char* kClone = "/path/to/regard";  // the name of the sandbox in outputs
 constexpr const char* kSlowAfter = "<!-- test: slow: ";
 const std::string kGap = "…";
 
@@ -24,7 +24,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
-    line.erase(line.find_last_not_of(' ') + 1);  // pages have no trailing spaces
+    line.erase(line.find_last_not_of(' ') + 1);  // the pages have no spaces at the ends of lines
     lines.push_back(line);
   }
   return lines;
@@ -157,7 +157,7 @@ std::vector<CommandResult> run_document(const std::vector<DocumentCommand>& comm
   std::vector<CommandResult> results(commands.size());
   {
     std::ofstream file(script);
-    // One instruction set: the bits of a training run do not depend on the machine.
+    // Use one instruction set, so that the results of a training run do not depend on the machine.
     file << "export REGARD_ISA=avx2 REGARD_PROGRESS_SECONDS=1000000 NO_COLOR=1 LC_ALL=C.UTF-8 "
             "PATH=\"$PWD/build/release/bin:$PATH\"\n";
     for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -183,7 +183,7 @@ std::vector<CommandResult> run_document(const std::vector<DocumentCommand>& comm
     std::istringstream fields(line.substr(std::string(kMarker).size()));
     std::size_t index = 0;
     fields >> index >> results.at(index).status;
-    if (output.ends_with("\n\n") || output == "\n") output.pop_back();  // of the marker
+    if (output.ends_with("\n\n") || output == "\n") output.pop_back();  // line end of the marker
     results[index].output.clear();
     for (const std::string& printed :
          lines_of(replaced(replaced(output, temporary, "/tmp"), sandbox.string(), kClone)))

@@ -21,8 +21,8 @@ namespace regard::testing {
 struct DocumentCommand {
   int line = 0;  // line number of the command, from 1
   std::string text;
-  std::string output;     // as the page shows it
-  bool compared = false;  // false: of an ```sh block
+  std::string output;     // output that the page shows
+  bool compared = false;  // false for a command of an ```sh block
   enum class Mode { run, skip, slow, varies } mode = Mode::run;
 };
 
@@ -58,7 +58,7 @@ struct Link {
 };
 std::vector<Link> links(const std::string& page);
 
-// The anchors of the page's headings, as GitHub makes them.
+// Return the anchors of the page's headings, as GitHub makes them.
 std::vector<std::string> heading_anchors(const std::string& page);
 
 }  // namespace regard::testing

@@ -33,7 +33,7 @@ void expect_close(const Tensor& actual, const Tensor& golden, double tolerance, 
   }
   EXPECT_TRUE(finite) << what << " is not finite";
   EXPECT_LE(worst, tolerance * largest) << what << ": relative error " << worst / largest;
-  // Written to the report with --gtest_output=xml.
+  // --gtest_output=xml writes this property to the report.
   ::testing::Test::RecordProperty(what, std::to_string(worst / largest));
 }
 

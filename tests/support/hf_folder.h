@@ -18,15 +18,15 @@ struct HfFolder {
   std::filesystem::path path;
   Golden golden;
   inspect::TensorMap inputs;  // the model's inputs in the golden file
-  Tensor mask;                // [batch, length] of input_ids; undefined if there is none
+  Tensor mask;                // mask of input_ids [batch, length]; undefined if there is none
 };
 
-// Names of all folders of tests/data/hf-tiny.
+// Return the names of all folders of tests/data/hf-tiny.
 std::vector<std::string> hf_folder_names();
 
 // Return the largest difference divided by the tolerance of the README: at most 1 if the outputs agree.
 double output_error(const Tensor& actual, const Tensor& golden);
 double gradient_error(const Tensor& actual, const Tensor& golden, double floor = 1e-3);
-double largest(const Tensor& tensor);  // largest magnitude
+double largest(const Tensor& tensor);  // Return the largest absolute value.
 
 }  // namespace regard::testing

@@ -30,7 +30,7 @@ Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const
   tape.begin({.record = true, .training = which.training, .seed = 5, .step = 7});
   std::vector<Var> variables;
   for (const Tensor& input : inputs) {
-    // Copied, since some operations work in place.
+    // The inputs are copied, because some operations work in place.
     variables.push_back(tape.make(input.shape(), true));
     std::memcpy(variables.back()->value.data(), input.data(), input.bytes());
     if (started == nullptr) continue;

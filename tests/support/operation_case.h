@@ -21,8 +21,8 @@ struct OperationCase {
   std::function<Numbers(std::span<const Numbers>)> plain;
   double input_scale = 1.0;
   bool training = false;
-  double tolerance = 1e-5;           // of the value, relative to max(1, largest magnitude)
-  double gradient_tolerance = 1e-4;  // of gradients, relative to max(0.1, largest magnitude)
+  double tolerance = 1e-5;           // tolerance of the value, relative to max(1, largest magnitude)
+  double gradient_tolerance = 1e-4;  // tolerance of gradients, relative to max(0.1, largest magnitude)
   std::size_t samples = 60;          // number of elements per input whose gradients are compared
 };
 

@@ -19,7 +19,7 @@ namespace regard::testing {
 namespace fs = std::filesystem;
 
 const char* program_path() {
-  const char* other = std::getenv("REGARD_TEST_PROGRAM");  // tools/mutants.py tests a changed program
+  const char* other = std::getenv("REGARD_TEST_PROGRAM");  // set by tools/mutants.py
   return other != nullptr ? other : REGARD_PROGRAM;
 }
 

@@ -1,4 +1,4 @@
-// `regard serve` in a process of its own.
+// Runs `regard serve` in a separate process.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ class ServedProgram {
   // Start `regard serve` with the arguments on any free port, and wait until it is ready. Throws
   // std::runtime_error, with its output, if it ends before.
   explicit ServedProgram(const std::vector<std::string>& arguments);
-  ~ServedProgram();  // kills it if it runs
+  ~ServedProgram();  // kills the process if it still runs
   ServedProgram(const ServedProgram&) = delete;
   ServedProgram& operator=(const ServedProgram&) = delete;
 
@@ -24,7 +24,7 @@ class ServedProgram {
 
  private:
   pid_t process_ = -1;
-  int output_ = -1;  // its standard error
+  int output_ = -1;  // standard error of the process
   std::uint16_t port_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace regard::testing {
 
-std::filesystem::path source_folder();  // the checkout
+std::filesystem::path source_folder();  // root of the source tree
 std::filesystem::path build_folder();   // the build directory of the tests
 
 // Path of tests/data/NAME in the source tree.

@@ -13,7 +13,8 @@ namespace regard::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    // Use memory if possible: the tests sync often, which takes seconds on a busy disk.
+    // Use a file system in memory if possible, because the tests call fsync() often, which takes seconds on a
+    // busy disk.
     const std::filesystem::path memory = "/dev/shm";
     const bool use_memory = std::getenv("TMPDIR") == nullptr && ::access(memory.c_str(), W_OK | X_OK) == 0;
     const auto parent = use_memory ? memory : std::filesystem::temp_directory_path();

@@ -20,11 +20,11 @@ namespace regard::testing {
 
 struct Reply {
   int status = 0;
-  std::map<std::string, std::string> fields;  // names in lower case
-  std::string body;                           // chunks joined
+  std::map<std::string, std::string> fields;  // headers; their names in lower case
+  std::string body;                           // the body; chunks are joined
 
   Json json() const { return parse_json(body, "the reply"); }
-  std::vector<std::string> events() const;  // of server-sent events, without "data: "
+  std::vector<std::string> events() const;  // data of the server-sent events, without "data: "
 };
 
 // A connection to 127.0.0.1. Functions fail the test on errors of the system.

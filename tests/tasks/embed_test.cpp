@@ -52,13 +52,13 @@ TEST_P(AsSentenceTransformers, VectorsOfTheWholeBatchAndOfEachTextAlone) {
 INSTANTIATE_TEST_SUITE_P(, AsSentenceTransformers, ::testing::Values("st-mean", "st-cls", "st-max"));
 
 TEST(Embed, OptionsStandInForTheFolders) {
-  const testing::Golden golden("hf-more", "st-max");  // not normalised
+  const testing::Golden golden("hf-more", "st-max");  // the vectors of this folder are not normalised
   const std::vector<std::string> texts = texts_of(golden);
   ThreadPool pool(1);
   const EmbedOptions mean{.pooling = tasks::PoolingMode::mean, .normalise = true};
   const EmbeddingFolder folder = EmbeddingFolder::open(folder_of("st-max"), mean);
   const Tensor vectors = Embedder(folder, pool, mean).embed(texts);
-  // Mean pooling by hand, from the golden token states.
+  // Compute mean pooling from the golden token states.
   const Tensor states = golden.tensor("last_hidden_state"), mask = golden.tensor("attention_mask");
   for (std::int64_t s = 0; s < vectors.rows(); ++s) {
     std::vector<double> sum(static_cast<std::size_t>(vectors.columns()), 0.0);
@@ -94,7 +94,7 @@ TEST(Embed, EmptyTextIsItsSpecialTokens) {
   const EmbeddingFolder folder = EmbeddingFolder::open(folder_of("st-mean"));
   ThreadPool pool(1);
   Embedder embedder(folder, pool);
-  EXPECT_EQ(embedder.read("").tokens(), 2);  // [CLS] [SEP]
+  EXPECT_EQ(embedder.read("").tokens(), 2);  // only [CLS] and [SEP]
   const std::string empty[] = {""};
   double square = 0;
   const Tensor vector = embedder.embed(empty);
@@ -150,7 +150,8 @@ TEST(Embed, DenseModuleIsALinearLayerWithItsActivation) {
   EXPECT_NEAR(after.f32()[1], std::tanh(0.5f - before.f32()[5]), 1e-6);
 }
 
-// Pooling without the prompt's tokens, computed from the golden token states of the whole text.
+// The expected pooling leaves out the prompt's tokens; it is computed from the golden token states of the
+// whole text.
 TEST(Embed, ThePromptsTokensAreLeftOutOfPooling) {
   const testing::Golden golden("hf-more", "st-mean");
   const Tensor states = golden.tensor("last_hidden_state");

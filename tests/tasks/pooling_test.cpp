@@ -21,7 +21,7 @@ using tasks::EmbeddingFolder;
 using tasks::EmbedOptions;
 using tasks::PoolingMode;
 
-// The token states of a text, without padding.
+// Hidden states of the tokens of a text, without padding.
 using States = std::vector<std::vector<double>>;
 
 std::vector<States> golden_states(const testing::Golden& golden) {
@@ -213,7 +213,7 @@ TEST_F(Pooling, FilesGiveLimitsPromptsAndTheMeasure) {
   EXPECT_REGARD_ERROR(said(own, R"({"prompts": 3, "default_prompt_name": "query"})"), ErrorKind::bad_file,
                       "\"query\"");
 
-  // The prompt is prepended to the text; an option replaces it.
+  // The prompt of the folder is put before the text; an option can replace it.
   const fs::path root = folder({{own, prompts}});
   const EmbeddingFolder prompted = EmbeddingFolder::open(root), plain = EmbeddingFolder::open(folder({}));
   const EmbedOptions without{.prompt = ""};

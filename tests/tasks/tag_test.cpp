@@ -104,7 +104,7 @@ TEST(Tag, DoNotDependOnWhatElseIsInTheBatch) {
   EXPECT_TRUE(together.back().empty());
 }
 
-// A word has the class of its first token, in the window that shows the most of its surroundings.
+// A word has the class of its first token, in the window that contains most of the text around the word.
 TEST(Tag, WordsHaveTheClassOfTheirFirstToken) {
   const infer::LoadedModel model = opened_tagger("hf-more/bert-ner");
   ThreadPool pool(1);

@@ -121,7 +121,7 @@ TEST_F(WhisperCase, WrongAlignmentHeadsAreErrors) {
     (*folder.generation_config)["alignment_heads"] = parse_json(heads, "heads");
     EXPECT_REGARD_ERROR(tasks::AlignmentHeads::read(folder), ErrorKind::bad_file, "alignment_heads");
   }
-  // Without the key: all heads of the upper half.
+  // Without the key alignment_heads, all heads of the upper half of the layers are used.
   folder.generation_config->erase("alignment_heads");
   EXPECT_EQ(tasks::AlignmentHeads::read(folder).heads.size(), 4u);
   folder.config["median_filter_width"] = 4;
@@ -131,7 +131,7 @@ TEST_F(WhisperCase, WrongAlignmentHeadsAreErrors) {
 TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
   tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
   options.whisper.temperatures = {0.0, 0.3, 0.7};
-  options.whisper.log_probability = 0.0;  // never reached: every window is decoded at the last temperature
+  options.whisper.log_probability = 0.0;  // never reached: all windows are decoded again
   const Transcript last = transcribe("long.wav", options);
   ASSERT_FALSE(last.segments.empty());
   for (const TranscriptSegment& segment : last.segments) EXPECT_EQ(segment.temperature, 0.7);
@@ -139,7 +139,7 @@ TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
   for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
     EXPECT_EQ(segment.temperature, 0.0);
   options.whisper.log_probability.reset();
-  options.whisper.compression_ratio = 0.01;  // every text compresses better
+  options.whisper.compression_ratio = 0.01;  // every text exceeds this ratio
   for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
     EXPECT_EQ(segment.temperature, 0.7);
 }
@@ -221,7 +221,7 @@ TEST(TranscriptFormats, OfASegmentWithWords) {
   EXPECT_EQ(words[1], (Json{{"word", " <b>"}, {"start", 1.25}, {"end", 1.5}}));
 }
 
-// The cheapest monotonic path of these costs is known.
+// For these costs, the cheapest monotonic path is known.
 TEST(AttentionAlignment, TimeWarpingFindsTheCheapestPath) {
   const std::vector<double> cost{5, 1, 9, 9,  //
                                  9, 9, 2, 9,  //
@@ -357,7 +357,7 @@ TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
       ASSERT_FALSE(segment.words.empty());
       for (const tasks::TranscriptWord& word : segment.words) {
         text += (text.empty() ? "" : " ") + word.text;
-        // Labels of a beam may begin in the last frame of the label before.
+        // With beam search, a label may begin in the last frame of the label before it.
         EXPECT_TRUE(beam > 1 || last <= word.start) << last << " " << word.start;
         EXPECT_LT(word.start, word.end);
         last = word.end;

@@ -59,7 +59,8 @@ TEST(DType, ConversionsRoundOnce) {
     one.f64()[0] = value;
     return one.to(dtype).to(DType::f64).f64()[0];
   };
-  // Just above and below the midpoint of two neighbours, closer to it than f32 can represent.
+  // These values are so close above and below the midpoint of two neighbours that f32 cannot represent the
+  // difference.
   EXPECT_EQ(half(1 + 0x1p-8 + 0x1p-40, DType::bf16), 1 + 0x1p-7);
   EXPECT_EQ(half(1 + 0x1p-8 - 0x1p-40, DType::bf16), 1.0);
   EXPECT_EQ(half(1 + 0x1p-8, DType::bf16), 1.0) << "to even";
@@ -101,7 +102,7 @@ TEST(Arena, ContainsWhatItAllocated) {
   EXPECT_EQ(arena.touched(), 100u);
   arena.allocate(10);
   EXPECT_EQ(arena.touched(), 138u) << "aligned to 64 bytes";
-  // A larger chunk follows; the first one counts as far as it was used.
+  // A larger chunk is added. Of the first chunk only the used part is counted.
   const std::byte* const large = arena.allocate(5'000'000);
   EXPECT_EQ(arena.capacity(), (std::size_t{1} << 20) + 5'001'216);
   EXPECT_TRUE(arena.contains(first));
@@ -118,14 +119,14 @@ TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
     std::memset(tensor.data(), 1, static_cast<std::size_t>(mebibytes) << 20);
     return tensor;
   };
-  filled(8);  // after freeing this, malloc would keep smaller freed blocks
+  filled(8);  // after this is freed, malloc would otherwise keep smaller freed blocks
   std::vector<Tensor> tensors;
   const double before = testing::resident_mib();
   for (int i = 0; i < kTensors; ++i) tensors.push_back(filled());
   const double held = testing::resident_mib();
   if (before == 0) GTEST_SKIP() << "the kernel does not say";
   EXPECT_GT(held - before, 4 * kTensors - 4);
-  tensors.erase(tensors.begin(), tensors.end() - 1);  // the last one would keep the top of a heap in use
+  tensors.erase(tensors.begin(), tensors.end() - 1);  // the last tensor keeps the heap's top in use
   EXPECT_LT(testing::resident_mib() - before, 8);
 }
 

@@ -1,4 +1,5 @@
-// Every corpus that the recipes use, read whole: numbers of rows and labels as other programs count them.
+// Read every corpus that the recipes use completely. The numbers of rows and labels equal those that other
+// programs count.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The figures in the section of docs/attention.md on trained word vectors: train the vectors, apply
-// attention, and compare.
+// Train the vectors of the section "Trained vectors" of docs/attention.md, apply attention, and compare the
+// section's figures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,7 +123,7 @@ std::map<std::string, double> figures() {
   return result;
 }
 
-// Read the rows "| NAME | x | y |" and "told apart: x" of the page.
+// Read the rows "| NAME | x | y |" and "| NAME | x |" of the page.
 std::map<std::string, double> documented() {
   std::ifstream page(testing::source_folder() / "docs" / "attention.md");
   std::map<std::string, double> result;

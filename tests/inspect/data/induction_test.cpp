@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-// Blocks of pieces of a ring of letters, as recipes/make_repeats.py writes them.
+// Return training text like that of recipes/make_repeats.py: blocks of pieces of a ring of letters.
 std::string repeats(std::int64_t letters) {
   RandomStream stream({1, 0, place_of("repeats")});
   const auto between = [&](std::uint64_t least, std::uint64_t most) {
@@ -39,7 +39,7 @@ std::string repeats(std::int64_t letters) {
   return text;
 }
 
-// The largest score of the study's column over the heads of a layer.
+// Return the largest score in this column of the study over the heads of a layer.
 double largest(const Json& study, const std::string& layer, const char* column) {
   double largest = 0;
   for (const Json& row : study["rows"])
