@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Measures regard beside PyTorch in one run and writes the tables to --results.
+"""Measure regard and PyTorch in one run, and write the tables to --results.
 
     python3 bench/compare.py [--rounds 5] [--only attention,gemm,train_small,train_large,translator,decode,start,recipe,busy] (also train_bf16)
 
-Makes a virtual environment in build/peers with the pinned versions below (from PyPI), unless --python or REGARD_PEERS names a
-Python that has them. Peer and regard take turns within each round, so that a machine whose speed drifts slows both; what is
-printed is the median of the rounds' ratios (PyTorch's time / ours) with their spread. Both run f32 on two threads. Each part has a
-table of its own in the page, so that a part can be measured again alone. It prints where we lose, too.
+Makes a virtual environment in build/peers with the pinned versions below (from PyPI), unless --python or REGARD_PEERS
+names a Python that has them. Both programs use f32 and two threads. They run alternately within each round, so that
+changes in the speed of the machine affect both. The tables show the median over the rounds of PyTorch's time divided
+by regard's, with the lowest and the highest, also where regard is slower. Each part has its own table, so that it can
+be measured again alone.
 
-On a machine that others use at the same time, wall-clock ratios say how both stand being disturbed; --processor-time compares the
-processor time of one thread instead, which the others change little (the training parts and decode only; tables of their own).
+On a machine that others use at the same time, wall-clock ratios depend on the other programs. --processor-time
+compares the processor time of one thread instead, which they change little (only the training parts and decode; in
+separate tables).
 
-The parts that train need the data folder that REGARD_SHARED names; `start` needs the demo's model (`regard demo`; --demo).
+The parts that train need the data folder that REGARD_SHARED names; `start` needs the demo's model (`regard demo`;
+--demo).
 """
 import argparse
 import json
@@ -87,7 +90,7 @@ class Bench:
         return line([self.python, ROOT / "bench/peers/torch_peer.py", work, "-"], text=json.dumps(o), env=self.environment, **more)
 
     def kernel(self, work, o):
-        """A kernel's time from one PyTorch process that stays: starting it takes longer than what is measured."""
+        """Measure a kernel in a PyTorch process that is kept, because starting it takes longer than the kernel."""
         if self.server is None:
             self.server = subprocess.Popen([self.python, ROOT / "bench/peers/torch_peer.py", "serve"], stdin=subprocess.PIPE,
                                            stdout=subprocess.PIPE, text=True, cwd=ROOT, env=self.environment)
@@ -105,11 +108,11 @@ class Bench:
         return result["processor_ms" if self.options.processor_time else "step_ms"]
 
     def pair(self, ours, theirs):
-        """Rounds of ours and theirs in turn, as pairs of what they print."""
+        """Run regard and PyTorch alternately. Return the pairs of results that they print."""
         return [(self.regard(*ours), self.torch(*theirs)) for _ in range(self.options.rounds)]
 
     def add(self, part, name, rounds, ours, theirs, flops=None):
-        """`ours` and `theirs`: what of a result is its time, as a key or a function."""
+        """`ours` and `theirs` select the time in a result of regard and of PyTorch: a key or a function."""
         value = lambda result, what: what(result) if callable(what) else result[what]
         a, b = [value(r[0], ours) for r in rounds], [value(r[1], theirs) for r in rounds]
         ratios = [y / x for x, y in zip(a, b)]
@@ -147,12 +150,12 @@ class Bench:
         self.language_model("train_large", "6 × 384, context 256, batch 16, dropout 0.2", "larger.toml", LARGE)
 
     def train_bf16(self):
-        """PyTorch's autocast to bf16; without dropout inside the feed-forward layers, which the peer's model does not have."""
+        """PyTorch uses autocast to bf16. No dropout in feed-forward layers, because the peer's model has none there."""
         self.language_model("train_bf16", "6 × 384, context 256, batch 16, dropout 0.2, bf16", "larger.toml", dict(LARGE, bf16=True),
                             ["--set", "training.precision=bf16", "--set", "model.activation_dropout=0"])
 
     def language_model(self, part, name, file, o, flags=()):
-        """Eager and compiled take turns with ours; the faster of the two is what counts."""
+        """Run PyTorch eager and compiled, alternately with regard. The faster of the two counts."""
         ours = ["train", ROOT / "bench/runs" / file, "--steps", o["steps"], *flags]
         peers = [dict(o, compile=compiled) for compiled in ((False, True) if not self.options.eager else (False,))]
         rounds = [(self.regard(*ours), *(self.torch("train-lm", peer) for peer in peers)) for _ in range(self.options.rounds)]
@@ -160,7 +163,7 @@ class Bench:
             self.add(part, f"{name}; PyTorch {kind}", [(r[0], r[which]) for r in rounds], self.step_ms, "step_ms")
 
     def translator(self):
-        """Milliseconds for 1,000 useful (source and target) tokens; the same sentences' lengths for both."""
+        """Milliseconds for 1,000 source and target tokens without padding; equal sentence lengths on both sides."""
         o = dict(TRANSLATOR, lengths=self.lengths())
         rounds = self.pair(["train", ROOT / "bench/runs/translator.toml", "--steps", 4 * o["steps"]], ["train-translator", o])
         ours = (lambda r: 1e6 / r["tokens_per_processor_s"]) if self.options.processor_time else (
@@ -175,11 +178,11 @@ class Bench:
                  "--end-token", "-o", tokenizer, "--quiet"])
             count = lambda f: [len(ids.split()) for ids in run(
                 [self.program, "tokenizer", "encode", "-T", tokenizer, f, "--view", "ids"]).splitlines()]
-            # PyTorch's targets also have a start token, which is an input only and is not predicted.
+            # PyTorch's targets also have a start token, which is only an input and is not predicted.
             return sorted(((s, t + 1) for s, t in zip(count(files[0]), count(files[1]))), key=lambda p: (p[1], p[0]))
 
     def decode(self):
-        """One sequence of a GPT-2-small shape, random weights, after 128 tokens; and its share of what memory gives."""
+        """Decode after 128 tokens with GPT-2 small's shape and random weights; also the share of memory bandwidth."""
         model, rounds, shares = ROOT / "bench/models/gpt2-small.json", [], []
         for _ in range(self.options.rounds):
             before, ours, after = self.regard("peak"), self.regard("decode", model, "--new", 64), self.regard("peak")
@@ -193,7 +196,7 @@ class Bench:
         print(self.tables["decode"][-1]["share"], flush=True)
 
     def start(self):
-        """PyTorch's side imports it, builds a model of the demo's shape with random weights and decodes 8 tokens."""
+        """PyTorch imports its modules, builds a model of the demo's shape with random weights and decodes 8 tokens."""
         rounds = []
         for _ in range(self.options.rounds):
             ours, begin = self.regard("start", self.options.demo), time.perf_counter()
@@ -202,7 +205,7 @@ class Bench:
         self.add("start", "process start to the first sentence, demo model", rounds, "start_ms", "start_ms")
 
     def recipe(self):
-        """All of nanoGPT's small recipe, ours with its validations; PyTorch's 2,000 steps at its median step, without."""
+        """nanoGPT's small recipe: regard's whole run with validations, and 2,000 times PyTorch's median step."""
         steps = 2000
         rounds, losses = [], []
         for _ in range(self.options.rounds):
@@ -218,7 +221,7 @@ class Bench:
         self.add("recipe", f"2,000 iterations, validation loss {max(losses):.3f}", rounds, "step_ms", "step_ms")
 
     def busy(self):
-        """The small model's step with another process computing all the time, as a multiple of its step without."""
+        """The small model's training step beside a process that computes all the time, divided by the step alone."""
         ours = ["train", ROOT / "bench/runs/char.toml", "--steps", SMALL["steps"]]
         for name, step in (("regard", lambda: self.regard(*ours)), ("PyTorch", lambda: self.torch("train-lm", SMALL))):
             rounds = []
@@ -261,7 +264,7 @@ def cpu_name():
 
 
 def write(page, part, table):
-    """Puts the part's table between its marks, which are made at the page's end where they are not there yet."""
+    """Write the part's table between its marks in the page. If the marks are missing, append them."""
     begin, end = f"<!-- compare.py: {part} -->", f"<!-- end of {part} -->"
     text = page.read_text() if page.exists() else ""
     if begin not in text:

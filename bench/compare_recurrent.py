@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""One recurrent layer, forward with backward, beside PyTorch's nn.RNN, nn.LSTM and nn.GRU, f32, as a table.
+"""Compare one recurrent layer, forward and with backward, with PyTorch's nn.RNN, nn.LSTM and nn.GRU in f32. Prints a
+table.
 
     python3 bench/compare_recurrent.py [--rounds 3] [--threads 2] [--processor-time]
 
-The Python that runs it must have torch. PyTorch stays loaded and takes turns with regard in each round; a ratio is PyTorch's time
-over ours, the median of the rounds with lowest and highest. The last line has the geometric mean of these medians and the lowest.
-On a shared machine `--threads 1 --processor-time` compares what others disturb less.
+The Python that runs it must have torch. PyTorch stays loaded and runs alternately with regard in each round. A ratio
+is PyTorch's time divided by regard's: the median of the rounds, with the lowest and the highest. The last line has
+the geometric mean of these medians and the lowest. On a shared machine, use `--threads 1 --processor-time`, which
+other programs disturb less.
 """
 import argparse
 import json

@@ -3,17 +3,19 @@
 
     bench/compare_serve.py PROGRAM MODELS [--llama-server PROGRAM] [--cells NAME,…] [--rounds 3] [--threads 2]
 
-MODELS is the folder of models with random weights that bench/peers/serve_models.py makes. Cells:
+MODELS is the folder of models with random weights that bench/peers/serve_models.py makes. Cells of the table:
 
-llama-f32, llama-int8   the size of GPT-2 small as a Llama, 1, 8 and 32 clients, prompts of 32 tokens, 64 new ones, greedy; beside
-                        llama.cpp's own server with --parallel as many as clients, f32 and Q8_0. It is built from the source inside
-                        llama-cpp-python's package: cmake -B build vendor/llama.cpp; cmake --build build --target llama-server
-minilm                  embeddings of 12 to 31 words, 32 clients; beside sentence-transformers behind FastAPI
-marian                  translations of 15 words, beam 4, 32 new tokens, 32 clients; beside CTranslate2 behind FastAPI
+llama-f32, llama-int8   a Llama of the size of GPT-2 small, with 1, 8 and 32 clients, prompts of 32 tokens, 64 new tokens, greedy.
+                        Compared with llama.cpp's own server (f32 and Q8_0, --parallel: the number of clients), which is built from
+                        the source in the package llama-cpp-python: cmake -B build vendor/llama.cpp;
+                        cmake --build build --target llama-server
+minilm                  embeddings of 12 to 31 words, 32 clients. Compared with sentence-transformers behind FastAPI
+marian                  translations of 15 words, beam 4, 32 new tokens, 32 clients. Compared with CTranslate2 behind FastAPI
 
-Both servers run; each round measures one after the other, so that the idle one takes no processor time. A client sends one
-request after the other, in all a fixed number. Prints one line of JSON for each cell and number of clients, with medians over the
-rounds, then a table. Needs the packages of bench/peers/serve_models.py, fastapi and uvicorn. All cells take about ten minutes.
+Both servers run. Each round measures one after the other, so that the other one is idle. A client sends a fixed
+number of requests, one after the other. Prints one line of JSON for each cell and number of clients, with medians
+over the rounds, then a table. Needs the packages of bench/peers/serve_models.py, fastapi and uvicorn. All cells take
+about ten minutes.
 """
 import argparse
 import http.client
@@ -34,7 +36,7 @@ import time
 WORDS = "the river runs through an old town where people build boats and sell fish in the morning".split()
 PEER_PORT = 18081
 NEW_TOKENS = {"llama": 64, "marian": 32, "minilm": 0}
-REQUESTS = {("llama", 1): 3, ("llama", 8): 2, ("llama", 32): 2, ("minilm", 32): 20, ("marian", 32): 2}  # of each client
+REQUESTS = {("llama", 1): 3, ("llama", 8): 2, ("llama", 32): 2, ("minilm", 32): 20, ("marian", 32): 2}  # requests of each client
 REQUIRED = {("llama-f32", 1): 1.0, ("llama-f32", 8): 1.5, ("llama-f32", 32): 1.5, ("llama-int8", 1): 1.0,
             ("llama-int8", 8): 1.5, ("llama-int8", 32): 1.5, ("minilm", 32): 1.5, ("marian", 32): 1.3}
 
@@ -69,7 +71,7 @@ def words_of(number, count):
 
 
 def request_of(task, number):
-    """The bytes of one request; the inputs differ."""
+    """Return the bytes of one request; every request has another input."""
     if task == "llama":
         draw = random.Random(number)
         ids = [draw.randrange(300, 32000) for _ in range(32)]
@@ -113,7 +115,7 @@ class Client:
 
 
 def load(port, task, clients, each, seed):
-    """Requests per second, tokens of the last response, times of the requests."""
+    """Return the requests per second, the tokens of the last response, and the times of the requests."""
     selector, waiting = selectors.DefaultSelector(), clients
     all_ = [Client(port, [request_of(task, seed + c * 1009 + i) for i in range(each)]) for c in range(clients)]
     begin = time.perf_counter()
@@ -183,7 +185,7 @@ def start_peer(options, cell, task, clients, folder):
 
 
 def check_lengths(task, answers):
-    """Both results must have the same number of tokens, or the same size."""
+    """Check that both results have the same number of tokens, or the same size."""
     if task == "minilm":
         found = [len(one["data"][0]["embedding"]) for one in answers]
     elif task == "llama":

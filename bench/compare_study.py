@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""A sweep of all heads beside TransformerLens: random weights of GPT-2 small's shape, random tokens.
+"""Compare a sweep of all heads with TransformerLens, with random weights of GPT-2 small's shape and random tokens.
 
     bench/compare_study.py REGARD [--folder PLACE] [--rounds 3] [--threads 2] [--sentences 50] [--length 20] [--heads 12]
         [--predictions 0]
 
-Each round times `regard bench study` and TransformerLens in turn. A sweep is the loss of the whole model and the loss without
-each of the 144 heads; --heads of them are measured on both sides, evenly spread, and the rest is counted in proportion.
---predictions 1 counts the loss of each sentence's last prediction only. A pass computes the states and logits of every token.
-TransformerLens runs all sentences as one batch with a hook that sets the head's output (hook_z) to zero. Times are of the
-processor, all threads together: a shared machine disturbs them less. Needs transformer_lens, torch, numpy and safetensors.
+Each round times `regard bench study` and TransformerLens, one after the other. A sweep computes the loss of the whole
+model and the loss without each of the 144 heads. --heads of them, evenly spread, are measured on both sides, and the
+time of the others is computed in proportion. --predictions 1 counts only the loss of each sentence's last prediction.
+A pass computes the states and logits of every token. TransformerLens runs all sentences as one batch with a hook that
+sets the head's output (hook_z) to zero. Times are processor times of all threads, which a shared machine disturbs
+less. Needs transformer_lens, torch, numpy and safetensors.
 """
 
 import argparse
@@ -32,7 +33,7 @@ def their_model():
 
 
 def sweep(model, ids, heads, predictions):
-    """Processor seconds of one pass, and of the passes without `heads`."""
+    """Return the processor seconds of one pass, and of the passes without each of the `heads`."""
 
     def loss(logits):
         if not predictions:

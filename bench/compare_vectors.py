@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Word vectors beside gensim: skip-gram, 100 numbers, the same text and settings, in turn; speed, then quality over seeds.
+"""Compare word vectors with gensim's skip-gram (100 numbers, the same text and settings): speed, then quality over
+several seeds.
 
     python3 bench/compare_vectors.py --shared ../shared [--corpus FILE] [--rounds 3] [--seeds 3] [--epochs 5]
                                      [--python PYTHON] [--regard build/release/bin/regard]
 
-Makes a virtual environment in build/peers-vectors with the pinned gensim unless --python names one that has it. The text is
-the joined corpora of --shared unless --corpus names one. Pairs and analogies are those that gensim ships for its own tests.
-Vectors in build/vectors are kept and used again, so that an interrupted comparison goes on. Prints Markdown.
+Makes a virtual environment in build/peers-vectors with the pinned gensim unless --python names one that has it. The
+text consists of the corpora of --shared unless --corpus names a file. Pairs and analogies are those that gensim
+contains for its own tests. Vectors in build/vectors are kept and reused, so that an interrupted comparison can be
+continued. Prints Markdown.
 """
 import argparse
 import json
@@ -30,7 +32,7 @@ def run(command):
 
 
 def joined(shared):
-    """The English texts of the corpora, lower-cased, words only, a sentence or paragraph a line."""
+    """Write the words of the corpora's English texts in lower case, one sentence or paragraph per line."""
     path = WORK / "corpus.txt"
     if path.exists():
         return path

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Random combinations of generation options, run by `regard run --generate` and by transformers: ids must be equal.
+"""Run random combinations of generation options with `regard run --generate` and with transformers. The ids must be
+equal.
 
     bench/generation_options.py build/release/bin/regard tests/data/hf-tiny [--count 200] [--seed 1]
     bench/generation_options.py ... --count 40 --seed 2 --write tests/data/generation-options.json
 
-Sampling is compared draw by draw: torch.multinomial is replaced by the inverse of the cumulative distribution at
-the uniform numbers that regard draws (Philox4x32-10 keyed by seed, sequence and step), so equal ids mean equal
-warped distributions. Rows are as long as each other, or padded on the side that the model wants; rules that count
-padding in transformers (n-grams, lengths) are left out of padded cases, because there it differs from its own
-results without padding. Two forced end tokens are left out, too: their scores are exactly equal, and which of equal
-ones a beam takes first is chance. Where rules leave fewer hypotheses than are asked for, transformers repeats one
-with its sentinel score (below -1e8) and regard has none, with minus infinity: those rows are counted, not compared.
+To compare sampling, torch.multinomial is replaced by the inverse of the cumulative distribution at the uniform
+numbers that regard draws (Philox4x32-10 keyed by seed, sequence and step). Equal ids then mean equal filtered
+distributions. The rows of a case are equally long, or padded on the side that the model needs. Padded cases have no
+rules that count padding in transformers (n-grams, lengths), because there transformers differs from its own results
+without padding. No case forces two end tokens, because their scores would be exactly equal and the order of equal
+scores is arbitrary. If the rules leave too few hypotheses, transformers repeats one with its sentinel score (below
+-1e8), and regard returns one with minus infinity: such rows are counted, not compared.
 
 Needs torch, transformers, safetensors. Prints one line for each difference and a summary; fails if any differs.
 Runs on one thread.
@@ -31,7 +32,7 @@ from safetensors.torch import load_file, save_file
 SEED = 11  # seed of regard's draws
 
 
-# regard's uniform numbers -----------------------------------------------------------------------------------
+# Random numbers of regard -----------------------------------------------------------------------------------
 
 def philox(counter, key0, key1):
     for _ in range(10):
@@ -50,7 +51,7 @@ def place_of(name):
 
 
 class Draws:
-    """Stands for torch.multinomial with one sample a row; knows the step by counting its calls."""
+    """Replaces torch.multinomial with one sample per row. It counts its calls to know the step."""
 
     def __init__(self, sequences):
         self.sequences, self.step = sequences, 0
@@ -176,7 +177,7 @@ class Folder:
                 self.log_probabilities(result))
 
     def log_probabilities(self, result):
-        """Of each token: of beams as they were added up, else under the model before any rule."""
+        """Return each token's log-probability: with beams as it was summed, else the model's before any rule."""
         if "beam_indices" in result:
             return self.model.compute_transition_scores(result["sequences"], result["scores"], result["beam_indices"],
                                                         normalize_logits=False).tolist()
@@ -200,7 +201,7 @@ def run_regard(program, folder, inputs, arguments):
 
 
 def compared(expected, scores, found, found_scores, pad):
-    """Whether the rows are equal, and how many of them there are not, for want of hypotheses."""
+    """Return whether the rows are equal, and how many rows are missing for lack of hypotheses."""
     if isinstance(found, str) or len(found) != len(expected) or (scores is None) != (found_scores is None):
         return False, 0
     bare = lambda row: row[:max((i + 1 for i, token in enumerate(row) if token != pad), default=0)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Memory and time to the first token of a GPT-2-small file with random weights.
+"""Measure the memory and the time to the first token of a GPT-2-small file with random weights.
 
     bench/gpt2_small.py build/release/bin/regard [--folder PLACE]
 
-Writes the file (498 MB) once, then five rounds, each with the file thrown out of the page cache first: reading it
-through, and `regard run` from process start to the logits of the token that follows eight others. Prints medians.
-Needs numpy and safetensors.
+Writes the file (498 MB) once. Then each of five rounds removes the file from the page cache, reads it completely,
+removes it again, and times `regard run` from process start to the logits of the token after eight others. Prints
+medians. Needs numpy and safetensors.
 """
 
 import argparse

@@ -104,7 +104,7 @@ BENCHMARK_CAPTURE(product, ABt, Form{false, true})->Apply(forward_sizes)->UseRea
 BENCHMARK_CAPTURE(product, AtB, Form{true, false})->Apply(weight_gradient_sizes)->UseRealTime();
 BENCHMARK_CAPTURE(product, packed, Form{false, true, true})->Apply(decoding_sizes)->UseRealTime();
 
-// batch, heads, length, head size, causal
+// arguments: batch, heads, length, head size, causal
 void attention(benchmark::State& state, bool backward) {
   const std::int64_t batch = state.range(0), heads = state.range(1), length = state.range(2),
                      dim = state.range(3);

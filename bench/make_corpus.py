@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a large text made of smaller ones, for measuring trainers: the same for the same arguments.
+"""Write a large text made of smaller ones, for measuring trainers. The same arguments give the same text.
 
     python3 bench/make_corpus.py --megabytes 100 --output build/corpus.txt FOLDER_OR_FILE…
 
-The first pass copies the lines of all .txt, .tsv and .en/.de/.fr/.hi files. Later passes shuffle them and, so that new words keep
-coming as they do in real text, replace one word in thirty by the head of that word and the tail of another. Plain
-repetition would add no words, and trainers work on the different words.
+The first pass copies the lines of all .txt, .tsv and .en/.de/.fr/.hi files. Later passes shuffle the lines and
+replace one word in thirty by the beginning of this word and the end of another one. So new words appear throughout
+the text, as in real text. Repetition without this would add no words, and the time of a trainer depends on the number
+of different words.
 """
 import argparse
 import random

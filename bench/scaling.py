@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Seconds per step of a model with much to send and little to compute, by number of ranks and rate of the link.
+"""Measure the seconds per training step by number of ranks and network speed, for a model with many weights and
+little computation.
 
 Usage (as root): bench/scaling.py PROGRAM [--hidden 256 512] [--rates 0 1000 500 200] [--steps 50]
 
-The default takes about 10 minutes on an idle machine of 2 cores. A trial: --hidden 64 --rates 1000 --steps 30.
+The default takes about 10 minutes on an idle machine of 2 cores. For a short trial: --hidden 64 --rates 1000 --steps
+30.
 
-Runs mpirun in a network namespace of its own, whose loopback device, shared by all ranks and both directions, is limited by
-tc tbf. Prints one line per measurement: hidden size, weights, ranks, Mbit/s (0: no limit), seconds per step (median of the
-intervals of 10 steps, without the first).
+Runs mpirun in a separate network namespace. All ranks use its loopback device in both directions, and `tc tbf` limits
+its rate. Prints one line per measurement: hidden size, weights, ranks, Mbit/s (0: no limit), seconds per step (median
+of the intervals of 10 steps, without the first).
 """
 import argparse
 import json

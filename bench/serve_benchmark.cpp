@@ -172,7 +172,7 @@ void measure_first_token(std::uint16_t port, const Settings& settings) {
   std::fflush(stdout);
 }
 
-// Processor seconds of a process.
+// Return the processor seconds that a process has used.
 double processor_seconds(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -211,7 +211,7 @@ Load load_server(std::uint16_t port, pid_t server, const Settings& settings) {
       }
     });
   Load load;
-  while (requests < settings.clients) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // warm
+  while (requests < settings.clients) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // warm up
   const auto begin = Clock::now();
   const double used = processor_seconds(server);
   const std::int64_t before = requests;
@@ -298,7 +298,7 @@ int run(const Settings& settings) {
   write_model(folder, settings);
   int report[2], hold[2];
   if (::pipe(report) != 0 || ::pipe(hold) != 0) return 1;
-  const pid_t server = ::fork();  // fork before this process starts a thread
+  const pid_t server = ::fork();  // fork() must precede the start of any thread
   if (server == 0) {
     ::close(hold[1]);
     run_server(folder, settings, report[1], hold[0]);

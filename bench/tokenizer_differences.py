@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Every line of every text in a folder of corpora through regard and through the libraries whose tokenizers these are.
+"""Encode every line of every text in a folder of corpora with regard and with the libraries that define the
+tokenizers, and compare.
 
     python3 bench/tokenizer_differences.py [--shared ../shared] [--every 1] [--only bert,gpt2,…] [--python PYTHON] [--regard …]
 
-Against Hugging Face tokenizers ids, tokens and offsets are compared, against tiktoken and sentencepiece ids (and
-sentencepiece's pieces); regard's quick way to ids (`encode --view ids`) must agree, too. Run it with a Python that has
-tokenizers, tiktoken and sentencepiece (compare_tokenizers.py makes one). Prints the number of lines and of differences
-for each tokenizer; exits 1 if there is any.
+With Hugging Face tokenizers, ids, tokens and offsets are compared; with tiktoken the ids; with sentencepiece the ids
+and pieces. regard's fast path (`encode --view ids`) must give the same ids too. Run it with a Python that has
+tokenizers, tiktoken and sentencepiece (compare_tokenizers.py makes one). Prints the number of lines and of
+differences for each tokenizer; exits with 1 if there is a difference.
 """
 import argparse
 import json
@@ -53,7 +54,7 @@ def regard(options, path, lines, ids_only):
 
 
 def peer(library, kind, path):
-    """A function from lines to what regard must say of each: a dictionary with some of its keys."""
+    """Return a function that gives, for each line, the values of the keys that regard's result must have."""
     if library == "tiktoken":
         encode = tokenize_peer.encoder(library, kind, path)
         return lambda lines: [{"ids": ids} for ids in encode(lines)]

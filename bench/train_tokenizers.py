@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures `regard tokenizer train` beside Hugging Face's trainers, and compares what was learnt.
+"""Compare `regard tokenizer train` with Hugging Face's trainers: time, memory, and the trained vocabulary.
 
     pip install tokenizers==0.23.3
     python3 bench/make_corpus.py --megabytes 100 --output build/corpus.txt FOLDER…
     python3 bench/train_tokenizers.py build/corpus.txt [--types byte-bpe,wordpiece,unigram] [--vocab-size 32000] [--rounds 3]
 
-Each takes its turn within a round, on --threads threads (2). Prints wall-clock seconds, processor seconds (which a shared
-machine disturbs less) and peak memory: medians over rounds, ratio = Hugging Face's / ours.
+Both run in each round, one after the other, on --threads threads (2). Prints wall-clock seconds, processor seconds
+(which a shared machine disturbs less) and peak memory as medians over the rounds. Ratio: Hugging Face's value divided
+by regard's.
 """
 import argparse
 import json

@@ -17,8 +17,8 @@ static const std::vector<std::string> kWords = {"[read]", "exam",  "test", "easy
                                                 "eat",    "bread", "cake", "piece"};
 
 struct Sentence {
-  std::vector<std::int32_t> ids;  // word numbers, [read] first: its output is classified
-  std::int32_t label;             // 0 food, 1 easy
+  std::vector<std::int32_t> ids;  // numbers of words; the first is [read], whose output is classified
+  std::int32_t label;             // 0: food, 1: easy
 };
 
 static const std::vector<Sentence> kSentences = {
@@ -47,7 +47,7 @@ int main() {
     const Value mixed =
         learner.attention(learner.linear(x, w_q), learner.linear(x, w_k), learner.linear(x, w_v));
     const std::int32_t read[] = {0};
-    return learner.linear(learner.embedding(mixed, read), answer);  // the row of [read], as two scores
+    return learner.linear(learner.embedding(mixed, read), answer);  // two scores, from the output of [read]
   };
 
   std::printf("%6s  %s\n", "epoch", "mean loss");

@@ -1,4 +1,5 @@
-// 6. Eight heads of 64 in a model of 512: split, attend, concatenate, W_O. Every shape printed.
+// 6. Eight heads of 64 features in a model of 512: split, attend, concatenate, multiply by W_O. All shapes
+// are printed.
 #include <cstdio>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // 8. A complete encoder–decoder with layer norms before each branch (pre-norm) or after each sum (post-norm).
-// Overfitted to four sentence pairs, it translates "piece of cake" as सरल काम where the training data does; a
+// Trained on four sentence pairs, it learns which sentences translate "piece of cake" as सरल काम; a
 // word-by-word dictionary cannot.
 #include <algorithm>
 #include <cstdio>
@@ -94,6 +94,6 @@ int main() {
     for (const auto& [english, hindi] : pairs)
       std::printf("  %-29s%s\n", english.c_str(), translator.translate(english).c_str());
   }
-  const char *cake = "केक", *of = "का", *piece = "टुकड़ा";  // dictionary entries, regardless of context
+  const char *cake = "केक", *of = "का", *piece = "टुकड़ा";  // entries of a dictionary, which has no context
   std::printf("word by word, in every sentence: %s %s %s\n", cake, of, piece);
 }

@@ -1,4 +1,4 @@
-// Fuzz an index of shards next to two valid shards.
+// Open a model folder whose index of shards is the input, beside two valid shards.
 #include "formats/safetensors.h"
 #include "formats/weights.h"
 #include "target.h"

@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       run(*network);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::usage) throw;  // three tokens may be too many, or not in the vocabulary
+      if (error.kind() != ErrorKind::usage) throw;  // the tokens may not fit the model
     }
   });
   return 0;

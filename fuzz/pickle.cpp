@@ -1,4 +1,4 @@
-// One pickle.
+// Read one pickle.
 #include "formats/pickle.h"
 #include "target.h"
 

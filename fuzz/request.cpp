@@ -1,5 +1,5 @@
-// Fuzz the parsers that run before a handler: request targets and fields, forms in both encodings, JSON
-// bodies and their schema. The first byte selects the parser.
+// Run the parsers that read a request before a handler: request targets and fields, forms in both encodings,
+// JSON bodies and their schema. The first byte selects the parser.
 #include "base/json.h"
 #include "serve/form.h"
 #include "serve/http_error.h"

@@ -1,9 +1,10 @@
-"""CTranslate2 on a Marian-base shape with random weights: one JSON line in, one out, until the input ends.
+"""Run CTranslate2 on a Marian-base shape with random weights. For each line of JSON on standard input, print one line
+of JSON.
 
-    ctranslate2_peer.py FOLDER        the model is made in FOLDER unless it is there already
+    ctranslate2_peer.py FOLDER        creates the model in FOLDER if it is missing
 
-In: {"compute_type": "float32"|"int8", "threads", "batch", "beam", "source", "target", "seconds"}. Out: the median time of a
-whole translation (encoder and all), in milliseconds of the wall clock and of the processor.
+Input: {"compute_type": "float32"|"int8", "threads", "batch", "beam", "source", "target", "seconds"}. Output: the
+median time of a whole translation, encoder included, in milliseconds of wall clock and of processor time.
 """
 import json
 import os
@@ -18,7 +19,7 @@ LAYERS, HIDDEN, HEADS, FFN, VOCABULARY = 6, 512, 8, 2048, 32000
 
 
 def make(folder):
-    """Random weights of the size that Marian initialises with; biases zero, norms the identity."""
+    """Set random weights with the scale of Marian's initialisation, zero biases, and norms without effect."""
     from ctranslate2.specs import Activation, TransformerSpec
     spec = TransformerSpec.from_config((LAYERS, LAYERS), HEADS, pre_norm=False, activation=Activation.SWISH)
     draw = numpy.random.default_rng(1)

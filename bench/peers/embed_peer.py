@@ -1,12 +1,13 @@
-"""Sentence vectors by sentence-transformers, or by onnxruntime (exported here): the peer of bench/compare_embed.py.
+"""Compute sentence vectors with sentence-transformers, or with onnxruntime on a model exported here, for
+bench/compare_embed.py.
 
     embed_peer.py sentence-transformers|onnxruntime|onnxruntime-int8 FOLDER THREADS
 
-onnxruntime-int8 is the exported model after onnxruntime's own dynamic quantisation, scales for each channel.
+onnxruntime-int8 is the exported model after onnxruntime's own dynamic quantisation, with one scale per channel.
 
-Reads requests as JSON lines, answers each with one:
-  {"texts": [...], "batch": N, "seconds": S}  →  {"ms", "processor_ms"}, of all texts, medians
-  {"texts": [...], "save": FILE}               →  {"saved": FILE}, "embeddings" as safetensors
+Reads requests as JSON lines and answers each with one line:
+  {"texts": [...], "batch": N, "seconds": S}  →  {"ms", "processor_ms"}: median times for all texts
+  {"texts": [...], "save": FILE}               →  {"saved": FILE}: writes "embeddings" as safetensors
 """
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gensim's skip-gram with the settings of bench/compare_vectors.py. Prints one JSON object; writes the vectors if asked.
+"""Train gensim's skip-gram with the settings of bench/compare_vectors.py. Prints one JSON object; writes the vectors
+to OUTPUT.
 
     gensim_peer.py CORPUS EPOCHS SEED THREADS [OUTPUT]
 """

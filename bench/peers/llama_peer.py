@@ -1,10 +1,11 @@
-"""llama.cpp on GPT-2's small shape with random weights: one JSON line in, one out, until the input ends.
+"""Run llama.cpp on GPT-2 small's shape with random weights. For each line of JSON on standard input, print one line
+of JSON.
 
-    llama_peer.py FOLDER              the GGUF files are made in FOLDER unless they are there already
+    llama_peer.py FOLDER              creates the GGUF files in FOLDER if they are missing
 
-In: {"dtype": "f32"|"f16"|"q8_0", "threads", "prompt", "new", "seconds"}. Out: the median time of a step that decodes one token
-greedily after `prompt` tokens, and of the prefill of the prompt, in milliseconds of the wall clock and of the processor.
-Needs llama-cpp-python, gguf.
+Input: {"dtype": "f32"|"f16"|"q8_0", "threads", "prompt", "new", "seconds"}. Output: the median time of a step that
+decodes one token greedily after `prompt` tokens, and of the prefill of the prompt, in milliseconds of wall clock and
+of processor time. Needs llama-cpp-python, gguf.
 """
 import ctypes
 import json

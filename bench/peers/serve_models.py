@@ -1,10 +1,11 @@
-"""Models with random weights for bench/compare_serve.py, in the formats of both servers.
+"""Create models with random weights for bench/compare_serve.py, in the formats of both servers.
 
-    serve_models.py FOLDER        makes what is not there yet: FOLDER/{llama,minilm,marian}, llama-f32.gguf, llama-q8_0.gguf, marian-ct2
+    serve_models.py FOLDER        creates what is missing: FOLDER/{llama,minilm,marian}, llama-f32.gguf, llama-q8_0.gguf, marian-ct2
 
-llama: the size of GPT-2 small (12 layers, 768 wide, 12 heads, feed-forward 2048 gated, 32,000 tokens); the same weights as GGUF.
-minilm: the shape of all-MiniLM-L6-v2. marian: 6 + 6 layers, 512 wide, 8 heads, feed-forward 2048, 32,000 tokens, beam 4, 32 tokens.
-Needs numpy, safetensors, torch, transformers, sentencepiece, protobuf, gguf, ctranslate2.
+llama: the size of GPT-2 small (12 layers, hidden size 768, 12 heads, gated feed-forward of 2048, 32,000 tokens); the
+GGUF files have the same weights. minilm: the shape of all-MiniLM-L6-v2. marian: 6 + 6 layers, hidden size 512, 8
+heads, feed-forward 2048, 32,000 tokens; beam 4 and 32 new tokens. Needs numpy, safetensors, torch, transformers,
+sentencepiece, protobuf, gguf, ctranslate2.
 """
 import json
 import pathlib
@@ -18,7 +19,7 @@ WORDS = "the river runs through an old town where people build boats and sell fi
 
 
 def pieces():
-    """Tokens of the decoder: special ones, bytes, then words."""
+    """Return the tokens of the decoder: special tokens, bytes, then words."""
     bytes_ = [f"<0x{i:02X}>" for i in range(256)]
     return ["<unk>", "<s>", "</s>", *bytes_, *(f"▁w{i}" for i in range(VOCABULARY - 259))]
 
@@ -78,7 +79,7 @@ def make_gguf(folder, path, kind):
         wanted = kind if values.ndim == 2 else gguf.GGMLQuantizationType.F32
         writer.add_tensor(name, gguf.quants.quantize(values, wanted), raw_dtype=wanted)
 
-    def for_rope(values):  # GGUF rotates neighbouring pairs
+    def for_rope(values):  # in GGUF, rotary positions rotate neighbouring pairs
         return values.reshape(HEADS, 2, HIDDEN // HEADS // 2, HIDDEN).swapaxes(1, 2).reshape(HIDDEN, HIDDEN)
 
     add("token_embd.weight", tensors["model.embed_tokens.weight"])

@@ -1,10 +1,11 @@
-"""Peers of `regard bench tokenize`: one tokenizer of one library over the lines of a file, one thread, as JSON.
+"""Time one tokenizer of one library on the lines of a file, with one thread, to compare with `regard bench tokenize`.
+Prints JSON.
 
     python tokenize_peer.py tiktoken|tokenizers|sentencepiece KIND TOKENIZER FILE [--rounds 3]
 
-KIND is what the files do not say: gpt2, cl100k (tiktoken's patterns; the files of data/tokenizers), json, bert, spm.
-Processor time, so that company on the machine counts less. `ids_sum`: the sum of (id + 1)(place + 1) modulo 2^64, as
-regard prints it: equal for equal results.
+KIND selects what the files do not contain: gpt2, cl100k (tiktoken's patterns; the files of data/tokenizers), json,
+bert, spm. Times are processor times, which a busy machine disturbs less. `ids_sum` is the sum of (id + 1)(place + 1)
+modulo 2^64, as regard prints it, to compare the results.
 """
 import argparse
 import json
@@ -55,8 +56,8 @@ def hugging_face(kind, path):
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if t in vocabulary])
         return tokenizer
-    # cl100k in Hugging Face's form: every division of a token into two tokens is a merge, in the order of
-    # ranks.
+    # Convert cl100k to Hugging Face's format: every division of a token into two tokens is a merge, in the
+    # order of ranks.
     import base64
     ranks = {base64.b64decode(t): int(r) for t, r in (line.split() for line in open(path, "rb") if line.strip())}
     letters = byte_letters()
@@ -66,7 +67,7 @@ def hugging_face(kind, path):
         halves = [(token[:i], token[i:]) for i in range(1, len(token)) if token[:i] in ranks and token[i:] in ranks]
         merges += [(spell(a), spell(b)) for a, b in sorted(halves, key=lambda h: (ranks[h[0]], ranks[h[1]]))]
     tokenizer = Tokenizer(models.BPE({spell(t): r for t, r in ranks.items()}, merges, ignore_merges=True))
-    # {1,3}+ is not possessive in Oniguruma, but a repeated repetition.
+    # In Oniguruma, {1,3}+ is not possessive; it repeats the repetition.
     pattern = r"'(?i:[sdmtſ]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
@@ -84,7 +85,7 @@ def byte_letters():
 
 
 def encoder(library, kind, path):
-    """A function from lines to lists of ids, the library's quickest on one thread."""
+    """Return the library's fastest function on one thread that converts lines to lists of ids."""
     if library == "tiktoken":
         encoding = tiktoken_encoding(kind, path)
         return lambda lines: [encoding.encode_ordinary(line) for line in lines]

@@ -1,4 +1,4 @@
-"""PyTorch's side of bench/compare.py: one JSON line for each piece of work, timed in this process.
+"""Time PyTorch for bench/compare.py in this process. Prints one line of JSON for each measurement.
 
     python torch_peer.py attention '{"batch": 8, "heads": 8, "seq": 128, "dim": 64, "causal": false}'
     python torch_peer.py gemm '{"m": 512, "n": 512, "k": 512, "ta": false, "tb": true}'
@@ -33,7 +33,7 @@ def median_ms(work, repetitions=10, budget_s=4.0):
         work()
     begin = clock()
     work()
-    calls = 1 + int(50e-6 / max(clock() - begin, 1e-8))  # repeat short work: reading the clock takes time
+    calls = 1 + int(50e-6 / max(clock() - begin, 1e-8))  # repeat short work, because reading the clock takes time too
     times, start = [], time.perf_counter()
     while len(times) < repetitions or (time.perf_counter() - start < 0.3 and len(times) < 200):
         begin = clock()
@@ -70,10 +70,10 @@ def gemm(o):
 
 
 def recurrent(o):
-    """One layer, forward alone and forward with backward to the input and all weights, from a gradient of ones."""
+    """Time one layer: forward, and forward with backward to the input and all weights from a gradient of ones."""
     size = o["hidden"]
     layer = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[o["cell"]](o.get("input") or size, size)
-    x = torch.randn(o["length"], o["batch"], o.get("input") or size)  # steps first: PyTorch's default and fastest
+    x = torch.randn(o["length"], o["batch"], o.get("input") or size)  # time first: PyTorch's default and fastest
     ones = torch.ones(o["length"], o["batch"], size)
     with torch.no_grad():
         fwd = median_ms(lambda: layer(x))
@@ -159,7 +159,7 @@ class Translator(nn.Module):
 
 
 def train_translator(o):
-    """o["lengths"]: pairs of source and target lengths, sorted as the batches are to be cut."""
+    """o["lengths"]: pairs of source and target lengths, in the order in which batches are formed."""
     model = Translator(o)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.98), foreach=True)
     batches, batch, longest = [], [], 0
@@ -184,7 +184,7 @@ def train_translator(o):
 
 
 def decode(o):
-    """One sequence of GPT-2's small shape with random weights, through transformers' cache."""
+    """Decode one sequence with GPT-2 small's shape, random weights and transformers' key/value cache."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     model = GPT2LMHeadModel(GPT2Config()).eval()
@@ -199,7 +199,7 @@ def decode(o):
 
 
 def first_translation(o):
-    """A greedy translation of 8 tokens by an untrained model, without a cache."""
+    """Translate 8 tokens greedily with an untrained model, without a key/value cache."""
     model = Translator(o).eval()
     source, target = torch.randint(4, o["vocabulary"], (1, 6)), torch.full((1, 1), 2)
     with torch.no_grad():

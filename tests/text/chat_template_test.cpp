@@ -68,7 +68,7 @@ TEST(ChatTemplate, RendersAsTransformersDoes) {
   }
 }
 
-// The built-in templates render the same text as the templates of their models.
+// The built-in templates render the same text as the templates in the models' folders.
 TEST(ChatTemplate, TheCommonOnesRenderAsTheirModelsTemplates) {
   const Json golden = read_json((folder() / "golden.json").string());
   for (const std::string& name : common_chat_templates())
@@ -195,7 +195,7 @@ TEST(ChatTemplate, ALongConversationIsNoHarm) {
   for (int i = 0; i < 3000; ++i)
     messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", std::string(1000, 'a')}});
   EXPECT_GT(rendered(chatml, {{"messages", messages}}).size(), 3'000'000U);
-  // Some published templates collect their text in a namespace, as this one does.
+  // Like some published templates, this one collects its text in a namespace.
   const std::string gathering =
       "{% set n = namespace(t='') %}{% for m in messages %}{% set n.t = n.t ~ m.content[:100] %}{% endfor "
       "%}{{ n.t }}";

@@ -79,19 +79,19 @@ TEST_P(HostileText, OneMebibyteIn64MebibytesAboveTheModel) {
 #endif
   const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
   std::vector<std::pair<std::string, std::string>> texts = hostile_texts(kMiB);
-  std::string numbers;  // few repeated words, so that every cache fills
+  std::string numbers;  // text with few repeated words, so that every cache fills
   for (std::uint64_t i = 0; numbers.size() + 16 < kMiB; ++i)
     numbers += "w" + std::to_string(i * 0x9E3779B97F4A7C15u >> 44) + " ";
   texts.emplace_back("words that do not come again", std::move(numbers));
   if (!begin_new_peak()) GTEST_SKIP() << "this kernel does not start a new peak";
   for (const auto& [what, text] : texts) {
-    // On a new thread, whose caches are empty.
+    // Run on a new thread, whose caches are empty.
     std::thread([&] {
       ASSERT_TRUE(begin_new_peak());
       const double before = resident_mib("VmRSS");
       const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
       const double result = static_cast<double>(ids.size() * sizeof ids[0]) / kMiB;
-      // Excludes the ids, which are stored twice while they are returned.
+      // The ids do not count; they are stored twice while they are returned.
       EXPECT_LT(resident_mib("VmHWM") - before - 2 * result, 64) << what;
     }).join();
   }
@@ -180,7 +180,7 @@ TEST(HostileFile, MergesOfUnknownTokensAreRefused) {
   Json json = bpe_json();
   json["model"]["merges"] = {"a c"};
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
-  json["model"]["merges"] = {"b a"};  // both tokens are known, their merge is not
+  json["model"]["merges"] = {"b a"};  // both tokens are in the vocabulary, but not their merge
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
   json["model"]["merges"] = {"ab"};
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
@@ -210,7 +210,7 @@ TEST(HostileFile, HolesAndRepeatedIds) {
   EXPECT_EQ(holes->token_count(), 3);
   EXPECT_EQ(holes->token_of(5), "");
   EXPECT_EQ(holes->encode_ids("ab"), std::vector<std::int32_t>{7});
-  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 1}};  // id 1 decodes to the later one
+  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 1}};  // id 1 decodes to the later of the two tokens
   const auto repeated_id = Tokenizer::from_json(json, "test");
   EXPECT_EQ(repeated_id->encode_ids("abb"), (std::vector<std::int32_t>{1, 1}));
   EXPECT_EQ(repeated_id->token_of(1), "ab");

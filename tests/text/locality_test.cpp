@@ -52,7 +52,7 @@ const char* const kPreTokenizers[] = {
     R"({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
         {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": true}]})"};
 
-// A BPE model of single characters and a few merges, with and without spaces.
+// Return a BPE model of single characters and a few merges, with and without spaces.
 Json model() {
   Json vocabulary = {{"?", 0}};
   for (const char* letter : {"a",      "b",      "x",      "A",      "B", "e",  "=",      " ",      "_",

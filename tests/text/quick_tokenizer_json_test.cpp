@@ -1,5 +1,5 @@
-// A tokenizer.json is read by a fast reader on simdjson's tape, or by the general reader on a tree of values,
-// which gives the error messages. Their results must never differ.
+// A tokenizer.json is read by a fast reader (simdjson), or by the general reader, which builds a tree of
+// values and gives the error messages. Their results must never differ.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,7 +74,7 @@ TEST(QuickTokenizerJson, IsTakenWhereNothingIsUnusual) {
   }
 }
 
-// Unusual files go to the general reader: the same results and the same error messages.
+// The fast reader leaves unusual files to the general reader, so results and error messages are the same.
 TEST(QuickTokenizerJson, LeavesTheUnusualToTheTree) {
   const auto deep = [](int levels) {
     return R"({"x": )" + std::string(static_cast<std::size_t>(levels), '[') +
@@ -102,7 +102,7 @@ TEST(QuickTokenizerJson, LeavesTheUnusualToTheTree) {
       word_level(", \"\xC3\": 1"), word_level(", \"\x80\": 1"), word_level(", \"\xC0\xAF\": 1"),
       word_level(", \"\xED\xA0\x80\": 1"), word_level(", \"\xF4\x90\x80\x80\": 1"),
       word_level(", \"\xFF\": 1"), word_level("") + "\xC3",
-      // Numbers.
+      // Ids that are not whole numbers in range.
       word_level(R"(, "a": 1.0)"), word_level(R"(, "a": 1e0)"), word_level(R"(, "a": -1)"),
       word_level(R"(, "a": 67108865)"), word_level(R"(, "a": 9223372036854775808)"),
       word_level(R"(, "a": 18446744073709551616)"), word_level(R"(, "a": 01)"), word_level(R"(, "a": +1)"),

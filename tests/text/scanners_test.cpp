@@ -34,7 +34,7 @@ std::string draw(RandomStream& random, const std::u32string& all) {
   std::u32string text;
   const std::uint64_t size = random.next_below(24);
   while (text.size() < size) {
-    if (random.next_below(8) == 0) {  // a run of one character
+    if (random.next_below(8) == 0) {  // repeat one character
       text.append(random.next_below(5) + 1, all[random.next_below(all.size())]);
     } else {
       text.push_back(all[random.next_below(all.size())]);

@@ -1,4 +1,5 @@
-// The work that each operation of a template is charged: it limits memory and time of untrusted templates.
+// The work that is counted for each operation of a chat template. Its limit bounds memory and time of
+// untrusted templates.
 #include <gtest/gtest.h>
 
 #include "support/throws.h"
@@ -38,7 +39,7 @@ std::size_t work_of(const std::string& source) {
 }
 
 TEST(TemplateWork, OfEachOperation) {
-  // Without the work of the template "{{ 1 }}".
+  // Work of each template in addition to that of the template "{{ 1 }}".
   const std::vector<std::pair<std::string, std::size_t>> expected{
       {"{{ t }}", 24},
       {"{{ t.upper() }}", 45221},

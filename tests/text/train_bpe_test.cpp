@@ -53,7 +53,8 @@ TEST(BpeTrainer, EqualsTheReferenceMergeForMerge) {
   }
 }
 
-// Runs of few letters: one token made by several pairs, pairs that reappear, unreachable vocabulary sizes.
+// Words of few letters. Several pairs form the same token, pairs reappear, and some vocabulary sizes cannot
+// be reached.
 TEST(BpeTrainer, EqualsTheReferenceWherePairsComeBack) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {

@@ -35,7 +35,7 @@ TEST(TrainTokenizer, NamesThatDoNotExistAreRefused) {
   options.type = "sentence";
   EXPECT_THROW(train_tokenizer(lines_of({}), options), Error);
   options.type = "bpe";
-  options.words = "bert";  // removes spaces, which BPE needs for decoding
+  options.words = "bert";  // this rule drops spaces, which BPE needs for decoding
   EXPECT_THROW(train_tokenizer(lines_of({}), options), Error);
 }
 

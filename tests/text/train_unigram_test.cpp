@@ -88,7 +88,7 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
       found[pieces[static_cast<std::size_t>(scratch.nodes[i].id)].piece] += scratch.weights[i];
     for (const auto& [piece, weight] : used) EXPECT_NEAR(found[piece], weight / sum, 1e-12) << word;
   }
-  // The probability is below the range of double.
+  // For a long text, the probability is below the range of double.
   std::string longer;
   for (int i = 0; i < 2000; ++i) longer += "b";
   const double score = lattice.marginals(longer, scratch);
@@ -96,8 +96,8 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
   EXPECT_LT(score, -3000);
 }
 
-// Every piece, after no, one or several rounds of pruning. The reference gives characters whose pieces were
-// pruned scores in the order of a hash table, 0.0001 apart.
+// Compare every piece after no, one or several rounds of pruning. The reference gives characters whose pieces
+// were pruned scores in the order of a hash table, 0.0001 apart.
 TEST(TrainUnigram, PiecesAndLikelihoodAreThoseOfTheReference) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {

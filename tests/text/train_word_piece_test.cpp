@@ -1,4 +1,4 @@
-// WordPiece: the vocabulary equals that of the reference trainer as a set; encoded texts.
+// WordPiece: the vocabulary equals that of the reference trainer as a set, and texts are encoded correctly.
 #include "text/train_word_piece.h"
 
 #include <gtest/gtest.h>

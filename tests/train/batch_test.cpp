@@ -40,7 +40,8 @@ TEST(Batch, PairsAreShiftedByTheStartToken) {
   EXPECT_EQ(batch.target_batch().shape.tokens(), 3);
 }
 
-// Save and restore the source at every batch of `epochs` epochs; expect the same batches in the same order.
+// Save and restore the batch source at every batch of `epochs` epochs, and expect the same batches in the
+// same order.
 void expect_restores(const std::function<std::unique_ptr<BatchSource>()>& make, double epochs) {
   const auto whole = make();
   std::vector<Batch> batches;

@@ -94,7 +94,7 @@ TEST(Checkpointing, SameBitsAndHalfTheMemory) {
   }
 }
 
-// Layers without trained weights: gradients pass through them, or end above them.
+// If a layer has no trained weights, gradients pass through it, or end above it.
 TEST(Checkpointing, SameBitsWithFrozenLayers) {
   const std::vector<std::string> encoder{"encoder.*", "*embed*"}, middle{"decoder.layers.1.*"};
   for (const auto& frozen : {encoder, middle}) {
@@ -105,15 +105,15 @@ TEST(Checkpointing, SameBitsWithFrozenLayers) {
   }
 }
 
-// Start a new peak of resident memory. False if the kernel does not allow it.
+// Reset the peak of the resident memory. Return false if the kernel does not allow it.
 bool peak_restarted() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;
   return file.good();
 }
 
-// What --dry-run reports is what training needs: activations, gradients and the optimiser's state together
-// are within 10 % of the growth of the process.
+// The memory that --dry-run reports (activations, gradients and the optimiser's state) is within 10 % of the
+// growth of the process during training.
 TEST(Checkpointing, ReportedMemoryIsWithinATenthOfThePeak) {
   constexpr double kMiB = 1024.0 * 1024.0;
   TransformerConfig config = sizes();
@@ -165,7 +165,7 @@ TEST_F(CheckpointedRun, IsRefusedForRecurrentFamilies) {
       << result.err;
 }
 
-// "…, X MiB for the activations of the first step".
+// Return X of the line "…, X MiB for the activations of the first step".
 double activations_of(const std::string& text) {
   const std::size_t end = text.find(" MiB for the activations"), start = text.rfind(' ', end - 1);
   return end == std::string::npos ? 0.0 : std::stod(text.substr(start, end - start));

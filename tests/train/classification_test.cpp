@@ -14,7 +14,7 @@
 namespace regard::train {
 namespace {
 
-// 200 sentences of number words; the label is "high" if "six" or "five" is in the sentence.
+// Return `count` sentences of number words. The label is "high" if "six" or "five" is in the sentence.
 std::string sentences(std::uint64_t seed, std::size_t count, bool swapped = false) {
   const std::vector<std::string> words{"one", "two", "three", "four", "five", "six"};
   RandomStream random({seed, 0, 0});
@@ -79,7 +79,7 @@ checkpoint_every_steps = 7
   }
 };
 
-// The whole path: rows, tokenizer, types of pairs, batches, head, loss.
+// The step covers rows, tokenizer, token types of pairs, batches, head and loss.
 TEST_F(Classifying, AStepOnPairsEqualsTransformers) {
   const regard::testing::Golden golden("hf-more", "bert-nli");
   write_without_dropout("hf-more/bert-nli", folder / "nli");
@@ -190,7 +190,7 @@ TEST_F(Classifying, ThreadsDoNotChangeABit) {
     ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
   EXPECT_EQ(weights("1"), weights("2"));
   EXPECT_EQ(weights("1"), weights("3"));
-  // Control: with another seed the bits differ.
+  // Negative control: another seed gives other bits.
   ASSERT_EQ(train({"-s", "2", "--set", "output.folder=other"}).exit_code, 0);
   EXPECT_NE(weights("1"), weights("other"));
 }

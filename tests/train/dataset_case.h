@@ -34,7 +34,7 @@ class DatasetTest : public ::testing::Test {
     config.tokenizer.type = "char";
     return config;
   }
-  // train.en and train.de: "word 0" and "wort 0", "word 1" and "wort 1", …
+  // Write train.en and train.de with the pairs "word 0" and "wort 0", "word 1" and "wort 1", …
   void write_numbered_pairs(int count) {
     std::string source, target;
     for (int i = 0; i < count; ++i) {

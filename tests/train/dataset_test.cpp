@@ -42,7 +42,7 @@ TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
     fingerprints.insert(load_pairs(translation(), tokenizers_, pool_).fingerprint);
   }
   EXPECT_EQ(fingerprints.size(), 5u);
-  // So does exchanging the sides.
+  // Exchanging the sides also changes the fingerprint.
   write_file(folder_.path(), "train.en", "eins\nzwei\ndrei\n");
   write_file(folder_.path(), "train.de", "one\ntwo\nthree\n");
   write_file(folder_.path(), "valid.en", "zwei eins\ndrei\n");
@@ -80,7 +80,8 @@ TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
   const PairData data = load(config);
   EXPECT_EQ(data.train.size() + data.valid.size(), 2000u);
   EXPECT_NEAR(static_cast<double>(data.valid.size()), 600.0, 60.0);
-  // The same pairs are held out regardless of what else is in the file; none if there is a validation file.
+  // The same pairs are held out regardless of what else is in the file. No pair is held out if there is a
+  // validation file.
   write_numbered_pairs(1000);
   const PairData half = load_pairs(config, tokenizers_, pool_);
   ASSERT_GT(half.valid_sources.size(), 200u);

@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// Rows "NUMBER NAMES\tthe same number in other words[\tanother number]".
+// Return rows of a number in words, the same number in other words and, if `three`, another number.
 std::string rows(std::uint64_t seed, std::size_t count, bool three) {
   const std::vector<std::string> left{"one", "two", "three", "four", "five", "six", "seven", "eight"},
       right{"eins", "zwei", "drei", "vier", "fuenf", "sechs", "sieben", "acht"};
@@ -63,7 +63,7 @@ folder = "run"
   }
 };
 
-// The whole path: rows, tokenizer, pooling, normalisation, loss.
+// The steps cover rows, tokenizer, pooling, normalisation and loss.
 TEST_F(Embedding, StepsEqualSentenceTransformers) {
   struct Case {
     const char *name, *settings, *pooling;
@@ -121,7 +121,7 @@ TEST_F(Embedding, LearnsAndOpensAsASentenceTransformersFolder) {
             "sentence_transformers.models.Normalize");
   EXPECT_EQ(read_json((latest / "1_Pooling/config.json").string())["pooling_mode_mean_tokens"], true);
   EXPECT_EQ(read_json((latest / "sentence_bert_config.json").string())["max_seq_length"], 12);
-  // `regard evaluate` gives the folder the scores of the last validation.
+  // `regard evaluate` computes for the folder the same scores as the last validation.
   const ProgramResult evaluated =
       run_program({"evaluate", "run", "valid.tsv", "--columns", "1,2", "--json", "-q"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;

@@ -35,7 +35,7 @@ TEST_F(EncodedCorporaTest, PiecesOfATextGiveTheIdsOfTheWhole) {
   EXPECT_TRUE(ids == encode_stream(*trained.target, text, pool_));
 }
 
-// The ids, texts and fingerprint of a cache are those of the files; a damaged cache is made again.
+// Ids, texts and fingerprint from a cache equal those from the files. A damaged cache is written again.
 TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
   write_numbered_pairs(500);
   RunConfig config = translation();

@@ -39,7 +39,7 @@ class ValidationLoss : public ::testing::Test {
 TEST_F(ValidationLoss, OfEqualLogitsIsTheLogarithmOfTheVocabulary) {
   const auto translator = tiny_model(0.0);
   clear_weights(*translator);
-  const data::PairStore pairs = tiny_pairs(1000);  // needs several batches
+  const data::PairStore pairs = tiny_pairs(1000);  // enough pairs for several batches
   const LossSum loss = of_pairs(*translator, pairs);
   EXPECT_GT(loss.tokens, 6000);
   EXPECT_EQ(loss.tokens, static_cast<std::int64_t>(pairs.target.tokens()));

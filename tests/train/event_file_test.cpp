@@ -45,7 +45,7 @@ void add_summary(std::string_view summary, std::int64_t step, std::vector<Scalar
   }
 }
 
-// The scalars of a file. Step and status of its SessionLog are appended to `sessions`.
+// Return the scalars of a file. Step and status of its SessionLog are appended to `sessions`.
 std::vector<Scalar> read_events(const std::string& file, std::vector<std::int64_t>* sessions = nullptr) {
   std::vector<Scalar> out;
   std::string_view rest = file;

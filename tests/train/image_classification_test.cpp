@@ -121,7 +121,7 @@ TEST_F(ImageClassifying, ThreadsDoNotChangeABit) {
     ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
   EXPECT_EQ(weights("1"), weights("2"));
   EXPECT_EQ(weights("1"), weights("3"));
-  // Controls: another seed, and no augmentation.
+  // Negative controls: another seed, and no augmentation, give other bits.
   ASSERT_EQ(train({"-s", "2", "--set", "output.folder=other"}).exit_code, 0);
   EXPECT_NE(weights("1"), weights("other"));
   ASSERT_EQ(train({"--set", "augmentation.rotation=0", "--set", "augmentation.shift=0", "--set",

@@ -76,7 +76,7 @@ TEST_F(LoraRun, ResumesWithoutTheFolderItCameFrom) {
   EXPECT_TRUE(weights("whole") == weights("parts"));
 }
 
-// The run folder computes with its adapter; so do the base model with --adapter, and the merged model.
+// The run folder, the base model with --adapter, and the merged model give the same results.
 TEST_F(LoraRun, TheAdapterIsUsed) {
   ASSERT_EQ(tune("tuned").exit_code, 0);
   const std::string plain = translated({"run"}), tuned = translated({"tuned/latest"});

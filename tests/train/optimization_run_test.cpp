@@ -14,7 +14,7 @@ class OptimizationRun : public RunCase {
     return arguments;
   }
   void expect_resumed_equals_whole(std::vector<std::string> settings) {
-    settings.push_back("training.average_last=0");  // the validations differ
+    settings.push_back("training.average_last=0");  // both runs validate at other steps
     std::vector<std::string> parts = settings, rest = settings, whole = settings;
     parts.insert(parts.end(), {"training.max_steps=7", "output.folder=parts"});
     rest.insert(rest.end(), {"training.max_steps=16", "output.folder=parts"});
@@ -39,7 +39,8 @@ TEST_F(OptimizationRun, ResumedEqualsWholeForEveryOptimizer) {
   }
 }
 
-// A checkpoint has the average as its model and the weights beside it; without an average the bits differ.
+// A checkpoint contains the average as the model, and the weights themselves in optimizer.safetensors.
+// Without an average the bits differ.
 TEST_F(OptimizationRun, CheckpointsHaveTheMovingAverage) {
   ASSERT_EQ(train(with({"training.max_steps=6", "training.ema_decay=0.8"})).exit_code, 0);
   ASSERT_EQ(train(with({"training.max_steps=6", "output.folder=plain"})).exit_code, 0);

@@ -38,7 +38,7 @@ double largest(const Tensor& tensor) {
   return most;
 }
 
-// A method with the settings of its golden file.
+// An optimiser with the settings of its golden file.
 struct GoldenCase {
   const char* golden;
   double learning_rate;
@@ -96,7 +96,7 @@ void expect_near(const Tensor& got, const Tensor& expected, double tolerance, co
 
 class Golden : public ::testing::TestWithParam<GoldenCase> {};
 
-// Twenty steps: all weights after each step, and the state at the end.
+// Compare all weights after each of twenty steps, and the state at the end.
 TEST_P(Golden, FollowsTheReferenceForTwentySteps) {
   const GoldenCase& golden = GetParam();
   const auto file =
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizer, Golden, ::testing::ValuesIn(golden_cases()),
   return name;
 });
 
-// Weights of several sizes, so that work is divided among threads, with drawn gradients.
+// Weights of several sizes, so that the work is divided among threads, with random gradients.
 class DrawnWeights {
  public:
   DrawnWeights() {

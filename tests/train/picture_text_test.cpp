@@ -16,7 +16,7 @@ class PicturesAndTexts : public RunCase, public ::testing::WithParamInterface<co
   PicturesAndTexts() {
     testing_task::write_pictures(folder.path(), "train", 1, 160);
     testing_task::write_pictures(folder.path(), "valid", 2, 24);
-    // Four pairs with distinct texts, for retrieval.
+    // Use four pairs with distinct texts, because validation searches pictures by texts.
     RandomStream random({5, 0, 0});
     std::string rows;
     for (int corner = 0; corner < 4; ++corner) {

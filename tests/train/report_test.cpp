@@ -52,7 +52,7 @@ TEST_F(Report, AFullScreenDoesNotEndARun) {
   EXPECT_TRUE(fs::exists(folder / "piped/checkpoints/40"));
 }
 
-// Samples of a language model contain line ends; each sample stays on its lines.
+// Samples of a language model contain line ends; they are escaped, so that each sample is one line.
 TEST_F(Report, LineEndsOfSamplesAreEscaped) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "ab\n\ncd\n";

@@ -75,7 +75,7 @@ TEST_F(Resume, SettingsThatMayChangeAreSaidLoggedAndKept) {
   EXPECT_EQ(changes["training.schedule"], Json({"\"inverse-sqrt\"", "\"cosine\""}));
   EXPECT_EQ(changes["validation.every_steps"], Json({"10", "5"}));
   EXPECT_TRUE(validation("run", 45).contains("chrf"));
-  // chrF now selects the best checkpoint; the earlier best loss is not comparable.
+  // chrF now selects the best checkpoint, and the best loss so far cannot be compared with it.
   EXPECT_GE(state("run", "best")["best"], 0.0);
   EXPECT_GT(linked("run", "best"), 40);
   const ProgramResult again = program({"train", "--resume", "run"});
@@ -133,8 +133,8 @@ TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
 }
 
 // Here the averaged weights (checkpoint 41) are better than every checkpoint of training. A resumed run
-// discards the average: its best is that of an uninterrupted run, and its own checkpoint 41 does not become
-// best by having the number of the average.
+// discards the average. Its best checkpoint is that of an uninterrupted run, and its own checkpoint 41 must
+// not be confused with the average of the same number.
 TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
   const Arguments rough{"--set", "training.schedule=constant", "--set", "training.learning_rate=0.08",
                         "--set", "validation.every_steps=4",   "--set", "output.checkpoint_every_steps=1",

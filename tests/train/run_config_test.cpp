@@ -36,7 +36,7 @@ TEST(RunConfig, ReadsValuesAndKeepsDefaults) {
   EXPECT_EQ(config.training.batch_tokens, TrainingConfig().batch_tokens);
 }
 
-// A saved run must read back as the same run.
+// A saved run file is read back as the same run.
 TEST(RunConfig, SavedRunReadsBackEqual) {
   RunConfig config = parse_run(kMinimal, "/some/where/run.toml",
                                {"training.learning_rate=3e-3", "training.betas=[0.5, 0.25]",

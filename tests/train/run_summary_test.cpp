@@ -14,7 +14,7 @@ namespace {
 
 class Runs : public RunCase {
  protected:
-  // Train 6 steps with a checkpoint at each second step, all kept.
+  // Train 6 steps with a checkpoint at every second step, and keep all checkpoints.
   void train_run(const std::string& name, const std::vector<std::string>& more = {}) {
     std::vector<std::string> options{"-q",
                                      "--set",

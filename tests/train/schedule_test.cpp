@@ -12,7 +12,7 @@
 namespace regard::train {
 namespace {
 
-constexpr double kPeak = 0.003;  // the peak of all golden cases
+constexpr double kPeak = 0.003;  // learning rate of all golden cases after the warm-up
 
 void expect_rates(Schedule schedule, const Tensor& rates, const std::string& what) {
   for (std::int64_t step = 0; step < rates.elements(); ++step)

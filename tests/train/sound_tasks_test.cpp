@@ -140,7 +140,7 @@ checkpoint_every_steps = 3
 )");
   }
 
-  // Expect the same weights with any number of threads, and after a kill and a resume.
+  // Expect the same weights for several numbers of threads, and after a kill and a resume.
   void expect_bits() {
     ASSERT_EQ(train({"-t", "1"}).exit_code, 0);
     for (const char* threads : {"2", "3"}) {

@@ -1,4 +1,4 @@
-// The tables of constants: flags of the keys of the run file and of the tasks.
+// Flags in the tables of constants that describe the keys of the run file and the tasks.
 #include "train/run_config.h"
 #include "train/task.h"
 

@@ -90,7 +90,7 @@ inline void expect_step(const Objective& task, Network& model, const regard::tes
   expect_gradients(model, golden);
 }
 
-// The same for the model in tests/data/FOLDER/NAME and its golden.
+// The same comparison for the model in tests/data/FOLDER/NAME and its golden file.
 inline void expect_step(const Objective& task, const std::string& folder, const std::string& name,
                         const Batch& batch) {
   const auto model = load_model(formats::ModelFolder::open(regard::testing::golden(folder + "/" + name)));

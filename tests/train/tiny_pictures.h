@@ -1,4 +1,5 @@
-// Pictures that a tiny model tells apart in a second: a bright disc in one of four corners of 12 × 12 pixels.
+// Pictures that a tiny model learns to distinguish in a second: a bright disc in one of four corners of 12 ×
+// 12 pixels.
 #pragma once
 
 #include <cstdint>

@@ -230,7 +230,7 @@ TEST_F(TokenTasks, MasksHaveTheSameBitsForAnyThreadsAndAfterAKill) {
   expect_same_bits_for_threads_and_after_a_kill();
 }
 
-// Training for one task starts from weights that were trained for another.
+// Training for one task can start from weights that were trained for another task.
 TEST_F(TokenTasks, APretrainedEncoderGetsANewHead) {
   write_text();
   ASSERT_EQ(train({"--set", "output.folder=base"}).exit_code, 0);

@@ -85,7 +85,7 @@ class FixedBatches : public BatchSource {
   std::size_t each_, at_ = 0;
 };
 
-// A FixedBatches in which all labels are ignored from batch `first`.
+// A FixedBatches whose labels are all ignored from batch `first` on.
 class IgnoredFrom : public FixedBatches {
  public:
   IgnoredFrom(const data::PairStore& pairs, std::size_t each, int first)
@@ -105,7 +105,7 @@ StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float
   const auto model = tiny_model(0.2);
   ThreadPool pool(1);
   TrainerOptions options = options_with(accumulate);
-  options.optimizer.epsilon = 1.0;  // so that the update is proportional to the gradient
+  options.optimizer.epsilon = 1.0;  // makes the update nearly proportional to the gradient
   Trainer trainer(*model, pool, batches, testing_task::next_token, options);
   const StepResult result = trainer.step();
   after = weights(*model);
@@ -200,7 +200,7 @@ TEST(Trainer, StepsThatAreNotFiniteAreSkipped) {
   EXPECT_FALSE(trainer.step().skipped);
   float& weight = model->parameters()[0]->variable.value.f32()[0];
   const float good = weight;
-  for (int round = 0; round < 2; ++round) {  // a good step resets the count in a row
+  for (int round = 0; round < 2; ++round) {  // a good step resets the count of skipped steps in a row
     weight = std::numeric_limits<float>::quiet_NaN();
     std::vector<float> before = weights(*model);
     for (int step = 1; step <= 2; ++step) {

@@ -19,7 +19,7 @@ class WordEmbedding : public ::testing::Test {
  protected:
   WordEmbedding() {
     testing_task::write_run(folder.path());
-    std::string vectors;  // in GloVe's format; "elf" is not in the corpus
+    std::string vectors;  // text in GloVe's format; "elf" is not in the corpus
     const std::vector<std::string> words{"one", "two", "three", "elf", "vier"};
     for (std::size_t w = 0; w < words.size(); ++w) {
       vectors += words[w];

@@ -74,7 +74,7 @@ TEST(WrongRuns, AreRefusedWithTheirPlaceAndNothingIsWritten) {
   EXPECT_GE(cases, 200);
 }
 
-// Control: every run file is valid before a case changes it.
+// Negative control: every run file is valid before a case changes it.
 TEST(WrongRuns, ChangeRunsThatAreRight) {
   for (const fs::directory_entry& entry : fs::directory_iterator(kCases)) {
     if (!entry.is_directory()) continue;

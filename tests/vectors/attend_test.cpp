@@ -12,7 +12,7 @@
 namespace regard::vectors {
 namespace {
 
-// Features: finance, water, growth.
+// The features of these vectors are finance, water and growth.
 const WordVectors& small() {
   static const WordVectors vectors(
       std::vector<std::string>{"money", "bank", "river", "grows", "loan", "shore"}, 3,

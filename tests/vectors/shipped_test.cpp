@@ -1,4 +1,4 @@
-// The word vectors built into the program: size, and the pull of a context on an ambiguous word.
+// The word vectors built into the program: their size, and the effect of a context on an ambiguous word.
 #include "vectors/shipped.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(ShippedVectors, MoneyPullsBankTowardsMoneyAndRiverAway) {
   EXPECT_GT(pull("river bank flows", "bank", "river", "money"), 0.2);
 }
 
-// Words with two meanings for which the vectors were not made.
+// Words with two meanings that were not considered when the vectors were made.
 TEST(ShippedVectors, PullOtherAmbiguousWordsToo) {
   EXPECT_GT(pull("summer light sun", "light", "sun", "heavy"), 0.2);
   EXPECT_GT(pull("heavy light burden", "light", "heavy", "sun"), 0.05);

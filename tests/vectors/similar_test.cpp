@@ -41,7 +41,7 @@ std::vector<std::size_t> best(const std::vector<double>& scores, const std::vect
 }
 
 TEST(Similar, NeighboursAndAnalogiesAreTheDefinitions) {
-  const auto vectors = random_vectors(1300, 17);  // several blocks
+  const auto vectors = random_vectors(1300, 17);  // enough vectors for several blocks of the search
   ThreadPool pool(3);
   const auto cosine_to = [&](std::size_t a, std::size_t b) {
     return cosine(vector_at(vectors, a), vector_at(vectors, b));

@@ -135,7 +135,7 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   const Corpus text = corpus(3000);
   ThreadPool pool(1);
   PairOptions options = small();
-  options.rate = 0.0008;  // so that the first chunk changes little
+  options.rate = 0.0008;  // small, so that the first chunk changes little
   std::vector<TrainProgress> told;
   options.progress = [&](const TrainProgress& now) { told.push_back(now); };
   const auto begin = std::chrono::steady_clock::now();

@@ -86,7 +86,7 @@ TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
       for (std::size_t at = 0; at < place; ++at)
         bytes[at] = static_cast<unsigned char>(0x30 + random.next() % 10);
       bytes[place] = '\n';
-      if (place == 3) bytes[2] = 0x41;  // avoids an infinity
+      if (place == 3) bytes[2] = 0x41;  // keep the value finite
       const auto vectors =
           read("1 " + std::to_string(size) + "\nthe " +
                std::string(reinterpret_cast<const char*>(values.data()), size * sizeof(float)));
@@ -170,7 +170,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
   }
 }
 
-// A fastText model: two words, minn 2, maxn 3, four buckets.
+// Return a fastText model with two words, minn 2, maxn 3 and four buckets.
 std::string fasttext_model() {
   std::string bytes;
   const auto put = [&bytes](auto value) {
@@ -194,7 +194,7 @@ std::string fasttext_model() {
   return bytes;
 }
 
-// The same with the output matrix, which the vectors do not need.
+// Return the same model with the output matrix, which the vectors do not need.
 std::string whole_fasttext_model() {
   std::string bytes = fasttext_model();
   bytes += '\0';
@@ -231,7 +231,7 @@ TEST_F(Reading, EveryCutOfAFasttextModelIsRefused) {
     SCOPED_TRACE(length);
     EXPECT_REGARD_ERROR(read(whole.substr(0, length)), ErrorKind::bad_file, "byte");
   }
-  // Changing any byte to an extreme value may only give an error or change numbers.
+  // Set each byte to extreme values. The file must give an error or other numbers, not a crash.
   for (std::size_t at = 4; at < whole.size(); ++at)
     for (const char value : {'\xff', '\x7f', '\0'}) {
       std::string changed = whole;
@@ -256,7 +256,7 @@ TEST(Subwords, HashAndCuts) {
   ASSERT_EQ(buckets.size(), 2u);
   EXPECT_EQ(buckets[0], subword_hash("<é日"));
   EXPECT_EQ(buckets[1], subword_hash("é日>"));
-  Subwords{1, 2, std::int64_t{1} << 32}.buckets_of("a", buckets);  // <a a a>; not the brackets alone
+  Subwords{1, 2, std::int64_t{1} << 32}.buckets_of("a", buckets);  // <a a a>, but not < and > alone
   EXPECT_EQ(buckets.size(), 3u);
 }
 

@@ -47,7 +47,8 @@ TEST(PublishedTokenizers, BertOnSquadQuestions) {
   EXPECT_EQ(count, 5285);
 }
 
-// llama.cpp's vocabulary tests: texts between marker lines, one line of ids each.
+// Check the files of llama.cpp's vocabulary tests: texts between marker lines, and one line of ids for each
+// text.
 void check_ggml(const Tokenizer& tokenizer, const std::string& name, bool add_special) {
   const std::string inputs = read_file(folder() / "ggml" / (name + ".inp"));
   std::ifstream ids(folder() / "ggml" / (name + ".out"));

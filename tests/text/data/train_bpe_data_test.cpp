@@ -1,4 +1,4 @@
-// The byte-level trainer against Hugging Face's on a real corpus, merge for merge.
+// The merges of the byte-level trainer equal those of Hugging Face's trainer on a real corpus.
 #include <gtest/gtest.h>
 
 #include <fstream>

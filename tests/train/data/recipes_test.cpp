@@ -1,4 +1,5 @@
-// The recipes of translators read their data and can begin: dry runs. Results are in docs/results.md.
+// Dry runs of the recipes for translators: they can read their data. docs/results.md has the results of the
+// recipes.
 #include <gtest/gtest.h>
 
 #include <filesystem>

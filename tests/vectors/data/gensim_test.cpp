@@ -74,7 +74,8 @@ TEST(GensimData, WordsOutsideAFasttextModelHaveTheirNgramsMean) {
   }
 }
 
-// fastText wrote both files. The text form contains the words' vectors, n-grams included, with five digits.
+// fastText wrote both files. In the text file, the vectors of words include their n-grams and have five
+// digits.
 TEST(GensimData, FasttextsBinaryFormHoldsWhatItsTextFormSays) {
   REGARD_NEEDS_SHARED();
   ThreadPool pool(1);
