@@ -124,19 +124,19 @@ mutants: packages
 	@git -C $(CLONE) fetch -q && git -C $(CLONE) reset -q --hard $$(git rev-parse HEAD)
 	@tools/mutants.py $(CLONE) $(SECONDS_EACH) $(SEED) $(ROOMS)
 
-# A file of 3 GiB (MEGABYTES=… for another size) under a memory limit of 1 GiB; takes 10 GB of disk.
+# Train on a file of 3 GiB (MEGABYTES sets another size) under a memory limit of 1 GiB. Needs 10 GB of disk.
 MEGABYTES ?= 3072
 big-file: program
 	@tools/big_file.sh $(BUILD)/bin/regard $(MEGABYTES)
 
-# Trains the small networks of docs/why-attention.md again (minutes) and writes recipes/claims/results.json.
+# Train the small networks of docs/why-attention.md again (takes minutes), and write recipes/claims/results.json.
 claims: program
 	@tools/make_claims.sh $(BUILD)/bin/regard build/claims
 
 faults: build
 	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults' --timeout 3600
 
-# Programs of others that must read what regard writes, in a Python environment of their own.
+# Check in a separate Python environment that other programs can read files that regard writes.
 PEERS := build/peers/bin/python
 $(PEERS): tools/peers.txt
 	@tools/packages.sh peers
@@ -147,7 +147,7 @@ check-peers: program $(PEERS)
 	@echo "== peers"
 	@$(PEERS) tools/check_tensorboard.py $(BUILD)/bin/regard
 
-# Clients of the protocols of `regard serve`, in a Python environment of their own.
+# Check `regard serve` with clients of its protocols, in a separate Python environment.
 SERVE_PEERS := build/serve-peers/bin/python
 $(SERVE_PEERS): tools/serve_peers.txt
 	@tools/packages.sh peers
@@ -158,7 +158,7 @@ check-serve: program $(SERVE_PEERS)
 	@echo "== clients of regard serve"
 	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
 
-# Several processes under mpirun: equal bits, killed and silent ranks.
+# Check training by several processes under mpirun: bit-identical results, killed and silent ranks.
 check-mpi:
 	@tools/packages.sh mpi
 	@cmake --preset release >/dev/null
@@ -166,17 +166,18 @@ check-mpi:
 	@echo "== several processes"
 	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),3)
 
-# KILLS of each of four kinds of runs, and of a run of two processes where mpirun is there.
+# Kill each of four kinds of runs KILLS times, and a run of two processes if mpirun is installed.
 KILLS_EACH := $(or $(KILLS),200)
 check-kills: build
 	@REGARD_KILLS=$(KILLS_EACH) $(BUILD)/bin/test_faults --gtest_filter='Each/Kills.*'
 	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $(KILLS_EACH); fi
 
-# 64 clients with streams, cancels, slow readers and bad requests; each answer is compared with that of the request alone.
+# 64 clients stream, cancel, read slowly and send bad requests. Each response is compared with that of the request
+# alone.
 soak-serve: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*:Hostile.KilledClients*:RandomRequests.*'
 
-# The page of attend --html: checks, unit tests, a build that must equal viewer/page.html, and tests in Chromium.
+# Check the page of attend --html: unit tests, a build that must equal viewer/page.html, and tests in Chromium.
 check-viewer: program
 	@tools/packages.sh viewer
 	@tools/check_viewer.sh $(BUILD)/bin/regard

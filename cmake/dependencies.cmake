@@ -13,22 +13,23 @@ pkg_check_modules(REGARD_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 # two architectures at once.)
 pkg_check_modules(REGARD_SIMDJSON IMPORTED_TARGET simdjson)
 pkg_check_modules(REGARD_UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-# Optional: without them, reading files compressed with gzip or zstd is an error that says so.
+# Optional: without them, files compressed with gzip or zstd are refused with an error that names the library.
 pkg_check_modules(REGARD_ZLIB IMPORTED_TARGET zlib)
 pkg_check_modules(REGARD_ZSTD IMPORTED_TARGET libzstd)
-# Optional: without them, reading these image formats is an error that says so.
+# Optional: without them, these image formats are refused with an error that names the library.
 find_package(PNG)
 find_package(JPEG)
 pkg_check_modules(REGARD_WEBP IMPORTED_TARGET libwebp)
-# Optional: without Boost.Beast and Boost.Asio (headers only), `regard serve` is an error that says so.
+# Optional: without Boost.Beast and Boost.Asio (headers only), `regard serve` ends with an error that names them.
 find_path(REGARD_BOOST_INCLUDE boost/beast/http.hpp)
-# Optional: without them, sound files other than WAV, and other sampling rates than the model's, are errors that say so.
+# Optional: without them, sound files other than WAV, and sampling rates other than the model's, are refused with an
+# error that names the library.
 pkg_check_modules(REGARD_SNDFILE IMPORTED_TARGET sndfile)
-if(REGARD_SNDFILE_FOUND)  # its pkg-config file names the folders of its codecs' headers, which nothing here includes
+if(REGARD_SNDFILE_FOUND)  # its pkg-config file lists header folders of its codecs, which regard does not include
   set_target_properties(PkgConfig::REGARD_SNDFILE PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "")
 endif()
 pkg_check_modules(REGARD_SOXR IMPORTED_TARGET soxr)
-# Optional: without it, `mpirun regard train` is an error that says so. ON: required; OFF: not used.
+# Optional: without it, `mpirun regard train` ends with an error that names it. ON: required; OFF: not used.
 set(REGARD_MPI auto CACHE STRING "Training by several processes over MPI: auto (if it is found), ON or OFF")
 if(REGARD_MPI STREQUAL "ON")
   pkg_search_module(REGARD_MPI_LIBRARY REQUIRED IMPORTED_TARGET ompi-c mpich mpi-c)

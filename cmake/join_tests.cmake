@@ -1,5 +1,5 @@
 # cmake -DJOINED=… -DSOURCES=a.cpp,b.cpp -P join_tests.cmake: writes the test sources one after the other into JOINED.
-# Each anonymous namespace gets an inner namespace with a name of its own, so that two files may use the same names.
+# Each anonymous namespace gets an inner namespace with a different name, so that two files may use the same names.
 # Messages of the compiler and of failing tests name the original file and line.
 string(REPLACE "," ";" SOURCES "${SOURCES}")
 set(number 0)

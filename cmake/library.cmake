@@ -2,7 +2,7 @@
 add_library(regard_options INTERFACE)
 target_compile_options(regard_options INTERFACE
   -Wall -Wextra -Wconversion
-  # In a unity build a local name is reported if a neighbour's file has that name too; the other presets report the rest.
+  # Not in a unity build, where a local name may hide a name of another file of the group. The other presets use it.
   $<$<NOT:$<BOOL:${REGARD_UNITY}>>:-Wshadow>
   $<$<BOOL:${REGARD_WARNINGS_AS_ERRORS}>:-Werror>
   # The bit rule (docs/architecture.md): the compiler must not contract a * b + c; fused multiply-adds are explicit.
@@ -19,7 +19,7 @@ endif()
 
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/(cli|demo)/|/src/distributed/mpi_transport")
-# Lower directories of src/ include none of the upper ones (tools/check_layers.sh), so they can be built alone.
+# Lower directories of src/ do not include upper ones (tools/check_layers.sh), so they can be built alone.
 set(REGARD_ROOMS "" CACHE STRING "Only these rooms of src/ (default: all); for a build that tests them alone")
 if(REGARD_ROOMS)
   list(JOIN REGARD_ROOMS "|" rooms)
@@ -39,7 +39,7 @@ endif()
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
 add_library(regard STATIC ${REGARD_SOURCES})
-# Only the public API is visible outside of a shared object that contains the library (include/regard/export.h).
+# A shared object that contains the library exports only the public API (include/regard/export.h).
 set(REGARD_VISIBILITY CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 set_target_properties(regard PROPERTIES ${REGARD_VISIBILITY})
 add_library(regard::regard ALIAS regard)
@@ -58,7 +58,7 @@ if(REGARD_SIMDJSON_FOUND)
   list(APPEND REGARD_LIBRARIES PkgConfig::REGARD_SIMDJSON)
 endif()
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
-if(REGARD_SIMDJSON_FOUND)  # only these files are compiled as simdjson was
+if(REGARD_SIMDJSON_FOUND)  # only these files include simdjson, and need the options it was compiled with
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp ${PROJECT_SOURCE_DIR}/src/base/utf8.cpp PROPERTIES
     COMPILE_OPTIONS "${REGARD_SIMDJSON_CFLAGS};-DREGARD_HAVE_SIMDJSON=1")
 endif()
@@ -116,8 +116,8 @@ endif()
 # architecture, so that the program starts on any processor and can report missing features.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
 if(REGARD_SANITIZE MATCHES "undefined")
-  # In its unrolled tiles these checks take more than half of the compile time of the longest file of the build. The address
-  # sanitizer checks this file; undefined behaviour is checked in all others.
+  # Without checks for undefined behaviour: in the unrolled tiles of this file, the slowest of the build, they take
+  # more than half of the compile time. The address sanitizer still checks it.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/simd/gemm.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 function(regard_simd isa vector_bytes)
@@ -130,7 +130,7 @@ function(regard_simd isa vector_bytes)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}
     REGARD_VECTOR_BYTES=${vector_bytes} HWY_COMPILE_ONLY_STATIC
-    # Without this, Highway requires AES from SSE4 on and otherwise falls back to SSSE3. No kernel uses AES.
+    # Without this, Highway requires AES for SSE4 and above, and otherwise uses SSSE3 only. No kernel uses AES.
     HWY_DISABLE_PCLMUL_AES=1)
   target_compile_options(regard_simd_${isa} PRIVATE ${ARGN} -O3 -fno-math-errno)
   target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_simd_${isa}>)
@@ -144,7 +144,7 @@ else()
   regard_simd(neon 16 -march=armv8-a+crypto)
 endif()
 
-# The shared library: the objects of the static one, which export the public API alone.
+# The shared library consists of the objects of the static one, which export only the public API.
 option(REGARD_SHARED_LIBRARY "Build and install libregard.so too" OFF)
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/regard_shared.cpp CONTENT "")
 add_library(regard_shared SHARED ${PROJECT_BINARY_DIR}/regard_shared.cpp)
@@ -159,7 +159,7 @@ target_include_directories(regard_shared PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(regard_shared PUBLIC cxx_std_20)
 target_link_libraries(regard_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,regard>)
-# Without it, functions that the compiler instantiates from the standard library would be exported.
+# Without the version script, functions that the compiler instantiates from the standard library would be exported.
 target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 
 # The only file that calls MPI: a module that the program loads if mpirun started it, so that it needs no MPI otherwise.

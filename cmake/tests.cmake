@@ -18,7 +18,7 @@ target_link_libraries(${REGARD_TARGET_PREFIX}test_support PUBLIC regard regard_o
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE -O1)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/compress.cpp PROPERTIES
   COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
-# Same setting for the library and the programs, so that they can share precompiled headers.
+# The library and the programs have the same setting, so that they can share precompiled headers.
 set_target_properties(${REGARD_TARGET_PREFIX}test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 if(REGARD_PRECOMPILE)
   target_precompile_headers(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
@@ -51,8 +51,8 @@ function(regard_test_program name label)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
-# A preloaded library that makes file operations fail. Not built with sanitizers, whose own library must be loaded first,
-# nor for cross builds, where it would be loaded into the emulator qemu.
+# A library for LD_PRELOAD that makes file operations fail. It is not built with sanitizers, whose own library must be
+# loaded first, nor for cross builds, where it would be loaded into the emulator qemu.
 if(NOT REGARD_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_library(fault_shim MODULE ${PROJECT_SOURCE_DIR}/tests/faults/fault_shim.c)
   target_compile_options(fault_shim PRIVATE -Wall -Wextra -Werror)
@@ -81,9 +81,9 @@ if(TARGET test_faults)
   target_compile_definitions(test_faults PRIVATE REGARD_FAULT_SHIM="$<TARGET_FILE:fault_shim>")
 endif()
 
-# test_serve with src/serve, the tests and their support under a sanitizer, and the rest of the library as it is: built in
-# minutes in any build folder (make sanitize-serve). test_serve_address, test_serve_thread. The files
-# with the atomic operations that order the library's threads are instrumented too; they replace the library's.
+# test_serve_address and test_serve_thread: test_serve with src/serve, the tests and their support under a sanitizer, and
+# the rest of the library without it, so that they are built in minutes in any build folder (make sanitize-serve). The
+# files with the atomic operations that order the library's threads are instrumented too; they replace the library's.
 function(regard_sanitized_serve name sanitizers)
   file(GLOB serve CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/serve/*.cpp)
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/serve/*_test.cpp)

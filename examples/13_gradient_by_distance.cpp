@@ -124,8 +124,8 @@ static void attention(std::uint64_t seed) {
     const float* row = learner.gradient(x).row(static_cast<std::int64_t>(kSteps - back));
     norms.push_back(norm(Vector(row, row + kSize)));
   }
-  norms[0] =
-      norms[1];  // the gradient of the token itself also includes its query, so compare with its neighbour
+  // The gradient of the token itself also includes its query, so it is replaced by that of its neighbour.
+  norms[0] = norms[1];
   print("attention", 0, seed, norms);
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """recipes/make_repeats.py FILE [SEED]: write random letters that repeat, for recipes/induction-1.toml and -2.toml.
 
-The text is a chain of blocks. A block has a ring of 4 to 20 different letters, drawn from 52, and consists of pieces of 3 to 10
-letters of it, each from a random place on. Only the letter after an earlier occurrence of the current letter tells which one
-comes next: not its distance, which changes from piece to piece, nor the letters themselves, whose ring changes from block to
-block.
+The text is a sequence of blocks. Each block has its own ring of 4 to 20 different letters, drawn from 52, and
+consists of pieces of 3 to 10 letters of the ring, each from a random start. The next letter can be predicted only
+from an earlier occurrence of the current letter: it is the letter that followed there. The distance to that
+occurrence changes from piece to piece, and the ring changes from block to block.
 """
 import pathlib
 import random

@@ -4,9 +4,9 @@
   recipes/make_shapes.py FOLDER [--train 8000] [--test 500] [--size 48] [--seed 1]
 
 FOLDER gets images/*.png and TSV files of path and caption:
-  train.tsv    no caption's (object, relation, object) of the held-out files occurs in it, and neither do the held-out pairs
-  triples.tsv  colours and shapes that train.tsv has together, in triples that it does not have
-  pairs.tsv    at least one object whose colour and shape never occur together in train.tsv
+  train.tsv    for training; it contains no (object, relation, object) of the other two files
+  triples.tsv  new triples of colours and shapes that occur together in train.tsv
+  pairs.tsv    at least one object has a colour and shape that never occur together in train.tsv
 Captions of triples.tsv and pairs.tsv are distinct. The same seed gives the same bytes on every machine. Only Python's standard
 library is needed."""
 import argparse
@@ -27,7 +27,7 @@ HELD_OUT_PAIRS = {("red", "ring"), ("green", "cross"), ("blue", "diamond"), ("ye
 
 
 def inside(shape, x, y):
-    """Whether a point is in the shape of half-width 1."""
+    """Return whether a point is in the shape of half-width 1."""
     across, down = abs(x), abs(y)
     if shape == "circle":
         return x * x + y * y <= 1
@@ -43,7 +43,7 @@ def inside(shape, x, y):
 
 
 def draw(objects, relation, size, random_numbers):
-    """Rows of RGB bytes: both objects on a dark background, with some jitter of place and brightness."""
+    """Return rows of RGB bytes: both objects on a dark background, with random changes of place and brightness."""
     dx, dy = RELATIONS[relation]
     centre = [0.5 + random_numbers.uniform(-0.05, 0.05) for _ in range(2)]
     places = [(centre[0] + s * dx * 0.24 + random_numbers.uniform(-0.03, 0.03),
@@ -70,7 +70,7 @@ def write_png(path, rows, size):
 
 
 def held_out_triple(first, relation, second):
-    """A tenth of the triples, chosen by a hash."""
+    """Return whether a triple is held out: a tenth of them, chosen by a hash."""
     text = f"{first[1:]} {relation} {second[1:]}"
     return hashlib.sha256(text.encode()).digest()[0] < 26
 
@@ -109,7 +109,8 @@ def main():
         attempts += 1
         if attempts > 1000 * sum(wanted.values()) + 100000:
             raise SystemExit("there are not that many distinct captions: ask for fewer test pictures")
-        # A picture has one caption: the object that comes first in the order of colours, then of shapes, is named first.
+        # To give each picture exactly one right caption, the objects are named in the order of colours, then of
+        # shapes.
         first, second = sorted((random_numbers.choice(things), random_numbers.choice(things)), key=place_in_caption)
         relation = random_numbers.choice(list(RELATIONS))
         kind, caption = kind_of(first, relation, second), caption_of(first, relation, second)

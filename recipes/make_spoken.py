@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Make spoken words and strings of digits by espeak-ng, in many voices, speeds, pitches and noises.
+"""Make spoken words and strings of digits with espeak-ng, in many voices, speeds, pitches and noises.
 
   recipes/make_spoken.py FOLDER [--seed 1] [--keyword-takes 48] [--strings 2400] [--jobs 2]
 
 FOLDER gets sounds/*.wav and TSV files of path and label or text:
-  keywords-train.tsv, keywords-valid.tsv, keywords-test.tsv   one of 35 words, and its label
-  digits-train.tsv, digits-valid.tsv, digits-test.tsv         one to five digits, and their words
+  keywords-train.tsv, keywords-valid.tsv, keywords-test.tsv   one of 35 words; the label is the word
+  digits-train.tsv, digits-valid.tsv, digits-test.tsv         one to five digits; the text is their words
 The voices of the valid and test files occur in no other file. The same seed gives the same choices; the bytes depend on the
 version of espeak-ng. Needs espeak-ng and Python's standard library."""
 import argparse

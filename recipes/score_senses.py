@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Score the senses of words: accuracy and macro F1 of each word, their means, and the number of words ahead of the majority.
+"""Score the senses of words: accuracy and macro F1 of each word, their means, and the number of words that are better
+than the most frequent sense.
 
   regard evaluate RUN data/texts/wsd-0-test.tsv --columns 1 2 3 --truncate -o rows-0.jsonl     # and the other folds
   recipes/score_senses.py rows-0.jsonl rows-1.jsonl …
 
-The labels are WORD:SENSE. The rows of all folds are joined before the scores of a word are computed; macro F1 is the mean over its
-senses of scikit-learn's F1. The label of another word counts as wrong. Only Python's standard library is needed."""
+The labels are WORD:SENSE. The rows of all folds are joined before the scores of a word are computed. Macro F1 is the
+mean of scikit-learn's F1 over the senses of the word. The label of another word counts as wrong. Only Python's
+standard library is needed."""
 import argparse
 import json
 from collections import Counter, defaultdict
@@ -18,7 +20,7 @@ def f1(pairs, sense):
 
 
 def score_words(pairs):
-    """From pairs of labels (given, found) a dict of word: (accuracy, macro F1, share of the majority)."""
+    """Convert pairs of labels (given, found) to {word: (accuracy, macro F1, share of the most frequent sense)}."""
     words = defaultdict(list)
     for given, found in pairs:
         words[given.split(":")[0]].append((given, found))

@@ -7,7 +7,7 @@ DATA has mnist10k/ (images-idx3-ubyte, labels-idx1-ubyte) and optdigits/ (optdig
   mnist-train, -dev, -all, -test  .images and .labels, IDX: the first 6,300 images, the next 700, both, the last 1,000
   optdigits-train, -dev, -all, -test  .csv: a line is in the test file if the first byte of its SHA-256 divided by 5 leaves 0,
                                       else in the development file if the second byte divided by 10 leaves 0
-Settings are chosen by the development files, which are parts of the training data. Only Python's standard library is needed."""
+Settings are chosen on the development files, which are parts of the training data. Only Python's standard library is needed."""
 import argparse
 import hashlib
 import pathlib

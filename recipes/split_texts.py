@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Split the labelled texts of trec-qc, agnews, movie-reviews, wsd-coarsewsd20 and XQuAD into training, development and test files.
+"""Split the labelled texts of trec-qc, agnews, movie-reviews, wsd-coarsewsd20 and XQuAD into training, development
+and test files.
 
   recipes/split_texts.py DATA FOLDER
 
@@ -11,10 +12,10 @@ FOLDER gets, each as -train, -dev, -all (both) and -test:
   wsd-K     .tsv  word, sentence and label (word and number of the sense): the test file is fold K of 0 to 4, the development
                   file a tenth of the other folds
   xquad     .json SQuAD's form: one article in five is in the test file, and a tenth of the others in the development file
-and sst2-10000.tsv, the 10,000 phrases of SST-2's training file with the smallest hashes, and sst2-dev10.tsv, 1,000 others.
-The division of trec, agnews and wsd is by the SHA-256 of the line, that of xquad by the SHA-256 of the article's title: the first
-byte modulo 10 (or 5) for the test file, the second byte modulo 10 for the development file. Settings are chosen by the
-development files, which are parts of the training data. Only Python's standard library is needed."""
+It also gets sst2-10000.tsv, the 10,000 phrases of SST-2's training file with the smallest hashes, and sst2-dev10.tsv, 1,000 others.
+trec, agnews and wsd are divided by the SHA-256 of the line, xquad by that of the article's title: the first byte modulo 10 (or 5)
+selects the test file, the second byte modulo 10 the development file. Settings are chosen on the development files, which are
+parts of the training data. Only Python's standard library is needed."""
 import argparse
 import hashlib
 import json

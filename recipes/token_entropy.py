@@ -3,7 +3,7 @@
 
     recipes/token_entropy.py TOKENIZER TEXT [--regard build/release/bin/regard]
 
-TOKENIZER is a tokenizer file or a run folder. Empty lines are left out, as in training.
+TOKENIZER is a tokenizer file or a run folder. Empty lines are ignored, as in training.
 """
 import argparse
 import collections

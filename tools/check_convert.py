@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs of random shapes through `regard convert` and transformers: outputs within 2e-5, the same ids from tokenizers and
-from generate(), the same translations from the run folder and the converted one.
+"""Convert runs of random shapes with `regard convert`, and compare with transformers: outputs within 2e-5, equal ids
+from tokenizers and from generate(), and equal translations from the run folder and the converted folder.
 
 Needs torch, transformers and safetensors: make check-convert PYTHON=…, or
   tools/check_convert.py build/release/bin/regard [COUNT] [SEED]
@@ -67,12 +67,12 @@ def check(program, task, keys, place):
                          "--quiet", "-t", 1)
         found = load_file(place / "out.safetensors")
         for name in ("logits", "encoder_last_hidden_state"):
-            if name in golden and (folder == "converted" or name == "logits"):  # hidden units may be reordered
+            if name in golden and (folder == "converted" or name == "logits"):  # hidden features may be reordered
                 error = worst(found[name], golden[name], golden["attention_mask"])
                 assert error <= TOLERANCE, (folder, name, error)
         for name, arguments in make.generations(translation).items():
             if folder == "run" and not arguments:
-                continue  # a run folder limits its output in another way
+                continue  # a run folder has another limit of the output's length
             settings = [part for key, value in arguments.items() for part in ("--set", f"{key}={json.dumps(value)}")]
             make.run_program(program, "run", place / folder, "-i", place / "prompt.safetensors", "-o",
                              place / "out.safetensors", "--generate", "--quiet", "-t", 1, *settings)

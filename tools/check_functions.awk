@@ -1,5 +1,6 @@
-# Reads C++ sources (tools/check_functions.sh). Comments, strings and preprocessor lines are removed; every brace then opens a
-# scope: a namespace, a class, a function body or something else (an initialiser). What stands before a brace decides which.
+# Reads C++ sources (tools/check_functions.sh). Comments, strings and preprocessor lines are removed; every brace then
+# opens a scope: a namespace, a class, a function body or something else (an initialiser). The text before the brace
+# decides which.
 BEGIN { longest = 60 }
 
 FNR == 1 { start_file() }
@@ -29,17 +30,17 @@ function start_file() {
 
 function scope() { return depth ? kind[depth] : "namespace" }
 
-# Whether the current scope is a function body or an initialiser: what stands there does not matter, only its braces do.
+# Return whether the current scope is a function body or an initialiser. In these only braces are counted.
 function inside() { return depth && (kind[depth] == "function" || kind[depth] == "block" || kind[depth] == "init") }
 
-# Append to what stands before the next brace, and remember where it began.
+# Append to the text before the next brace, and store the line where it began.
 function add(text) {
   if (inside()) return
   if (head == "" && text ~ /[^ \t]/) head_line = FNR
   if (head != "" || text ~ /[^ \t]/) head = head text
 }
 
-# The line without comments and without the contents of strings and characters.
+# Return the line without comments and without the contents of strings and characters.
 function strip(line,   out, end) {
   out = ""
   while (line != "") {
@@ -77,11 +78,11 @@ function parentheses(text,   opened, closed) {
   return opened - closed
 }
 
-# The head without leading template parameters, attributes and access specifiers.
+# Return the text before a brace without leading template parameters, attributes and access specifiers.
 function bare(text,   n, i, c) {
   gsub(/\[\[[^]]*\]\]/, "", text); gsub(/alignas\([^()]*\)/, "", text)
   sub(/^[ \t]+/, "", text)
-  while (match(text, /^[A-Z_]+\([^()]*\)[ \t]+[^ \t]/)) text = substr(text, RLENGTH)  # a macro
+  while (match(text, /^[A-Z_]+\([^()]*\)[ \t]+[^ \t]/)) text = substr(text, RLENGTH)  # a macro with arguments
   while (match(text, /^(public|private|protected)[ \t]*:[ \t]*/)) text = substr(text, RLENGTH + 1)
   while (text ~ /^template[ \t]*</) {
     n = 0
@@ -115,7 +116,7 @@ function open_scope(   text, type) {
   } else if (type == "init") head = head "{"
 }
 
-# Whether the brace belongs to a member in a constructor's initialiser list: `: a_(1), b_{2} {`.
+# Return whether the brace belongs to a member in a constructor's initialiser list, as in `: a_(1), b_{2} {`.
 function in_initialisers(text) {
   return text ~ /\)[ \t]*(noexcept)?[ \t]*:([^:]|$)/ && text ~ /[:,][ \t]*[A-Za-z_][A-Za-z0-9_:<>, ]*$/
 }
@@ -135,7 +136,7 @@ function close_scope(   type, lines) {
   else if (type != "block") head = ""
 }
 
-# Names at the scope of an anonymous namespace, in source files.
+# Record the names declared in an anonymous namespace of a source file.
 function declared(text,   name, key) {
   if (FILENAME !~ /\.cpp$/ || FILENAME ~ /^examples/ || (alone != "" && FILENAME ~ alone) || !depth || kind[depth] != "namespace" || !anonymous[depth]) return
   text = bare(text)
@@ -163,7 +164,7 @@ function declared(text,   name, key) {
   } else place[key] = FILENAME
 }
 
-# The parameter types of a function, roughly: names and default values removed.
+# Return the parameter types of a function: the parameters without names and default values (not exact for all types).
 function types_of(text,   inner) {
   inner = substr(text, index(text, "("))
   sub(/\)[^)]*$/, "", inner)

@@ -3,8 +3,9 @@
 
 Usage: check_mpi.py PROGRAM [KILLS]   KILLS: random kills of a run on two ranks (default 3)
 
-Covers: 1, 2 and 4 ranks for three tasks, a sharded optimiser, different transports and algorithms of Open MPI, resuming on
-another number of ranks, stop signals, a killed rank, a rank that does not answer, numbers of ranks that do not fit.
+Covers 1, 2 and 4 ranks for three tasks, a sharded optimiser, different transports and algorithms of Open MPI,
+resuming on another number of ranks, stop signals, a killed rank, a rank that does not answer, and numbers of ranks
+that are refused.
 """
 import hashlib
 import json
@@ -98,7 +99,7 @@ def bits(folder, run="run", step=50):
 
 
 def log_values(folder):
-    """Losses and metrics of log.jsonl, which are equal too."""
+    """Return the losses and metrics of log.jsonl, which must be equal too."""
     values = []
     for line in (folder / "run" / "log.jsonl").read_text().splitlines():
         line = json.loads(line)
@@ -113,7 +114,7 @@ def check(condition, text):
 
 
 def rank_processes(mpirun):
-    """Process ids of the ranks below mpirun, in order of ranks."""
+    """Return the process ids of the ranks that mpirun started, in order of ranks."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -177,7 +178,7 @@ def resume_on_others(base, alone):
 
 
 def resumed_alike(base, folder, ranks, text):
-    """Resume a run of any length for a few steps; its bits are those of one process that was never stopped."""
+    """Resume a run for a few steps. Its bits must be those of one process that was never stopped."""
     step = int((folder / "run/latest").readlink().name) + 5
     settings = (f"training.max_steps={step}", "training.average_last=0")
     alone = base / f"{folder.name}-alone"
@@ -192,7 +193,7 @@ def stop_and_resume(base):
     write_task(folder, "translation")
     process = start(folder, 2, "training.max_steps=1000000", "training.average_last=0")
     wait_for_steps(process, folder, 7)
-    os.kill(rank_processes(process)[1], signal.SIGTERM)  # any rank stops all
+    os.kill(rank_processes(process)[1], signal.SIGTERM)  # a signal to any rank stops all
     text = process.communicate(timeout=SECONDS)[1]
     check(process.returncode != 0 and "stopped at step" in text, "a signal to one rank stops all, with a checkpoint")
     steps = int(text.split("stopped at step")[1].split(";")[0])
@@ -257,7 +258,7 @@ def kills(base, alone, count):
         text = process.communicate(timeout=SECONDS)[1]
         if not killed and process.returncode != 0:
             sys.exit(f"failed: after {done} kills a resumed run ends with exit code {process.returncode}\n{text}")
-        for left in victims:  # those of a killed mpirun
+        for left in victims:  # processes that a killed mpirun has left
             try:
                 os.kill(left, signal.SIGKILL)
             except ProcessLookupError:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/check_old_machine.sh PROGRAM: run PROGRAM under qemu on a processor of 2008 (SSE4.2, no AVX). Check that verbs
-# without kernels work, and that verbs with kernels print an error and exit with code 2 instead of crashing on an illegal
-# instruction.
+# tools/check_old_machine.sh PROGRAM: run PROGRAM under qemu on a processor of 2008 (SSE4.2, no AVX). Check that
+# commands without kernels work, and that commands with kernels print an error and exit with code 2 instead of
+# crashing on an illegal instruction.
 set -euo pipefail
 program=${1:?usage: tools/check_old_machine.sh PROGRAM}
 data=$(cd "$(dirname "$0")/../tests/data" && pwd)

@@ -3,9 +3,9 @@
 
 usage: tools/check_serve.py PROGRAM [--no-fuzz] [--no-node]
 
-The clients are the packages of tools/serve_peers.txt: openai, huggingface_hub, libretranslatepy; and of
-tools/serve_node: openai for Node. schemathesis sends generated requests for every route of /openapi.json. Answers are compared with those of the program's verbs.
-All addresses are loopback addresses.
+The clients are the packages of tools/serve_peers.txt (openai, huggingface_hub, libretranslatepy) and of
+tools/serve_node (openai for Node). schemathesis sends generated requests for every route of /openapi.json. Responses
+are compared with the output of the program's commands. All addresses are loopback addresses.
 """
 import json
 import pathlib
@@ -72,7 +72,7 @@ def make_models(folder):
 
 
 class Server:
-    """The program with its address, ended by SIGTERM."""
+    """Runs the program as a server and ends it with SIGTERM."""
 
     def __init__(self, folder):
         (folder / "keys").write_text(KEY + "\n")
@@ -121,7 +121,7 @@ def check_openai(server, folder):
     with again as response:
         assert response.headers["content-type"] == "application/json"
     floats = client.embeddings.create(model="embed", input=["a river"], encoding_format="float").data[0].embedding
-    packed = client.embeddings.create(model="embed", input=["a river"]).data[0].embedding  # base64 on the wire
+    packed = client.embeddings.create(model="embed", input=["a river"]).data[0].embedding  # the client requests base64
     assert [struct.unpack("f", struct.pack("f", x))[0] for x in floats] == list(packed), "float and base64 differ"
     shown = json.loads(run("embed", str(DATA / "hf-more/st-mean"), "--json", "-q", text="a river\n"))
     vector = shown.get("vector") or shown.get("embedding")
@@ -136,7 +136,7 @@ def check_openai(server, folder):
 
 
 def check_speech(server):
-    """Transcripts in every format are those of `regard transcribe`."""
+    """Transcripts in every format equal those of `regard transcribe`."""
     client = OpenAI(base_url=server.url + "/v1", api_key=KEY, max_retries=0, timeout=60)
     sound = WHISPER / "long.wav"
     for name in ("text", "srt", "vtt"):
@@ -186,7 +186,7 @@ def check_libretranslate(server, folder):
 
 
 def check_huggingface():
-    """One model each, as text-embeddings-inference is used: the URL is the model."""
+    """Use one server per model, as with text-embeddings-inference, where the URL selects the model."""
     cases = {
         "hf-more/st-mean": lambda c: (
             c.feature_extraction("a river").shape[0] == 1,

@@ -13,14 +13,14 @@ if [ "$base" = --all ]; then
 else
   files=$( (git diff --name-only --diff-filter=d "$base"; git ls-files -o --exclude-standard) | grep -E '^src/.*[.]cpp$' || true)
 fi
-# The kernels are compiled once per instruction set with options of their own, by g++ and clang; the compilers' warnings are
-# their check.
+# src/kernels/simd is left out: it is compiled once per instruction set with other options, and the warnings of g++
+# and clang check it.
 files=$(grep -v '^src/kernels/simd/' <<<"$files" || true)
 if [ -z "$files" ]; then
   echo "tidy: no source in src/ differs from $base"
   exit 0
 fi
-# The commands of a build without precompiled headers and unity files; nothing is compiled.
+# clang-tidy needs the commands of a build without precompiled headers and unity files. Nothing is compiled.
 cmake --preset edit -B build/tidy -DREGARD_PRECOMPILE=OFF -DREGARD_BUILD_TESTS=OFF -DREGARD_BUILD_EXAMPLES=OFF >/dev/null
 echo "$files" | xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-unknown-warning-option -p build/tidy 2>build/tidy/errors >build/tidy/warnings || {
   cat build/tidy/warnings; grep -v 'warnings\? generated' build/tidy/errors || true

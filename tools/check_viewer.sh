@@ -19,7 +19,7 @@ npx vite build --logLevel warn
 cmp dist/index.html page.html || { echo "viewer/page.html is not what viewer/ builds: run npm run build there" >&2; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# Goldens with a tokenizer and several heads: an encoder with a pair of texts.
+# Use an encoder with a tokenizer and several heads, and a pair of texts.
 "$program" attend ../tests/data/hf-more/bert-nli "Green and blue." --pair "A <b> & green." --html "$scratch/page.html" --json -q >"$scratch/capture.json"
 REGARD="$program" PAGE="$scratch/page.html" CAPTURE="$scratch/capture.json" npx playwright test
 echo "viewer: page.html is current; tests passed"

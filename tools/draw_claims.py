@@ -35,7 +35,7 @@ def chart(name, title, x_label, y_label, series, y_log=False, y_range=None):
         y = height - bottom - (height - top - bottom) * step / 4
         out.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
         out.append(f'<path d="M{left} {y:.1f}H{width - right}" stroke="#dddddd"/>')
-    # Draw the labels at the last points, moved apart.
+    # Draw the labels at the last points, moved vertically so that they do not overlap.
     ends = sorted((place_y(points[-1][1]), label) for label, points in series.items())
     places, last = {}, -100.0
     for y, label in ends:

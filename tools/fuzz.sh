@@ -15,7 +15,7 @@ targets=(safetensors config index pickle torch_file model_config tokenizer_json 
 cmake --build "$build" -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 
 data=tests/data
-run() { # target, longest input in bytes, folders of seeds
+run() { # run TARGET LENGTH FOLDER…: LENGTH is the longest input in bytes; the folders contain seeds
   local target=$1 longest=$2
   shift 2
   [[ $wanted == "  " || $wanted == *" $target "* ]] || return 0

@@ -14,7 +14,7 @@ examples=${EXAMPLES:-$(dirname "$regard")/examples}
 families=${FAMILIES:-"mlp cnn rnn lstm gru bert"}
 mkdir -p "$folder"
 
-# texts LENGTH ROWS SEED
+# texts LENGTH ROWS SEED: print random texts of LENGTH words with their first word as label
 texts() {
   awk -v length_="$1" -v rows="$2" -v seed="$3" 'BEGIN {
     srand(seed)
@@ -26,7 +26,7 @@ texts() {
   }'
 }
 
-# accuracy of the last validation
+# accuracy RUN: print the accuracy of the last validation
 accuracy() { grep -o '"accuracy":[0-9.]*' "$1/log.jsonl" | tail -1 | cut -d: -f2; }
 
 one() {
@@ -42,7 +42,8 @@ one() {
   accuracy "$run" >"$run.accuracy"
 }
 
-# Sentences about two banks: a sense, a tab, a sentence. HELD: words of the sentences that are not trained on.
+# Print sentences about the two kinds of bank: a sense, a tab, a sentence. HELD: words of the sentences that are held
+# out.
 banks() {
   awk -v held="$1" 'BEGIN {
     n = split(held ? "coins,salary" : "money,cash,gold,savings", money, ",")
@@ -58,8 +59,8 @@ banks() {
   }'
 }
 
-# The silhouette of the word bank at each layer of the trained classifier, over sentences with words that do
-# not occur in its training data.
+# Print the silhouette of the word bank at each layer of the trained classifier, for sentences with words that do not
+# occur in its training data.
 bank() {
   local run=$folder/bank
   banks 0 | awk -F'\t' '{print $2 "\t" $1}' >"$folder/bank.train.tsv"
@@ -75,7 +76,7 @@ bank() {
           printf "%s  {%s, \"silhouette\": %.3f}", separator, $0, value; separator = ",\n"}'
 }
 
-# "the man beats the boy<tab>man boy", for all ordered pairs of eight people; eight of the 56 are held out.
+# Write "the man beats the boy<tab>man boy" for all ordered pairs of eight people. Eight of the 56 pairs are held out.
 order_pairs() {
   awk -v held="$1" 'BEGIN {
     n = split("man boy woman girl king dog cat fox", who, " ")
@@ -85,7 +86,8 @@ order_pairs() {
   }'
 }
 
-# Share of the held-out pairs that a translator gets right, with positions ("sinusoidal") or without ("none").
+# Print the share of the held-out pairs that a translator gets right, with positions ("sinusoidal") or without
+# ("none").
 order() {
   local positions=$1 seed=$2 run=$folder/order-$1-$2
   [ -s "$run.accuracy" ] && return
@@ -120,7 +122,7 @@ parameters() {
     --set data.max_length=256 --set "output.folder=$folder/none" "${more[@]}" 2>&1 | sed -n 's|^parameters: ||p'
 }
 
-# "KEY": [the lines of standard input],
+# list KEY: print "KEY": [the lines of standard input],
 list() { printf ' "%s": [\n' "$1"; sed -n 's/^/  /; $!s/$/,/; p'; printf ' ],\n'; }
 
 for length in $lengths; do

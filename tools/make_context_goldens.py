@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/context/golden.json: silhouettes and principal components of scikit-learn.
+"""Write tests/data/context/golden.json: silhouettes and principal components computed by scikit-learn.
 
 Run from the root of the checkout with scikit-learn installed: tools/make_context_goldens.py
 """

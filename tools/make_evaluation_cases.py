@@ -4,7 +4,7 @@ scipy, seqeval and transformers 4's squad_metrics.
 
     tools/make_evaluation_cases.py SQUAD_METRICS
 
-SQUAD_METRICS: as for tools/make_metric_cases.py. Reads models of tests/data; writes tests/data/evaluate.
+tools/make_metric_cases.py explains SQUAD_METRICS. Reads models of tests/data; writes tests/data/evaluate.
 """
 import importlib.util
 import json
@@ -70,7 +70,7 @@ def classification():
         if random.random() < 0.5:
             rows[-1]["label"] = predicted[-1]
         if i % 5 == 0:
-            rows[-1]["label"] = names.index(rows[-1]["label"])  # the number of a class
+            rows[-1]["label"] = names.index(rows[-1]["label"])  # labels by number
     truth = [label if isinstance(label, str) else names[label] for label in (row["label"] for row in rows)]
     write_jsonl("pairs.jsonl", rows)
     return {"scores": classes(truth, predicted), "outputs": predicted,
@@ -161,7 +161,7 @@ def question_answering(path):
         truths = [" ".join(words[at:at + 2]) if len(words) < 2 or " ".join(words[at:at + 2]) in one["context"] else words[at]]
         if random.random() < 0.5:
             truths.append(predicted)
-        if one["options"]:  # another number of answers can change the best one
+        if one["options"]:  # the number of candidates can change the best answer
             continue
         key = str(len(questions))
         questions.append(types.SimpleNamespace(qas_id=key, answers=[{"text": truth} for truth in truths]))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Goldens of interventions and studies: TransformerLens on tests/data/hf-tiny/gpt2, captum on
-tests/data/hf-tiny/bert-classifier.
+"""Write the goldens of interventions and studies, computed by TransformerLens on tests/data/hf-tiny/gpt2 and by
+captum on tests/data/hf-tiny/bert-classifier.
 
     python tools/make_intervention_goldens.py tests/data/hf-tiny tests/data/interventions
 
-Writes gpt2.safetensors and bert.safetensors. Needs torch, transformers, safetensors, transformer-lens (before version 4), captum.
+Writes gpt2.safetensors and bert.safetensors. Needs torch, transformers, safetensors, transformer-lens (before version
+4), captum.
 """
 import sys
 from pathlib import Path
@@ -126,7 +127,7 @@ def gpt2(folder: Path, out: Path):
         def put(name, value):
             return (name, lambda x, hook: value)
 
-        frozen = []  # later components at their corrupted values, in order of computation
+        frozen = []  # keep later components at their corrupted values, in order of computation
         for layer in range(config.n_layers):
             frozen.append((2 * layer, put(f"blocks.{layer}.attn.hook_z", other_cache["z", layer])))
             frozen.append((2 * layer + 1, put(f"blocks.{layer}.hook_mlp_out", other_cache["mlp_out", layer])))

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Write tests/data/lora: tiny random base models with adapters made by PEFT, in forms of LoRA that change ranks, scales, layers,
-biases or whole modules. For each case: the base folder, adapter/ as PEFT saves it, and golden.safetensors with inputs, outputs
-with the adapter (logits), the loss, the gradient of every trained weight under its name in adapter/, and the merged weights
-(merged.NAME, NAME as in the base folder) of the adapted modules. Needs torch, transformers, peft and safetensors."""
+"""Write tests/data/lora: tiny random base models with adapters made by PEFT, in forms of LoRA that change ranks,
+scales, layers, biases or whole modules. For each case: the base folder, adapter/ as PEFT saves it, and
+golden.safetensors with inputs, outputs with the adapter (logits), the loss, the gradient of every trained weight
+under its name in adapter/, and the merged weights (merged.NAME, NAME as in the base folder) of the adapted
+modules. Needs torch, transformers, peft and safetensors."""
 import json
 import pathlib
 import shutil
@@ -79,7 +80,7 @@ def make(name, builder, arguments):
     base.save_pretrained(folder)
     model = get_peft_model(base, LoraConfig(**arguments)).eval()
     for key, parameter in model.named_parameters():
-        if parameter.requires_grad:  # also B, biases and whole modules
+        if parameter.requires_grad:  # also change B, biases and whole modules
             torch.nn.init.normal_(parameter, std=0.3)
     model.peft_config["default"].base_model_name_or_path = ".."
     model.save_pretrained(folder / "adapter", save_embedding_layers=False)
@@ -94,7 +95,7 @@ def make(name, builder, arguments):
     for key, parameter in model.named_parameters():
         by_pointer[parameter.data_ptr()] = parameter
     for key, value in saved.items():
-        if by_pointer[value.data_ptr()].grad is not None:  # a saved weight that the loss does not reach
+        if by_pointer[value.data_ptr()].grad is not None:  # None for a saved weight that the loss does not depend on
             tensors["grad." + key] = by_pointer[value.data_ptr()].grad
     adapted = sorted(key[len("base_model.model."):-len(".lora_A.weight")] for key in saved if key.endswith(".lora_A.weight"))
     merged = model.merge_and_unload().state_dict()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Make the goldens of tests/metrics: scores of random cases by scikit-learn, scipy, seqeval, sacreBLEU and
-transformers' squad_metrics (of transformers 4: version 5 no longer has it).
+"""Make the goldens of tests/metrics: scores of random cases by scikit-learn, scipy, seqeval, sacreBLEU and the
+squad_metrics of transformers 4 (version 5 has no such file).
 
     tools/make_metric_cases.py SQUAD_METRICS
 
@@ -103,7 +103,7 @@ def entity_scores(truth, predicted, **options):
     module = seqeval.metrics.v1 if options else seqeval.metrics.sequence_labeling  # strict or default mode
     for average in ("micro", "macro", "weighted"):
         p, r, f, support = module.precision_recall_fscore_support(truth, predicted, average=average, **options)
-        # Without entities, seqeval's macro average is nan; regard's is 0, as the other averages.
+        # Without entities, seqeval's macro average is nan; regard's is 0, like the other averages.
         scores[average] = [float(numpy.nan_to_num(x)) for x in (p, r, f)] + [int(support)]
     report = module.classification_report(truth, predicted, output_dict=True, **options)
     scores["by_type"] = {name: [float(one[key]) for key in ("precision", "recall", "f1-score", "support")]

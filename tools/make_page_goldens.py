@@ -1,9 +1,10 @@
-"""Write transformers' attentions over one picture and two sounds, for the test of the page's numbers.
+"""Write transformers' attention weights for one picture and two sounds, for the test of the page's numbers.
 
-Usage: make_page_goldens.py DATA  (DATA: tests/data). Reads the models of DATA/hf-tiny and DATA/sound/whisper-small. Writes
-DATA/page/picture.png (48 × 40 pixels), DATA/page/tiny.wav (1,500 samples), and DATA/page/NAME.safetensors with the attentions of
-the model NAME [1, heads, queries, keys], and for a decoder the ids that it writes. Models that have no preprocessor_config.json
-get one in DATA/page/NAME.preprocessor_config.json, from which both programs read.
+Usage: make_page_goldens.py DATA (DATA: tests/data). Reads the models of DATA/hf-tiny and DATA/sound/whisper-small.
+Writes DATA/page/picture.png (48 × 40 pixels), DATA/page/tiny.wav (1,500 samples), and DATA/page/NAME.safetensors with
+the attention weights [1, heads, queries, keys] of the model NAME and, for a decoder, the ids that it generates. For a
+model without preprocessor_config.json, writes DATA/page/NAME.preprocessor_config.json, which transformers and regard
+then read.
 """
 import json
 import shutil
@@ -23,7 +24,7 @@ DATA = Path(sys.argv[1])
 PAGE = DATA / "page"
 PAGE.mkdir(exist_ok=True)
 TARGET = [5, 9, 7]
-TEXT = "the fox"  # of Whisper
+TEXT = "the fox"  # text that Whisper is given
 
 
 def make_inputs():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write tests/data/pictures: small files of many kinds, and pictures.json with the pixels that Pillow reads: size, sum and
-sum weighted by the place for each colour, of ImageOps.exif_transpose(image).convert("RGB"), as transformers' load_image does.
-Needs Pillow with WebP."""
+"""Write tests/data/pictures: small files of many kinds, and pictures.json with the pixels that Pillow reads. For each
+colour of ImageOps.exif_transpose(image).convert("RGB"), as in transformers' load_image, it has the size, the sum,
+and the sum weighted by position. Needs Pillow with WebP."""
 import json
 import pathlib
 import random
@@ -29,7 +29,7 @@ def exif(orientation):
 
 
 def png(name, width, height, depth, colour, rows, chunks=()):
-    """A PNG of samples that Pillow cannot write: rows of bytes."""
+    """Return a PNG of the rows of bytes, in a format that Pillow cannot write."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     body = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/data/recurrent: torch.nn.RNN, LSTM, GRU and Conv1d on ragged batches, forward and gradients.
+"""Write tests/data/recurrent: torch.nn.RNN, LSTM, GRU and Conv1d on ragged batches, forward and gradients.
 
 Run from the root of the checkout with PyTorch installed: tools/make_recurrent_goldens.py
-The loss is the sum of output times `weights`; `output` and `weights` are the sequences end to end.
+The loss is the sum of output times `weights`. In `output` and `weights` the sequences are concatenated.
 """
 
 import json
@@ -28,7 +28,7 @@ def recurrent(name, cell, layers, bidirectional, **options):
     width = HIDDEN * (2 if bidirectional else 1)
     weights = torch.randn(sum(LENGTHS), width)
     packed = torch.nn.utils.rnn.pack_sequence(list(x.split(LENGTHS)), enforce_sorted=False)
-    # A first state, so that its gradient is compared too: one direction only.
+    # Networks of one direction get an initial state, so that its gradient is compared too.
     state, tensors = None, {}
     if not bidirectional:
         h = torch.randn(layers, len(LENGTHS), HIDDEN, requires_grad=True)

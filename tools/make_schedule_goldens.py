@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write tests/data/schedules/more.safetensors: learning rates of PyTorch's one-cycle and transformers' warm-up, stable,
-decay schedules at every step, as float64. Needs torch, transformers and safetensors."""
+"""Write tests/data/schedules/more.safetensors: learning rates at every step, as float64, of PyTorch's one-cycle
+schedule and transformers' warmup-stable-decay schedules. Needs torch, transformers and safetensors."""
 import pathlib
 import sys
 

@@ -1,6 +1,8 @@
-"""Write the goldens of sound: operations (PyTorch) and a tiny wav2vec 2.0 with stable layer norm (transformers).
+"""Write the goldens of sound: operations (computed by PyTorch), and a tiny wav2vec 2.0 with stable layer norm
+(transformers).
 
-Usage: make_sound_goldens.py DATA  (DATA: tests/data). Random weights and inputs, fixed seeds; float32 on one CPU thread.
+Usage: make_sound_goldens.py DATA (DATA: tests/data). Weights and inputs are random with fixed seeds; float32 on one
+CPU thread.
 """
 import json
 import sys
@@ -62,7 +64,7 @@ def norms(tensors, about):
 
 
 def ctc(tensors, about):
-    cases = {  # frames, targets
+    cases = {  # (frames, targets) of each sequence
         "plain": ([12, 9], [[3, 1, 4], [2, 2, 5, 1]], "sum"),
         "mean": ([12, 9], [[3, 1, 4], [2, 2, 5, 1]], "mean"),
         "empty": ([5, 4], [[], [1]], "sum"),
@@ -72,9 +74,9 @@ def ctc(tensors, about):
     for name, (frames, targets, reduction) in cases.items():
         labels = 32 if name == "long" else 6
         logits = [random(length, labels) for length in frames]
-        if name == "long":  # logits far apart, as in a trained model
+        if name == "long":  # logits of different size, as in a trained model
             logits = [(8 * x).detach().requires_grad_() for x in logits]
-        # In float64: sums of hundreds of log-probabilities lose four digits in float32.
+        # Compute in float64, because sums of hundreds of log-probabilities lose four digits in float32.
         padded = torch.nn.utils.rnn.pad_sequence([x.double().log_softmax(-1) for x in logits])
         loss = torch.nn.functional.ctc_loss(
             padded, torch.tensor(sum(targets, [])), torch.tensor(frames), torch.tensor([len(t) for t in targets]),
@@ -140,7 +142,7 @@ def stable_wav2vec2():
 
 
 def feature_subsets(more):
-    """Copies of the feature goldens with some of their sounds."""
+    """Copy the feature goldens with some of their sounds."""
     from safetensors.torch import load_file
 
     for name, sounds in (("whisper-features-80", ("chirp", "silence", "short", "toolong", "sines")),
@@ -155,5 +157,5 @@ def feature_subsets(more):
 
 operations()
 stable_wav2vec2()
-if len(sys.argv) > 2:  # the folder of the conformance set hf-more
+if len(sys.argv) > 2:  # the folder of the goldens hf-more
     feature_subsets(Path(sys.argv[2]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the goldens of tests/tasks/tag_test.cpp: what transformers' token-classification pipeline gives for tiny models.
+"""Make the goldens of tests/tasks/tag_test.cpp: results of transformers' token-classification pipeline for tiny models.
 
     tools/make_tag_cases.py
 
@@ -78,7 +78,7 @@ def main():
         tagger = pipeline("token-classification", model=model.float().eval(), tokenizer=tokenizer, device="cpu")
         for aggregation in AGGREGATIONS:
             for text in TEXTS:
-                if "mpnet" in folder and "\u0928" in text:  # transformers takes id 1, here [UNK], for MPNet's padding
+                if "mpnet" in folder and "\u0928" in text:  # transformers treats id 1, here [UNK], as MPNet's padding
                     continue
                 cases.append({"model": folder, "aggregation": aggregation, "text": text,
                               "tags": plain(tagger(text, aggregation_strategy=aggregation, ignore_labels=["O"]))})

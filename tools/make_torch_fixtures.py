@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the small pytorch_model.bin files of tests/data/torch, without PyTorch.
+"""Write the small pytorch_model.bin files of tests/data/torch, without PyTorch.
 
-The classes below stand in for torch's under its names, so that pickle writes what torch.save() would. Run from the
+The classes below have the names of torch's classes, so that pickle writes what torch.save() would write. Run from the
 root of the checkout: tools/make_torch_fixtures.py
 """
 
@@ -66,7 +66,7 @@ class Parameter:
 
 
 class Pickler(pickle.Pickler):
-    """Storages are written as persistent objects; the older form has one more field."""
+    """Writes storages as persistent objects; the older format has one more field."""
 
     def __init__(self, file, older):
         super().__init__(file, protocol=2)

@@ -4,9 +4,9 @@
 tests/data/tasks/weighted-cross-entropy.json: torch.nn.functional.cross_entropy with class weights, label smoothing and
 ignored rows, and its gradient.
 tests/data/tasks/qa-step: loss and gradients of BertForQuestionAnswering (tests/data/hf-tiny/bert-qa) for windows of
-equal length; transformers lets padding take part in the softmax, regard does not.
-tests/data/tasks/qa-windows.json: windows of a question and the tokens of its answers, marked as transformers' example
-run_qa.py marks them (prepare_train_features)."""
+equal length, because in transformers the softmax includes padding, and in regard it does not.
+tests/data/tasks/qa-windows.json: windows of a question and the tokens of its answers, as transformers' example
+run_qa.py (prepare_train_features) marks them."""
 import json
 import pathlib
 

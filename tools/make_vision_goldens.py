@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Write golden cases of models that read pictures, made by transformers from random weights, in the format of
-tests/data/hf-tiny (its README):
+"""Write golden cases of models that read pictures, computed by transformers with random weights, in the format of
+tests/data/hf-tiny (see its README):
   tests/data/hf-tiny/deit-teacher      DeiT with both heads
   tests/data/hf-tiny/deit-bart         DeiT encoder, projection, BART decoder
-  tests/data/hf-tiny/vit-trocr         ViT encoder, TrOCR decoder whose cross-attention has the encoder's width
+  tests/data/hf-tiny/vit-trocr         ViT encoder, TrOCR decoder whose cross-attention has the encoder's hidden size
   tests/data/hf-more/clip-first-end    CLIP whose text vector is that of the first end token
   tests/data/hf-more/clip-words        CLIP with a tokenizer: scores of labels given as words for tests/data/pictures, by the
                                        zero-shot-image-classification pipeline, and vectors of texts and pictures
@@ -27,7 +27,7 @@ EAGER = dict(attn_implementation="eager")
 
 
 def redraw(model, seed):
-    """Weights of a scale at which every part has an effect on the outputs."""
+    """Set random weights, large enough that every part affects the outputs."""
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -41,7 +41,7 @@ def redraw(model, seed):
 
 
 def gradients_of(model, loss):
-    """By the names of the checkpoint, which save_pretrained() knows."""
+    """Return the gradients under the names of the checkpoint, which save_pretrained() determines."""
     loss.backward()
     weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:

@@ -1,12 +1,13 @@
-"""Write a tiny Whisper folder with a vocabulary of the real form, and transcripts by transformers.
+"""Write a tiny Whisper folder with a vocabulary of the usual form, and transcripts by transformers.
 
-Usage: make_whisper_goldens.py DATA  (DATA: tests/data). Writes DATA/sound/whisper-small: random weights, fixed seed; windows of
-2 seconds instead of 30, byte-level BPE with 60 merges, languages en, de and fr, and times from 0.00 to 2.00.
+Usage: make_whisper_goldens.py DATA (DATA: tests/data). Writes DATA/sound/whisper-small: random weights with a fixed
+seed, windows of 2 seconds instead of 30, byte-level BPE with 60 merges, the languages en, de and fr, and timestamps
+from 0.00 to 2.00.
 
-transcripts.json: segments of WhisperForConditionalGeneration.generate() at temperature 0. Two of its functions are replaced,
-so that a window continues with the silence after the sound, and seeking ends with the sound, as in OpenAI's program.
-Words and their times are those of return_timestamps="word": return_token_timestamps of generate(), then the tokenizer's
-_collate_word_timestamps() for each segment.
+transcripts.json has the segments of WhisperForConditionalGeneration.generate() at temperature 0. Two of its functions
+are replaced, so that the last window is filled with silence and seeking ends with the sound, as in OpenAI's program.
+Words and their times are those of return_timestamps="word": return_token_timestamps of generate(), then the
+tokenizer's _collate_word_timestamps() for each segment.
 """
 import json
 import sys
@@ -71,7 +72,7 @@ def model(words):
 
 
 def sound(seconds, seed):
-    """A chirp with bursts and noise."""
+    """Return a chirp with bursts and noise."""
     random = np.random.default_rng(seed)
     t = np.arange(int(seconds * RATE)) / RATE
     wave = np.sin(2 * np.pi * (200 + 150 * t) * t) * (np.sin(2 * np.pi * 1.7 * t) > -0.3)
@@ -87,7 +88,7 @@ def write_wav(path, samples):
 
 
 class Words:
-    """The part of WhisperTokenizer that grouping tokens to words uses."""
+    """The part of WhisperTokenizer that is used to group tokens into words."""
 
     def __init__(self, tokenizer):
         self.tokenizer, self.eos_token_id, self.language = tokenizer, tokenizer.token_to_id("<|endoftext|>"), None
@@ -97,7 +98,7 @@ class Words:
 
 
 def words_of(tokenizer, segment, language):
-    """As _decode_asr() does for the tokens of a chunk."""
+    """Decode the tokens of a chunk as _decode_asr() does."""
     special = tokenizer.token_to_id("<|endoftext|>")
     ids, times = segment["tokens"].tolist(), segment["token_timestamps"].tolist()
     text, spans = [], []
@@ -113,7 +114,7 @@ def transcribe(all, tokenizer, extractor, samples, arguments):
     padded = np.concatenate([samples, np.zeros(2 * RATE * SECONDS, np.float32)])
     whole = extractor(padded, sampling_rate=RATE, return_tensors="pt", truncation=False, padding="longest").input_features
     frames = -(-len(samples) // 160)
-    # Without times generate() takes no more than a window.
+    # Without timestamps, generate() accepts at most one window.
     features = whole if arguments["return_timestamps"] else whole[:, :, :100 * SECONDS]
     kind = type(all)
 

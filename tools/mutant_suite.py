@@ -1,4 +1,4 @@
-"""A build with test programs, which tools/mutants.py runs with changed sources."""
+"""A build with its test programs, which tools/mutants.py runs with changed sources."""
 import concurrent.futures
 import json
 import os
@@ -20,7 +20,7 @@ REACHED = {
     "formats": {"base", "tensor", "kernels", "formats"}, "demo": {"base", "demo"},
     "corpora": {"base", "tensor", "kernels", "text", "data", "formats"}, "install": set(),
     "nn": {"base", "tensor", "kernels", "ops", "formats", "nn", "models"}}
-MEMORY_LIMIT = 8 << 30  # bytes; an endless loop must not use all memory of the machine
+MEMORY_LIMIT = 8 << 30  # bytes, so that an endless loop does not use all memory of the machine
 FILE_LIMIT = 4 << 30
 SLOW_TEST = 2.0  # seconds
 STALL = 120  # seconds
@@ -36,7 +36,7 @@ def own_program(mutant):
 
 
 def session_seconds(session):
-    """Processor time of the processes of a session that run now."""
+    """Return the processor time of the running processes of a session."""
     ticks = 0
     for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -49,7 +49,7 @@ def session_seconds(session):
 
 
 def wait(child, log):
-    """The exit status, or None if a test does not end: it takes STALL seconds of processor time, or waits as long."""
+    """Return the exit status, or None if a test uses STALL seconds of processor time, or none for as long."""
     size, since, used = -1, time.time(), 0.0
     while True:
         try:
@@ -71,7 +71,7 @@ def limit_resources():
 
 
 class Suite:
-    """A build, and its test programs."""
+    """A build and its test programs."""
 
     def __init__(self, root, build, sanitizers, jobs):
         self.root, self.build, self.sanitizers, self.jobs = root, build, sanitizers, jobs
@@ -85,7 +85,7 @@ class Suite:
         self.all = sorted(p.name for p in (build / "bin").glob("test_*")
                           if p.name != "test_install" and not p.name.startswith("test_serve_"))
         self.kept = build / "mutants_tests.json"
-        # Tests that fail without a mutation, tests that pass without, and seconds of the tests that were slow.
+        # Tests that fail without a mutation, tests that pass without one, and the seconds of slow tests.
         self.excluded, self.passing, self.slow = [], [], {}
         newest = max(f.stat().st_mtime for f in (build / "bin").glob("test_*"))
         if self.kept.exists() and self.kept.stat().st_mtime > newest:
@@ -93,7 +93,7 @@ class Suite:
         self.ended = True  # whether the last failed program ran to its end
 
     def read_commands(self):
-        """For each source: (compiled file, command); a file of a unity build contains several sources."""
+        """Return (compiled file, command) for each source. A file of a unity build contains several sources."""
         commands = {}
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             file = pathlib.Path(entry["file"])
@@ -113,8 +113,8 @@ class Suite:
             sys.exit(f"mutants: {shlex.join(command)} failed:\n{done.stdout[-3000:]}")
 
     def run(self, program, folder, only=(), without=(), whole=False):
-        """(failed, names of the tests that failed) of a program linked with the mutants of a folder, None for none.
-        `whole`: do not stop at the first."""
+        """Return (failed, names of the failed tests) of a program linked with the mutants of a folder (None: no mutants).
+        `whole`: do not stop at the first failure."""
         binary, environment = self.build / "bin" / program, {}
         if folder is not None:
             binary = self.linked(program, folder)
@@ -149,7 +149,7 @@ class Suite:
             return False, []
         self.ended = "Global test environment tear-down" in text
         failed = re.findall(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", text, re.M)
-        if not self.ended:  # the test that ran last
+        if not self.ended:  # the program crashed in the last test
             failed += re.findall(r"^\[ RUN      \] (\S+)", text, re.M)[-1:]
         return True, list(dict.fromkeys(failed))
 
@@ -180,7 +180,7 @@ class Suite:
                 kind = ".program" if "regard_program.dir/" in command else ""
                 words[words.index("-o") + 1] = str(folder / f"{len(steps)}{kind}.o")
                 words[words.index("-c") + 1] = str(source)
-                # A mutated copy includes the headers of its directory by name.
+                # The mutated copy is in another folder, but includes headers of its directory by name.
                 quoted = sorted({str((self.root / file).parent) for file in texts})
                 steps.append(words + [word for path in quoted for word in ("-iquote", path)])
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
@@ -188,7 +188,7 @@ class Suite:
         return None if any(done) else folder
 
     def linked(self, program, folder):
-        """The program with the objects of a folder, whose definitions replace the library's, and in regard the program's."""
+        """Link a program with the objects of a folder, which replace definitions of the library and of bin/regard."""
         out = folder / program
         if not out.exists():
             text = subprocess.run(["ninja", "-C", str(self.build), "-t", "commands", f"bin/{program}"], capture_output=True,
@@ -217,7 +217,7 @@ class Suite:
             return f"{program} {' '.join(names)}"
 
     def similar(self, program, file):
-        """The tests in files that share a word of their names with the source, most words first."""
+        """Return the tests in files whose names share a word with the name of the source, most common words first."""
         listed = self.scratch / "tests.json"
         subprocess.run([str(self.build / "bin" / program), "--gtest_list_tests", f"--gtest_output=json:{listed}"],
                        capture_output=True, check=True)
@@ -231,11 +231,11 @@ class Suite:
         return sorted(shared, key=shared.get, reverse=True)
 
     def first_fate(self, mutant):
-        """Runs the quick tests of the mutant's directory; fate "undecided" where they do not detect it."""
+        """Run the quick tests of the mutant's directory. The fate is "undecided" if they do not detect it."""
         if mutant["file"] not in self.commands:
             return "not built", ""
         folder = self.compile([mutant])
-        # An object with variables would have them twice beside its unity file's.
+        # With an object that has variables, the program would have each twice, because the unity file has them too.
         if folder is not None and any(map(has_variables, folder.glob("*.o"))):
             folder = self.compile([mutant], groups=True)
         if folder is None:
@@ -248,7 +248,7 @@ class Suite:
         return ("killed", by) if by else ("undecided", "")
 
     def remaining_fates(self, mutants):
-        """Runs all programs with all `mutants` at once; what detects each, "" for nothing."""
+        """Run all programs with all `mutants` at once. Return the test that detects each mutant, or "" for none."""
         by = dict.fromkeys((one["number"] for one in mutants), "")
         folders = {one["number"]: self.compile([one], groups=True) for one in mutants}
         for program in self.all:
@@ -263,10 +263,10 @@ class Suite:
                 for one in alive:
                     by[one["number"]] = self.detects(program, folders[one["number"]], names)
                 found = [one for one in alive if by[one["number"]]]
-                if not found and (not ended or folder is None):  # only the combination fails, or the tests fail at times: each alone
+                if not found and (not ended or folder is None):  # run each mutant alone
                     for one in alive:
                         by[one["number"]] = self.detects(program, folders[one["number"]])
-                if not found or ended:  # the others pass the tests that failed, and together those that passed
+                if not found or ended:  # the other mutants pass the failed tests alone, and all other tests together
                     break
                 alive = [one for one in alive if one not in found]
         for old in filter(pathlib.Path.is_dir, self.scratch.iterdir()):

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Mutation testing: change one operator, constant or condition on a random line of src/, compile, run the tests.
 
-A mutant that no test notices ("survived") is a missing test, dead code, or a line that only affects speed;
-docs/decisions lists those that are left and why.
+A mutant that no test detects ("survived") means a missing test, dead code, or a line that only affects speed.
+docs/decisions/0010-mutation-testing.md lists the kinds that survive, with the reasons.
 
-No source file is changed: the mutated copy is compiled beside the build with the build's own command, and second
-test programs (and a second bin/regard) are linked with its object. An interrupted run leaves nothing to restore.
+No source file is changed. The mutated copy is compiled beside the build with the build's own command, and copies of the
+test programs and of bin/regard are linked with its object. An interrupted run leaves nothing that must be restored.
 
-Each mutant runs the quick tests of its directory, those with similar names first. The mutants that these do not
-detect run all tests together: a program that passes detects none of them; a test that fails runs again with each
-mutant alone, and only that decides.
+Each mutant first runs the quick tests of its directory, those with similar names first. The mutants that these tests
+do not detect then run all tests together. If a program passes, it detects none of them. If a test fails, it runs
+again with each mutant alone, and the result of these runs decides.
 
-The mutants of a seed depend on the sources only. They are those of the directories of src/ named, or of ROOMS.
+The mutants of a seed depend only on the sources. They are in the named directories of src/; default: ROOMS.
 """
 import argparse
 import json
@@ -27,7 +27,7 @@ import time
 from mutant_suite import Suite
 
 ROOMS = ("base ops nn infer train tasks models formats text metrics inspect api vectors data kernels serve evaluate report "
-         "distributed tensor cli").split()  # all but demo, whose sources are the phrasebook
+         "distributed tensor cli").split()  # all directories except demo, whose sources are the phrasebook
 OPERATORS = [
     (r" < ", " <= "), (r" > ", " >= "), (r" <= ", " < "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r" && ", " || "), (r" \|\| ", " && "), (r" \+ 1\b", ""), (r" - 1\b", ""), (r" \+ ", " - "), (r" - ", " + "),
@@ -38,7 +38,7 @@ TOGETHER = 12  # at most this many mutants run the remaining programs together
 
 
 def mutants(root, seed, rooms):
-    """Every mutant of a seed, without end, in order."""
+    """Generate the mutants of a seed in order, without end."""
     rng = random.Random(seed)
     files = [f for room in rooms for f in sorted((root / "src" / room).rglob("*.cpp"))
              if "reference" not in f.name and "phrasebook" not in str(f.relative_to(root))]
@@ -69,7 +69,7 @@ def mutants(root, seed, rooms):
 
 
 def replayed(root, record):
-    """The mutants of an earlier record that were not killed, found again where lines have moved."""
+    """Return the mutants of an earlier record that survived. Their lines are found again if they have moved."""
     for one in map(json.loads, record.read_text().splitlines()):
         if one.get("fate") not in ("survived", "listed"):
             continue
@@ -120,7 +120,7 @@ def main():
 
 
 def run(suite, source, options, record):
-    """The fates of the mutants; prints and records each when it is known."""
+    """Return the fates of the mutants. Prints and records each fate when it is known."""
     fates, undecided = [], []
     end = time.time() + options.seconds
 

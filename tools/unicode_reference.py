@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_reference.cpp: where Hugging Face's tokenizers see Unicode otherwise than Unicode 15.0.
+"""Write src/text/unicode_reference.cpp: the differences between Unicode 15.0 and the Unicode of Hugging Face's
+tokenizers.
 
-The reference is built from parts with different versions of the tables, older and newer than ours. Each property is
-asked of the library itself, code point by code point. Needs Python 3.12 (whose unicodedata is Unicode 15.0, as is
-utf8proc 2.8) and `pip install tokenizers`:
+That library uses several versions of the Unicode tables, older and newer than ours. This script tests the library itself
+for each property and each code point. Needs Python 3.12 (whose unicodedata is Unicode 15.0, as is utf8proc 2.8) and
+`pip install tokenizers`:
     python3.12 tools/unicode_reference.py > src/text/unicode_reference.cpp && clang-format-16 -i src/text/unicode_reference.cpp
     python3.12 tools/unicode_reference.py --golden > tests/data/unicode-reference/golden.json
-The golden holds, for each component, a digest of what it makes of each 4,096 code points (text/unicode_test.cpp).
+The golden file has, for each component, a digest of its results for each block of 4,096 code points (text/unicode_test.cpp).
 """
 import hashlib
 import json
@@ -26,7 +27,7 @@ NAMES = {
 
 
 def ranges(values):
-    """[(first, last, value)] of a {code point: value}."""
+    """Convert {code point: value} to [(first, last, value)]."""
     rows = []
     for c in sorted(values):
         if rows and rows[-1][1] == c - 1 and rows[-1][2] == values[c]:
@@ -105,7 +106,7 @@ def main():
           "Code points that the reference's normalisation does not decompose.")
     starter = {}
     for c in POINTS:
-        text = "a" + chr(c) + "\u0334"  # of class 1: goes before every mark of a higher class
+        text = "a" + chr(c) + "\u0334"  # a mark of combining class 1 is sorted before every mark of a higher class
         if c not in whole and unicodedata.combining(chr(c)) > 1 and nfd.normalize_str(text) != unicodedata.normalize("NFD", text):
             starter[c] = True
     table("kClassZero", "Range", [(f"{a:#x}", f"{b:#x}") for a, b, _ in ranges(starter)],

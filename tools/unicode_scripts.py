@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_scripts.cpp: the scripts that Hugging Face's pre-tokenizer UnicodeScripts tells apart.
+"""Write src/text/unicode_scripts.cpp: the scripts that Hugging Face's pre-tokenizer UnicodeScripts distinguishes.
 
-The reference is asked itself: which code points it never cuts at, and which neighbours it leaves together. Hiragana,
-Katakana and Han are one script to it. Needs `pip install tokenizers`:
+This script tests the library itself: at which code points it never splits, and which neighbours it keeps together. The
+library treats Hiragana, Katakana and Han as one script. Needs `pip install tokenizers`:
     python3 tools/unicode_scripts.py > src/text/unicode_scripts.cpp && clang-format-16 -i src/text/unicode_scripts.cpp
     python3 tools/unicode_scripts.py --golden > tests/data/unicode-reference/scripts.json
-The golden holds a digest of how each 4,096 code points are cut, and texts with their pieces (text/scripts_test.cpp).
+The golden file has a digest of the splits of each block of 4,096 code points, and texts with their pieces (text/scripts_test.cpp).
 """
 import hashlib
 import json
@@ -26,7 +26,7 @@ def count(text):
 
 
 def scripts():
-    """{code point: number}, 0 where nothing is cut."""
+    """Return {code point: number of its script}; 0 if the text is not split there."""
     anywhere = {c for c in POINTS if count("a" + chr(c)) == 1 and count("\u6f22" + chr(c)) == 1}
     runs, points = [], [c for c in POINTS if c not in anywhere]
     for piece, _ in CUTTER.pre_tokenize_str("".join(map(chr, points))):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Pack word vectors for the program: pack.py VECTORS.vec WORDS.txt.
 
-Keeps the most frequent words and all words of WORDS.txt, at most 290,000 bytes. Each vector gets length 1, so that
-scores without projections are cosines, and is rounded to steps of 1/127. The output has a line
-"COUNT SIZE STEP" and lines "WORD BASE64", where BASE64 is SIZE signed bytes."""
+Keeps all words of WORDS.txt and the most frequent other words, at most 290,000 bytes in all. Each vector is scaled to
+length 1, so that scores without projections are cosines, and its numbers are rounded to steps of 1/127. The output
+has a line "COUNT SIZE STEP" and lines "WORD BASE64", where BASE64 encodes SIZE signed bytes."""
 import base64, math, re, sys
 
 MOST_BYTES, LENGTH = 290_000, 1.0

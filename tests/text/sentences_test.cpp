@@ -74,8 +74,8 @@ TEST(Sentences, EndAlwaysAtWidePunctuationAndDandas) {
 
 TEST(Sentences, ManyStopsTakeLinearTime) {
   std::string text;
-  while (text.size() < (std::size_t{1} << 20))
-    text += ". ";  // an algorithm of quadratic time would take minutes
+  // An algorithm of quadratic time would take minutes.
+  while (text.size() < (std::size_t{1} << 20)) text += ". ";
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(split_sentences(text).size(), text.size() / 2);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));

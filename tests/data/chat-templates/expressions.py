@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes expressions.json: small templates and what transformers' environment renders for them, or that it refuses.
+"""Write expressions.json: small templates, and for each the text that transformers' environment renders, or that it
+refuses.
 
-Needs transformers and jinja2. Each line of expressions.txt is an expression, each of STATEMENTS a template."""
+Needs transformers and jinja2. Each line of expressions.txt is an expression; each element of STATEMENTS is a template."""
 import json
 import pathlib
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes golden.json: each template with each conversation as transformers renders it, or its error's kind and text.
+"""Write golden.json: each template with each conversation as transformers renders it, or the kind and text of its
+error.
 
-Needs transformers and jinja2. The templates are our own, in the forms of the common models; each file's name tells
-which."""
+Needs transformers and jinja2. The templates were written for this project in the forms of common models; the name of a
+file names the model."""
 import json
 import pathlib
 

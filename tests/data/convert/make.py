@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the folders beside it. Of each shape of ours NAME:
+"""Write the folders beside this script. For each NAME of SHAPES:
   NAME/run         a checkpoint as `regard train` writes it, with larger random weights
-  NAME/converted   what `regard convert` makes of it
-  NAME/golden.safetensors, NAME/case.json   what transformers computes from NAME/converted: outputs, generated ids,
+  NAME/converted   the folder that `regard convert` makes from it
+  NAME/golden.safetensors, NAME/case.json   results of transformers for NAME/converted: outputs, generated ids,
                                             and AutoTokenizer's ids of some texts
 
 Needs torch, transformers, safetensors and the built program. From the root of the checkout:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes rope-llama3 and rope-yarn: two tiny Llama folders with scaled rotary positions, and transformers' logits.
+"""Write rope-llama3 and rope-yarn: two tiny Llama folders with scaled rotary positions, and transformers' logits.
 
 Needs torch, transformers, safetensors."""
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the folders beside it: tiny random models whose heads are not tied to the embeddings
-(tie_word_embeddings false) or have unusual settings, encoders without a pooler, and encoders whose config.json names a head while the file
-holds a pooler too; each with what transformers computes.
+"""Write the folders beside this script, each with the results of transformers: tiny random models whose heads are not
+tied to the embeddings (tie_word_embeddings false) or that have unusual settings; encoders without a pooler; and
+encoders whose config.json names a head although the file also contains a pooler.
 
 Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes golden.json: what transformers' Marian tokenizer and model make of lines of text.
+"""Write golden.json: the ids and translations of lines of text by transformers' Marian tokenizer and model.
 
-Needs torch, transformers and sentencepiece. The folder is put together of hf-tiny/marian and a sentencepiece model of
-tests/data: of its pieces the last 108 have ids, behind </s>, <unk> and a language."""
+Needs torch, transformers and sentencepiece. The folder consists of hf-tiny/marian and a sentencepiece model of
+tests/data. The last 108 pieces of this model have ids, after those of </s>, <unk> and a language."""
 import json
 import pathlib
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the models and goldens of this folder: sentencepiece models with user-defined symbols, white space before
-or behind words, trained on tests/data/tokenizer-training/corpus.txt. Needs `pip install sentencepiece protobuf`; from here:
+"""Write the models and goldens of this folder: sentencepiece models with user-defined symbols and with white space before
+or after words, trained on tests/data/tokenizer-training/corpus.txt. Needs `pip install sentencepiece protobuf`; in this folder:
     python3 make.py
 Each line of NAME.jsonl: text, ids, pieces, offsets (bytes), normalized, decoded.
 """

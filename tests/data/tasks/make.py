@@ -1,5 +1,5 @@
-"""Goldens of the tasks: what the pipelines of transformers 4.57 (the last version with question answering) give
-for tiny models with random weights. Run in this folder: python make.py"""
+"""Write the goldens of the tasks: results of the pipelines of transformers 4.57 (the last version with question
+answering) for tiny models with random weights. Run in this folder: python make.py"""
 import json
 import os
 import random

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes corpus.txt (invented words, seeded) and trained.json: what Hugging Face's trainers make of it.
+"""Write corpus.txt (invented words, with a seed) and trained.json: the results of Hugging Face's trainers on this
+corpus.
 
     pip install tokenizers==0.23.3; python3 tests/data/tokenizer-training/make.py
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes peer.json: the ids that Hugging Face's library gives with tokenizers that `regard tokenizer train` saved.
+"""Write peer.json: the ids that Hugging Face's library gives with tokenizers that `regard tokenizer train` saved.
 
     pip install tokenizers==0.23.3; python3 tests/data/tokenizer-training/peer.py build/release/bin/regard
 """

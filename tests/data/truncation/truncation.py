@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes truncation.json: texts and pairs cut and padded in every way, as Hugging Face's tokenizers does it.
+"""Write truncation.json: texts and pairs truncated and padded with every option by Hugging Face's tokenizers.
 
 Needs tokenizers. One word is one token; the post-processor adds [CLS] and [SEP]."""
 import itertools
