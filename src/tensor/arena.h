@@ -48,6 +48,8 @@ class Arena {
   void rewind(Mark mark) noexcept;
 
   void reset();  // frees all objects; if there are many chunks, replaces them by one of sufficient size
+  // reset(), and return the physical memory to the system. The next allocations take it back page by page.
+  void discard();
   std::size_t capacity() const noexcept;
   // Return the number of bytes that allocations have covered so far. The rest of the capacity was never
   // written, so it uses no physical memory.
