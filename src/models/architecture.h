@@ -122,8 +122,8 @@ struct DenseConfig {
 // The head selects rows, then applies the norm, the dense layers and the output projection. A projection with
 // the name of a token table is tied to that table.
 struct HeadConfig {
-  // rows that the head reads; first_two means the mean of the first two
-  enum class Rows { all, first, last, first_two };
+  // rows that the head reads; first_two means the mean of the first two, mean that of all rows of a sequence
+  enum class Rows { all, first, last, first_two, mean };
   Output output = Output::none;
   Rows rows = Rows::all;
   std::string norm;  // name of the norm before the dense layers; empty if there is none

@@ -4,6 +4,7 @@
 #include "ops/embedding.h"
 #include "ops/multiply.h"
 #include "ops/parameter.h"
+#include "ops/pool_tokens.h"
 #include "ops/scale.h"
 
 namespace regard {
@@ -40,6 +41,7 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
 Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
   if (config_.rows == HeadConfig::Rows::all) return hidden;
   if (config_.rows == HeadConfig::Rows::first_two) return mean_of_first_two(tape, hidden, shape);
+  if (config_.rows == HeadConfig::Rows::mean) return ops::mean_over_time(tape, hidden, shape);
   const std::span<std::int32_t> rows =
       tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
   for (std::size_t s = 0; s < rows.size(); ++s) {

@@ -30,6 +30,14 @@ std::string class_prefix(const std::string& family) {
   return sequence_class(family);
 }
 
+// Return the name of a family's class in transformers, such as "BertForMaskedLM"; "" for a family that these
+// tasks do not support.
+std::string class_name(const std::string& family, const std::string& suffix) {
+  if (family == "wav2vec2" && suffix == "ForAudioClassification") return "Wav2Vec2ForSequenceClassification";
+  const std::string prefix = class_prefix(family);
+  return prefix.empty() ? "" : prefix + suffix;
+}
+
 void set_head(Json& config, const std::string& architecture, const HeadNeed& need) {
   config["architectures"] = {architecture};
   if (need.labels.empty()) return;
@@ -106,19 +114,19 @@ Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
   const NewFamily& family = *find_new_family(config_.model.family);
   Json config = family.config({config_.model.transformer, vocabulary, special, config_.data.max_length,
                                &config_.images, &config_.sound});
-  set_head(config, class_prefix(family.name) + need.suffix, need);
+  set_head(config, class_name(family.name, need.suffix), need);
   return config;
 }
 
 std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& folder) {
   const auto family = require<std::string>(folder.config, "model_type", folder.config_file);
-  const std::string prefix = class_prefix(family);
-  if (prefix.empty()) throw unfit_model(config_).found("model_type \"" + family + "\"");
   const HeadNeed need = head();
+  const std::string name = class_name(family, need.suffix);
+  if (name.empty()) throw unfit_model(config_).found("model_type \"" + family + "\"");
   Json config = folder.config;
-  set_head(config, prefix + need.suffix, need);
+  set_head(config, name, need);
   std::unique_ptr<Network> model = make_model(config, folder.config_file);
-  if (has_class(folder.config, prefix + need.suffix)) {
+  if (has_class(folder.config, name)) {
     const std::vector<std::string> names = label_names(folder.config);
     const std::unique_ptr<Network> own = make_model(folder.config, folder.config_file);
     if (own->labels() == model->labels() && (names.empty() || names == need.labels)) {

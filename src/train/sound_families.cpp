@@ -35,7 +35,7 @@ Json wav2vec2_config(const NewModel& model) {
   const std::vector<std::int64_t> strides{5, 2, 2, 2, 2, 2, 2}, kernels{10, 3, 3, 3, 3, 2, 2};
   return {{"model_type", "wav2vec2"},
           {"architectures", {"Wav2Vec2ForCTC"}},
-          {"vocab_size", model.vocabulary},
+          {"vocab_size", model.vocabulary == 0 ? 32 : model.vocabulary},
           {"hidden_size", sizes.hidden_size},
           {"num_hidden_layers", sizes.layers},
           {"num_attention_heads", sizes.heads},

@@ -91,6 +91,13 @@ void check_sounds(const RunConfig& config, const char* columns) {
   }
 }
 
+void refuse_feature_masks(const SoundConfig& sound) {
+  if (sound.mask_frames > 0.0 || sound.mask_bins > 0.0)
+    throw usage_error(
+        "'sound.mask_frames' and 'sound.mask_bins' need a model that reads frames of a mel scale")
+        .found("wav2vec2, which reads the samples");
+}
+
 SoundInput::SoundInput(const RunConfig& config) {
   using Kind = data::SoundProcessor::Kind;
   const SoundConfig& sound = config.sound;

@@ -38,6 +38,9 @@ SoundSplit read_sounds(const RunConfig& config);
 // the expected columns for messages.
 void check_sounds(const RunConfig& config, const char* columns);
 
+// Throws usage if SpecAugment's masks are set, for a model that reads samples instead of mel features.
+void refuse_feature_masks(const SoundConfig& sound);
+
 // Sound preprocessing of a run, with [sound] for a new model and otherwise the settings of the model folder.
 class SoundInput {
  public:

@@ -39,7 +39,9 @@ const std::vector<Rule>& encoder_rules() {
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
       {{"sound.seconds"},  // for the folder of a wav2vec2 model, the key limits the length of sounds
-       [](const RunConfig& c) { return !c.model.from.empty() && c.task != "speech-recognition"; },
+       [](const RunConfig& c) {
+         return !c.model.from.empty() && c.task != "speech-recognition" && c.task != "audio-classification";
+       },
        "the configuration of 'model.from' is used"},
       {{"sound.channels"},
        [](const RunConfig& c) { return c.model.family != "wav2vec2"; },

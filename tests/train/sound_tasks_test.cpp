@@ -188,6 +188,32 @@ mask_bins = 0.2)",
   ASSERT_EQ(from.exit_code, 0) << from.err;
 }
 
+TEST_F(SoundRun, AudioClassificationOverTheSamples) {
+  write("audio-classification", R"(family = "wav2vec2"
+layers = 1
+[sound]
+seconds = 1
+channels = 8)",
+        1);
+  expect_bits();
+  EXPECT_EQ(read_json((folder / "run/config.json").string())["architectures"],
+            Json{"Wav2Vec2ForSequenceClassification"});
+  const ProgramResult classified = run_program({"classify", "run", "valid0.wav"}, folder.path());
+  ASSERT_EQ(classified.exit_code, 0) << classified.err;
+  const ProgramResult evaluated = run_program({"evaluate", "run", "valid.tsv", "--json"}, folder.path());
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_TRUE(Json::parse(evaluated.out).contains("accuracy")) << evaluated.out;
+  const std::vector<std::string> again{"--set", "model.from=run",      "--set", "output.folder=from",
+                                       "--set", "training.max_steps=2"};
+  const ProgramResult from = train(again);
+  ASSERT_EQ(from.exit_code, 0) << from.err;
+  std::vector<std::string> masked = again;
+  masked.insert(masked.end(), {"--set", "sound.mask_frames=0.2"});
+  const ProgramResult refused = train(masked);
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("need a model that reads frames"), std::string::npos) << refused.err;
+}
+
 TEST_F(SoundRun, SpeechRecognitionByWhisper) {
   write("speech-recognition", R"(family = "whisper"
 encoder_layers = 1

@@ -1,5 +1,6 @@
 // wav2vec 2.0 (Baevski et al. 2020), as in transformers' modeling_wav2vec2.py: convolutions over the samples,
-// positions from a grouped convolution, an encoder, and a head for CTC.
+// positions from a grouped convolution, an encoder, and a head for CTC or a
+// classifier of sounds.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
@@ -110,14 +111,28 @@ StackConfig wav2vec2_encoder(const ConfigReader& config, const std::string& pref
   return stack;
 }
 
+// Wav2Vec2ForSequenceClassification. transformers projects every frame and then takes the mean; the
+// projection is linear, so that of the mean is the same.
+HeadConfig sound_classifier(const ConfigReader& config) {
+  config.only("use_weighted_layer_sum", false,
+              "wav2vec 2.0 with a weighted sum of all layers (use_weighted_layer_sum)");
+  DenseConfig projector;
+  projector.name = "projector", projector.out = config.size("classifier_proj_size", 256);
+  HeadConfig head = sequence_classifier(config, {projector}, "classifier");
+  head.rows = HeadConfig::Rows::mean;
+  head.dropout = 0.0f;
+  return head;
+}
+
 }  // namespace
 
 Architecture wav2vec2(const ConfigReader& config) {
-  const std::string kind = architecture_of(config, {"Wav2Vec2ForCTC", "Wav2Vec2Model"});
-  const bool writes = kind == "Wav2Vec2ForCTC";
+  const std::string kind =
+      architecture_of(config, {"Wav2Vec2ForCTC", "Wav2Vec2ForSequenceClassification", "Wav2Vec2Model"});
+  const bool writes = kind == "Wav2Vec2ForCTC", classifies = kind == "Wav2Vec2ForSequenceClassification";
   config.only("add_adapter", false, "wav2vec 2.0 with convolutions after the encoder (add_adapter)");
   config.only("adapter_attn_dim", nullptr, "wav2vec 2.0 with adapters per language (adapter_attn_dim)");
-  const std::string prefix = writes ? "wav2vec2." : "";
+  const std::string prefix = writes || classifies ? "wav2vec2." : "";
   Architecture all;
   all.hidden = config.size("hidden_size");
   all.encoder = wav2vec2_encoder(config, prefix, all.hidden);
@@ -129,10 +144,9 @@ Architecture wav2vec2(const ConfigReader& config) {
                        {"parametrizations.weight.original1", "weight_v"}};
   // These weights are used in pre-training only.
   all.names.ignored = {"masked_spec_embed", "quantizer.", "project_q.", "project_hid."};
-  if (!writes) {
-    all.names.ignored.push_back("lm_head.");
-    return all;
-  }
+  if (!writes) all.names.ignored.push_back("lm_head.");
+  if (classifies) all.head = sound_classifier(config);
+  if (!writes) return all;
   if (const std::string reduction = config.word("ctc_loss_reduction", "sum");
       reduction != "sum" && reduction != "mean")
     throw config.wrong("ctc_loss_reduction", "sum or mean");

@@ -67,6 +67,7 @@ class AudioClassification : public InputClassification {
 std::unique_ptr<Network> AudioClassification::load_model(const formats::ModelFolder& folder) {
   std::unique_ptr<Network> model = InputClassification::load_model(folder);
   input_.take(folder, model->input_spec());
+  if (input_.processor().kind == data::SoundProcessor::Kind::samples) refuse_feature_masks(config_.sound);
   return model;
 }
 
@@ -96,11 +97,12 @@ const TaskTraits& audio_classification_traits() {
       .name = "audio-classification",
       .meaning = "the label of a sound",
       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
-               "data.cache", "sound.bins", "sound.seconds", "sound.patch_size", "sound.patch_stride",
-               "sound.mask_frames", "sound.masked_frames", "sound.mask_bins", "sound.masked_bins"},
+               "data.cache", "sound.channels", "sound.bins", "sound.seconds", "sound.patch_size",
+               "sound.patch_stride", "sound.mask_frames", "sound.masked_frames", "sound.mask_bins",
+               "sound.masked_bins"},
       .metrics = {kAccuracy, kMacroF1, kLoss},
       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true},
-      .families = {"audio-spectrogram-transformer"},
+      .families = {"audio-spectrogram-transformer", "wav2vec2"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "model.family=audio-spectrogram-transformer", "model.layers=4", "model.activation=gelu",
                   "sound.seconds=1", "sound.bins=64", "sound.patch_size=16", "sound.patch_stride=12",

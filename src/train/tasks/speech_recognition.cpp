@@ -130,10 +130,7 @@ void SpeechRecognition::read() {
 // If a wav2vec 2.0 folder has no vocab.json, the model gets a new head for the characters of the training
 // texts.
 std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolder& folder) {
-  if (ctc_ != nullptr && (config_.sound.mask_frames > 0.0 || config_.sound.mask_bins > 0.0))
-    throw usage_error(
-        "'sound.mask_frames' and 'sound.mask_bins' need a model that reads frames of a mel scale")
-        .found("wav2vec2, which reads the samples");
+  if (ctc_ != nullptr) refuse_feature_masks(config_.sound);
   std::unique_ptr<Network> model;
   const bool has_head = ctc_ == nullptr || std::filesystem::exists(folder.path / "vocab.json");
   if (has_head) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the folders beside this script, each with the results of transformers: tiny random models whose heads are not
-tied to the embeddings (tie_word_embeddings false) or that have unusual settings; encoders without a pooler; and
-encoders whose config.json names a head although the file also contains a pooler.
+tied to the embeddings (tie_word_embeddings false) or that have unusual settings; encoders without a pooler;
+encoders whose config.json names a head although the file also contains a pooler; and a classifier of sounds.
 
 Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py
 """
@@ -85,6 +85,13 @@ def with_pooler():
     yield "vit-classifier-pooler", t.ViTForImageClassification(t.ViTConfig(**IMAGE)), t.ViTModel
 
 
+def of_sounds():
+    sizes = dict(vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+                 conv_dim=[8, 8], conv_kernel=[10, 3], conv_stride=[5, 2], num_conv_pos_embeddings=4,
+                 num_conv_pos_embedding_groups=2, classifier_proj_size=12, num_labels=3)
+    yield "wav2vec2-classifier", t.Wav2Vec2ForSequenceClassification(t.Wav2Vec2Config(**sizes))
+
+
 def randomise(model):
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
@@ -101,6 +108,8 @@ def inputs_of(model):
     generator = torch.Generator().manual_seed(8)
     if hasattr(model.config, "image_size"):
         return {"pixel_values": torch.randn(2, 1, 8, 8, generator=generator)}
+    if hasattr(model.config, "conv_stride"):
+        return {"input_values": torch.randn(2, 120, generator=generator)}
     inputs = {"input_ids": torch.randint(3, VOCABULARY, (2, 7), generator=generator)}
     if model.config.is_encoder_decoder:
         inputs["decoder_input_ids"] = torch.randint(3, VOCABULARY, (2, 5), generator=generator)
@@ -148,5 +157,7 @@ for name, model in untied():
     write(name, model)
 for name, model in without_pooler():
     write(name, model, add_pooling_layer=False)
+for name, model in of_sounds():
+    write(name, model)
 for name, model, base in with_pooler():
     write(name, model, base)
