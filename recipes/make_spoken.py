@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make spoken words and strings of digits with espeak-ng, in many voices, speeds, pitches and noises.
 
-  recipes/make_spoken.py FOLDER [--seed 1] [--keyword-takes 48] [--strings 2400] [--jobs 2]
+  recipes/make_spoken.py FOLDER [--seed 1] [--keyword-takes 120] [--strings 4000] [--jobs 2]
 
 FOLDER gets sounds/*.wav and TSV files of path and label or text:
   keywords-train.tsv, keywords-valid.tsv, keywords-test.tsv   one of 35 words; the label is the word
@@ -57,8 +57,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keyword-takes", type=int, default=48, help="recordings of each word to train on")
-    parser.add_argument("--strings", type=int, default=2400, help="strings of digits to train on")
+    parser.add_argument("--keyword-takes", type=int, default=120, help="recordings of each word to train on")
+    parser.add_argument("--strings", type=int, default=4000, help="strings of digits to train on")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     sounds = arguments.folder / "sounds"
