@@ -46,7 +46,8 @@ void add_sentence(Statistics& sums, const std::u32string& hypothesis,
   sums.reference_length += closest_length(length, references);
   for (std::size_t n = 0; n < sums.counts.size(); ++n) {
     const int order = static_cast<int>(n) + 1;
-    NgramCounts most;  // maximum counts over the references; matches are clipped at these
+    // maximum count of each n-gram over the references; the number of matches is limited to it
+    NgramCounts most;
     for (const std::u32string& reference : references)
       for (const auto& [ngram, count] : count_ngrams(reference, order))
         most[ngram] = std::max(most[ngram], count);
@@ -62,8 +63,8 @@ double smoothing_value(const BleuOptions& options) {
   return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
 }
 
-// score = BP · exp(mean of log precisions). The brevity penalty BP is exp(1 − reference length / hypothesis
-// length) if the hypothesis is shorter than the reference, else 1.
+// Compute score = BP · exp(mean of log precisions). The brevity penalty BP is exp(1 − reference length /
+// hypothesis length) if the hypothesis is shorter than the reference, otherwise 1.
 BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
   const std::size_t orders = sums.counts.size();
   BleuScore result;

@@ -36,7 +36,8 @@ struct BleuScore {
   double brevity_penalty = 1;
   std::int64_t hypothesis_length = 0, reference_length = 0;
 
-  std::string text() const;  // "BLEU = 33.00 66.1/40.5/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)"
+  // a text such as "BLEU = 33.00 66.1/40.5/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)"
+  std::string text() const;
 };
 
 // Return the BLEU of a text. references[r][i] is the r-th reference of line i. Throws usage if the numbers of

@@ -18,7 +18,8 @@ struct Match {
   std::int64_t hypothesis = 0, reference = 0, both = 0;
 };
 
-// Split a line into words. A punctuation mark at a word's end, or else at its start, is split off.
+// Split a line into words. One punctuation mark at the end of a word or, if there is none, at its start is
+// split off.
 std::vector<std::u32string_view> words_of(std::u32string_view line) {
   std::vector<std::u32string_view> words;
   for (const std::u32string_view word : split_words(line)) {

@@ -30,7 +30,7 @@ std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
 
 // micro: from the counts of all classes; macro: mean over classes; weighted: mean weighted by support.
 enum class Average { micro, macro, weighted };
-// The classes that enter the means: those that were predicted or are true (scikit-learn's default), or all.
+// The classes that the means include: those that were predicted or are true (scikit-learn's default), or all.
 enum class Averaged { occurring, all };
 PrecisionRecall average(const ClassCounts& counts, Average how, Averaged classes = Averaged::occurring);
 PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kAnyPrefix = "IOBESUL";
 enum class Type { same, other, any };
 
-// A rule on two adjacent labels: their prefixes, and whether their types are equal.
+// A rule on two adjacent labels: their prefixes, and the condition that their types are equal.
 struct Pattern {
   std::string_view before, label;
   Type type;

@@ -26,7 +26,7 @@ struct Cell {
   Edit edit = Edit::none;
 };
 
-// The hypothesis word aligned to each reference word, and the words that need an edit.
+// An alignment: the hypothesis word of each reference word, and the words on both sides that need an edit.
 struct Alignment {
   // [reference words]: index of a hypothesis word; −1 means before the first word
   std::vector<int> hypothesis_of;

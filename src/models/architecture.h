@@ -27,7 +27,8 @@ struct PatchConfig {
   // size of an image: number of channels; height and width in pixels
   std::int64_t channels = 3, height = 0, width = 0;
   std::int64_t patch_height = 0, patch_width = 0;
-  std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
+  // name of the projection of patches: NAME.weight [hidden, channels, patch height, patch width], NAME.bias
+  std::string projection;
   std::vector<std::string> specials;  // special tokens before the patches, each [1, 1, hidden]
   std::string positions;              // name of the position table [1, tokens, hidden]
   bool bias = true;                   // true if the projection has a bias
@@ -85,14 +86,14 @@ struct InputEmbeddingConfig {
   std::string projection;  // name of a linear layer from size to hidden features
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // If one of these is set, the fields above are ignored, except norm, dropout, initial and, if the model has
-  // an output vocabulary, vocabulary.
+  // The input of a model that reads no token ids. If one of these is set, the fields above are ignored,
+  // except norm, dropout, initial and, if the model has an output vocabulary, vocabulary.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
 };
 
 struct StackConfig {
-  std::string point;   // "encoder" or "decoder"; used in probe points and random draws
+  std::string point;   // name of the stack, "encoder" or "decoder", in probe points and random draws
   std::string prefix;  // prefix of weight names before the layer number, such as "encoder.layer."
   std::int64_t layers = 0;
   InputEmbeddingConfig input;

@@ -14,9 +14,9 @@
 
 namespace regard {
 
-// Weights: PREFIXprobe [1, 1, hidden]; PREFIXattention.in_proj_weight [3 · hidden, hidden] and in_proj_bias,
-// in the order query, key, value (torch.nn.MultiheadAttention); PREFIXattention.out_proj, PREFIXlayernorm,
-// PREFIXmlp.fc1 and PREFIXmlp.fc2.
+// Configuration of the pooling. Its weights are PREFIXprobe [1, 1, hidden]; PREFIXattention.in_proj_weight [3
+// · hidden, hidden] and in_proj_bias, in the order query, key, value (torch.nn.MultiheadAttention);
+// PREFIXattention.out_proj, PREFIXlayernorm, PREFIXmlp.fc1 and PREFIXmlp.fc2.
 struct AttentionPoolingConfig {
   std::string prefix;
   std::int64_t hidden = 0, heads = 1, inner = 0;

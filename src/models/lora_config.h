@@ -40,7 +40,8 @@ struct LoraConfig {
   // Parse adapter_config.json. Throws bad_file for a missing or wrong value, for a method other than LoRA,
   // and for an unsupported variant of LoRA (DoRA, …).
   static LoraConfig from_json(const Json& json, const std::string& file);
-  // transposed: the base model's weights are stored as [in, out] (fan_in_fan_out). task_type: PEFT's, or "".
+  // Return adapter_config.json. transposed: the base model's weights are stored as [in, out]
+  // (fan_in_fan_out). task_type: PEFT's, or "".
   Json to_json(bool transposed, const std::string& task_type) const;
 
   // Throw if a value is out of range or a regular expression is invalid: bad_file if `file` is given, else

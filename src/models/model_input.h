@@ -60,7 +60,8 @@ struct InputSpec {
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
   ModelInput blank() const;  // return a valid input: token 0, or values of 0
-  // return the smallest number of frames that gives one position; for inputs of any length
+  // return the smallest number of frames that results in one position, for models that accept any number of
+  // frames
   std::int64_t fewest_frames() const;
 };
 

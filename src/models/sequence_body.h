@@ -22,9 +22,9 @@ class SequenceBody {
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
-// point: "encoder" or "decoder". Weight names: in recurrent networks, those of nn::Recurrent with the prefix
-// "rnn."; in convolutional networks, convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias. The body
-// of an mlp has no weights, because its layers belong to the head.
+// Create the layers. `point` is "encoder" or "decoder". Weight names: in recurrent networks, those of
+// nn::Recurrent with the prefix "rnn."; in convolutional networks, convolutions.LAYER.WIDTH.weight [hidden,
+// in, width] and .bias. The body of an mlp has no weights, because its layers belong to the head.
 std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, const std::string& point);
 
 }  // namespace regard

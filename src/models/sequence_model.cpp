@@ -171,7 +171,8 @@ class SequenceModel : public Network {
     const std::span<std::int32_t> last = tape.arena().array<std::int32_t>(sequences);
     for (std::size_t s = 0; s < sequences; ++s) last[s] = shape.offsets[s + 1] - 1;
     if (!config_.bidirectional) return ops::select_rows(tape, hidden, last);
-    // Take the state of each direction after the whole sequence.
+    // Select the state of each direction after the whole sequence: forward at the last token, backward at the
+    // first.
     const std::int64_t half = hidden->value.columns() / 2;
     Var forward = ops::select_rows(tape, ops::columns(tape, hidden, 0, half), last);
     Var backward =

@@ -25,7 +25,7 @@ std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
-// Smaller heads than hidden_size / heads are padded with zeros. Larger heads cannot be converted.
+// Heads smaller than hidden_size / heads are padded with zeros. Larger heads cannot be converted.
 void check_head_size(const TransformerConfig& config) {
   if (config.hidden_size % config.heads != 0)
     refuse("model.heads", std::to_string(config.heads),
@@ -174,7 +174,8 @@ Json transformers_config(const TransformerConfig& config) {
   Json json = kind == TransformersClass::gpt2    ? gpt2_config(config)
               : kind == TransformersClass::llama ? llama_config(config)
                                                  : encoder_decoder_config(config, kind);
-  // The converted input table includes the embedding factor and the output table does not. They are not tied.
+  // If there is an embedding factor, the converted input table includes it and the output table does not, so
+  // they are not tied.
   if (decoder) json["tie_word_embeddings"] = config.tie_embeddings != "none" && !config.scales_embeddings();
   json["pad_token_id"] = id(config.pad_token_id);
   json["bos_token_id"] = id(config.bos_token_id);

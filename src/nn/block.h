@@ -64,7 +64,7 @@ class Block {
 
 // Return layer(), a value computed from x [tokens, features] with the shape of x. If the tape does not record
 // and owns x's memory, copy the result into x, free the arena memory that the layer allocated, and return x.
-// All layers then use the same memory.
+// All layers then use the same memory for their results.
 template <class Layer>
 Var in_one_place(Tape& tape, Var x, Layer&& layer) {
   if (tape.recording() || !x->owns_value) return layer();

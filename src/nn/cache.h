@@ -145,7 +145,9 @@ class Cache {
   CacheShape shape_;
   bool bounded_ = false;
   std::int64_t capacity_ = 0;
-  PagePool pool_;  // page: per layer, keys [kPageTokens, key_width] and values [kPageTokens, value_width]
+  // pool of pages; for each layer, a page has keys [kPageTokens, key_width] and values [kPageTokens,
+  // value_width]
+  PagePool pool_;
   std::vector<Slot> slots_, reordered_;
   std::vector<std::int32_t> selected_;
   std::vector<std::uint8_t> taken_;

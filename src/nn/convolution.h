@@ -19,7 +19,8 @@ struct ConvolutionConfig {
   FrameWindow window;
   std::int64_t groups = 1;
   bool bias = true;
-  // Normalise the weight per tap (ops/weight_norm.h): NAME.parametrizations.weight.original0 and original1.
+  // If true, normalise the weight for each position of the kernel (ops/weight_norm.h). Its parameters are
+  // NAME.parametrizations.weight.original0 and original1.
   bool weight_norm = false;
   Norm norm = Norm::none;
   std::string norm_name;
@@ -32,13 +33,14 @@ class Convolution {
   Convolution(std::int64_t in, const ConvolutionConfig& config);
 
   // Return activation(norm(convolution(x))) [output frames, out] for x [frames, in]. `offsets` contains the
-  // first frame of each sequence in x; it is set to those of the result.
+  // first frame of each sequence in x; it is changed to those of the result.
   Var forward(Tape& tape, Var x, std::span<const std::int32_t>& offsets) const;
 
   std::int64_t out() const { return config_.out; }
   const FrameWindow& window() const { return config_.window; }
 
-  // The weights are never quantised, because they are a small part of a model and close to its input.
+  // Append the weights, which are never quantised, because they are a small part of the model and close to
+  // its input.
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:

@@ -42,7 +42,8 @@ class Embedding {
   void settle_packed(Tape& tape) const;
   void make_ready(ThreadPool& pool);
   std::unique_ptr<Parameter> weight_;
-  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, because training changes the weight
+  // the packed weight; a recording pass drops it, because training changes the weight
+  mutable kernels::PackedMatrix packed_;
 };
 
 }  // namespace regard::nn

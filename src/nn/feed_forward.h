@@ -14,7 +14,8 @@ namespace regard::nn {
 struct FeedForwardConfig {
   std::int64_t hidden = 0, inner = 0;
   kernels::Activation activation = kernels::Activation::relu;
-  bool gated = false;  // true: down(activation(gate x) ∘ up x); false: down(activation(up x))
+  // gated layer: if true, down(activation(gate x) ∘ up x); if false, down(activation(up x))
+  bool gated = false;
   bool bias = true;
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
   float dropout = 0.0f;     // dropout after the activation

@@ -15,7 +15,8 @@ bool any_held(std::span<Parameter* const> parts);
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
 // Pack the outputs of all parts into one matrix; free the held numbers, or release their mapped pages. The
-// matrix has the parts' common type, or f32 if they differ. transposed: the only part is stored as [in, out].
+// matrix has the parts' common type, or f32 if they differ. If `transposed` is true, there is one part,
+// stored as [in, out].
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed);
 
 }  // namespace regard::nn

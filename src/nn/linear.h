@@ -23,7 +23,7 @@ struct LinearPart {
 
 class Linear {
  public:
-  // transposed: the weight is stored as [in, out]; throws usage if there is more than one part.
+  // If `transposed` is true, the weight is stored as [in, out]; throws usage if there is more than one part.
   Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed = false);
 
   struct Options {
@@ -67,7 +67,8 @@ class Linear {
   void begin_pass(const Tape& tape) const;
   Var forward_updated(Tape& tape, Var x, const Options& options) const;
   void make_ready(ThreadPool& pool);
-  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, because training changes the weights
+  // the packed weight; a recording pass drops it, because training changes the weights
+  mutable kernels::PackedMatrix packed_;
 };
 
 }  // namespace regard::nn

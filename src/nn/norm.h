@@ -14,7 +14,7 @@ struct NormConfig {
   bool rms = false;
   bool bias = true;  // layer norm only
   double epsilon = 1e-5;
-  double gain_offset = 0.0;  // added to gains. 1 for Gemma, whose gains are initialised to 0
+  double gain_offset = 0.0;  // constant added to the gains: 1 for Gemma, whose gains are initialised to 0
 };
 
 class Norm {

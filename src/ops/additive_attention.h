@@ -19,9 +19,10 @@ struct AdditiveAttention {
   std::span<const float> weights;
 };
 
-// Arguments: query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features] and score [size]
-// (v). Row r attends to keys[r]. The ranges of two rows must be disjoint or equal, and rows with equal ranges
-// must be adjacent. A row without keys gets zeros. `keys` must stay valid until the backward pass.
+// Compute the attention. Arguments: query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys,
+// features] and score [size] (v). Row r attends to keys[r]. The ranges of two rows must be disjoint or equal,
+// and rows with equal ranges must be adjacent. A row without keys gets zeros. `keys` must stay valid until
+// the backward pass.
 AdditiveAttention additive_attention(Tape& tape, Var query, Var key, Var value, Var score,
                                      std::span<const KeyRange> keys);
 

@@ -49,7 +49,7 @@ struct CachedKeys {
   kernels::AttentionPages pages = {};  // location in pages, used instead of key and value if pages.at is set
 };
 
-// Attention to cached keys and values: sequence s of the queries attends to keys[s]. No gradients are
+// Compute attention to cached keys and values: sequence s of the queries attends to keys[s]. No gradients are
 // computed; throws usage if the tape records.
 Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options);

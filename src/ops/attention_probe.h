@@ -30,9 +30,9 @@ struct ReplacedHead {
 std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
                                             std::string_view point);
 
-// Backward pass of attention with replaced heads. Their gradients are computed in double, in the order of
-// sequences, heads, queries and keys; kernels::attention_backward() computes the other heads. `problem` is
-// the same as for kernels::attention_backward().
+// Run the backward pass of attention with replaced heads. The gradients of these heads are computed in
+// double, in the order of sequences, heads, queries and keys; kernels::attention_backward() computes the
+// other heads. `problem` is the same as for kernels::attention_backward().
 void attention_backward(Tape& tape, kernels::Attention& problem, std::span<const ReplacedHead> replaced);
 
 }  // namespace regard::ops

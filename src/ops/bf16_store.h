@@ -50,9 +50,9 @@ class TemporaryValues {
 void activate_backward_stored(Tape& tape, kernels::Activation activation, const std::uint16_t* x, float* dy,
                               std::int64_t count);
 
-// y = a ∘ b, where all three are stored as bf16.
+// Compute y = a ∘ b, where all three are stored as bf16.
 void multiply_stored(Tape& tape, const Tensor& a, const Tensor& b, const Tensor& y);
-// to = x ∘ b, or to += x ∘ b if to.accumulate. b is stored as bf16.
+// Compute to = x ∘ b, or to += x ∘ b if to.accumulate. b is stored as bf16.
 void multiply_stored(Tape& tape, const float* x, const Tensor& b, const Tape::Gradient& to);
 
 }  // namespace regard::ops

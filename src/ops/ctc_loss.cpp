@@ -69,7 +69,8 @@ std::vector<double> forward_paths(const CtcSequence& sequence, const std::vector
   return alpha;
 }
 
-// gradient[t, c] = factor · (softmax[t, c] − Σ of the posterior probabilities of states with label c).
+// Compute gradient[t, c] = factor · (softmax[t, c] − Σ of the posterior probabilities of states with label
+// c).
 void write_gradient(const CtcSequence& sequence, const std::vector<double>& log_p,
                     const std::vector<double>& alpha, double loss, double factor, float* gradient) {
   const std::int64_t states = sequence.states(), labels = sequence.labels;

@@ -8,8 +8,9 @@
 namespace regard::ops {
 
 struct DropoutOptions {
-  float rate = 0.0f;        // probability that an element is dropped, in [0, 1)
-  std::uint32_t place = 0;  // place_of(module name); draws have the key (seed, step, place)
+  float rate = 0.0f;  // probability that an element is dropped, in [0, 1)
+  // hash of the module's name (place_of()); random draws have the key (seed, step, place)
+  std::uint32_t place = 0;
 };
 
 // Apply dropout to x [tokens, features] of the batch `shape` in place, and return x. The operation that made

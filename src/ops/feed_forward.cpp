@@ -96,8 +96,8 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
 
 namespace {
 
-// With D the factors of dropout and h = D ∘ activation(pre): dpre = dy W_down ∘ D ∘ activation'(pre), which
-// overwrites pre; dW_down += dyᵀ h; dx = dpre W_up; dW_up += dpreᵀ x.
+// Backward pass. With D the factors of dropout and h = D ∘ activation(pre): dpre = dy W_down ∘ D ∘
+// activation'(pre), which overwrites pre; dW_down += dyᵀ h; dx = dpre W_up; dW_up += dpreᵀ x.
 void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();

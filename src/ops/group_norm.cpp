@@ -120,7 +120,7 @@ Var group_norm(Tape& tape, Var x, Var gain, Var bias, std::span<const std::int32
 
 namespace {
 
-// dgain += Σ dy ∘ normed and dbias += Σ dy, summed over the frames of all sequences in order.
+// Compute dgain += Σ dy ∘ normed and dbias += Σ dy, summed over the frames of all sequences in order.
 void GroupNormNode::channel_gradients(const float* dy, float* dgain, float* dbias) const {
   const std::int64_t channels = problem.channels;
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -140,8 +140,8 @@ void GroupNormNode::channel_gradients(const float* dy, float* dgain, float* dbia
   }
 }
 
-// dx = inverse_deviation · (g − mean(g) − normed · mean(g ∘ normed)), where g = dy ∘ gain and the means are
-// over a group's frames and channels.
+// Compute dx = inverse_deviation · (g − mean(g) − normed · mean(g ∘ normed)), where g = dy ∘ gain and the
+// means are over a group's frames and channels.
 void GroupNormNode::backward(GroupNormNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   const GroupNormProblem& problem = node.problem;

@@ -111,7 +111,7 @@ void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t c
     tape.recycle(node.pre, count);
 }
 
-// dpre = dy ∘ activation'(pre), which overwrites dy; dx = dpre W; dW += dpreᵀ x; db += Σ dpre.
+// Backward pass: dpre = dy ∘ activation'(pre), which overwrites dy; dx = dpre W; dW += dpreᵀ x; db += Σ dpre.
 void LinearNode::backward(LinearNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();

@@ -18,7 +18,7 @@ std::int64_t chunk_rows(std::int64_t classes, bool bf16) {
   return std::clamp<std::int64_t>(logits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
-// A weight of at most this many elements is packed a second time, for d hidden = d logits W.
+// Maximum size: a weight of at most this many elements is packed a second time, for d hidden = d logits W.
 constexpr std::int64_t kMostPackedBack = 4 << 20;
 
 // Rows per task, and number of floats in the task's tile of logits.
@@ -60,8 +60,8 @@ struct Problem {
   kernels::Bf16Matrix rounded = {}, rounded_back = {};  // used in bf16 instead of packed and packed_back
 };
 
-// Return a product with the weight as operand B: if `back`, for the product with the gradient of the logits,
-// otherwise for the product with `hidden`.
+// Return the arguments of a product whose operand B is the weight. If `back` is true, operand A is the
+// gradient of the logits, otherwise `hidden`.
 kernels::Gemm weight_as_b(Var weight, bool back) {
   const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;

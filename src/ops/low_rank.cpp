@@ -61,8 +61,8 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
 
 namespace {
 
-// With dy the updated columns of the result's gradient and h = scale · x Aᵀ:
-// dB += dyᵀ h; dh = scale · dy B; dA += dhᵀ x; dx += dh A. The gradient of y is that of the result.
+// Backward pass. With dy the updated columns of the result's gradient and h = scale · x Aᵀ: dB += dyᵀ h; dh =
+// scale · dy B; dA += dhᵀ x; dx += dh A. The gradient of y is that of the result.
 void LowRankNode::backward(LowRankNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();

@@ -12,9 +12,9 @@ struct LowRankTerm {
   float scale = 1.0f;
 };
 
-// x: [tokens, in], rows may be strided; y: [tokens, features]. Update the value of y and return a variable
-// that shares its memory. No earlier operation may read this value in its backward pass. Products without
-// activation, and sums, do not.
+// Update the value of y and return a variable that shares its memory. x: [tokens, in], whose rows may be
+// strided; y: [tokens, features]. No earlier operation may read this value in its backward pass. Products
+// without activation, and sums, do not read it.
 Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
 
 }  // namespace regard::ops

@@ -18,7 +18,7 @@ struct NormNode : Tape::Node {
   static void backward(NormNode& node, Tape& tape);
 };
 
-// y = norm(x), stored as bf16. Some rows are computed at a time and stay in cache until they are rounded.
+// Compute y = norm(x), stored as bf16, in groups of rows that stay in cache until they are rounded.
 void norm_stored(Tape& tape, const kernels::Norm& problem, std::uint16_t* y) {
   constexpr std::int64_t kValues = 1 << 17;
   const std::int64_t columns = problem.columns, step = std::max<std::int64_t>(1, kValues / columns);

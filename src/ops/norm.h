@@ -12,7 +12,8 @@ struct NormOptions {
   bool store_bf16 = false;   // store the result as bf16 (bf16_store.h)
 };
 
-// x: [rows, features], contiguous; gain, bias: [features] or null. Throws usage if RMS norm has a bias.
+// Return norm(x). x: [rows, features], contiguous; gain, bias: [features] or null. Throws usage if RMS norm
+// has a bias.
 Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options = {});
 
 }  // namespace regard::ops

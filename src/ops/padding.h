@@ -13,8 +13,8 @@ namespace regard {
 
 class Padding {
  public:
-  // kept [batch × length]: nonzero for tokens, 0 for padding, which may be anywhere. A token's position is
-  // its column. Throws usage if `kept` has another size.
+  // `kept` [batch × length] is nonzero for tokens and 0 for padding, which may be anywhere. A token's
+  // position is its column. Throws usage if `kept` has another size.
   Padding(std::int64_t batch, std::int64_t length, std::span<const std::uint8_t> kept);
   static Padding none(std::int64_t batch, std::int64_t length);
 

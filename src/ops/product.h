@@ -41,8 +41,8 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
     problem.b = x.f32();
 }
 
-// Backward pass of y = x Wᵀ (if transposed, x W) for dy [tokens, out]: dx = dy W [tokens, in], or dx += dy W.
-// input_product() returns the product without dx and, if dy is bf16, without dy.
+// Backward pass of y = x Wᵀ (y = x W if transposed) for dy [tokens, out]: dx = dy W [tokens, in] or, with
+// accumulation, dx += dy W. input_product() returns the product without dx and, if dy is bf16, without dy.
 inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();
@@ -61,7 +61,7 @@ inline void input_gradient(Tape& tape, const Tensor& dy, const Tensor& weight, b
   problem.c = dx.data, problem.ldc = problem.n, problem.accumulate = dx.accumulate;
   product(tape, problem, stored);
 }
-// dW = dyᵀ x [out, in] or, if transposed, xᵀ dy [in, out]; added to dW if dw.accumulate.
+// Compute dW = dyᵀ x [out, in] or, if transposed, xᵀ dy [in, out]; add it to dW if dw.accumulate.
 inline void weight_gradient(Tape& tape, const Tensor& dy, const Tensor& x, bool transposed,
                             const Tape::Gradient& dw) {
   kernels::Gemm problem;

@@ -210,7 +210,7 @@ void run_steps_backward(Tape& tape, const RecurrenceNode& node, kernels::Recurre
   }
 }
 
-// dW_hh += Σ ds h_beforeᵀ and db_hh += Σ ds, summed over the tokens in batch order.
+// Compute dW_hh += Σ ds h_beforeᵀ and db_hh += Σ ds, summed over the tokens in batch order.
 void weight_gradients(Tape& tape, const RecurrenceNode& node, const float* ds, const float* h_before) {
   const std::int64_t tokens = std::ssize(node.steps.token), width = node.weight->value.rows();
   if (const Tape::Gradient dw = tape.gradient(node.weight); dw.data != nullptr) {

@@ -16,7 +16,8 @@ struct ProbedWeights {
   std::int64_t sequence = 0, head = 0;  // sequence: index of the sequence in the batch of begin()
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
-  float* weights = nullptr;  // [queries, keys], to be changed; elements where `allowed` is 0 are unused
+  // weights [queries, keys] to be changed; elements where `allowed` is 0 are unused
+  float* weights = nullptr;
   // [queries, keys], initially all 1. The probe sets it to the derivative of each changed weight with
   // respect to the weight before the change. Null if no gradients are recorded.
   float* slope = nullptr;

@@ -18,7 +18,7 @@ struct ScaleNode : Tape::Node {
   }
 };
 
-// y[row, h, ·] = x[row, h, ·] · factors[h]. y and x may be the same array.
+// Compute y[row, h, ·] = x[row, h, ·] · factors[h]. y and x may be the same array.
 void times_heads(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t size,
                  std::span<const float> factors) {
   const auto heads = static_cast<std::int64_t>(factors.size());

@@ -85,7 +85,7 @@ class Tape {
   // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate`, the
   // caller must add to it instead of overwriting it.
   struct Gradient {
-    float* data = nullptr;  // contiguous, with the variable's shape; null if no gradient is needed
+    float* data = nullptr;  // memory with the variable's shape, contiguous; null if no gradient is needed
     bool accumulate = false;
   };
   Gradient gradient(Var variable);
@@ -122,8 +122,9 @@ class Tape {
     ~Segment();
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
-    Var kept(Var value);               // return a copy of `value` that stays valid after the segment
-    void backward(Var from, Var out);  // run the segment's nodes; `from` receives the gradient of `out`
+    Var kept(Var value);  // return a copy of `value` that stays valid after the segment
+    // run the backward functions of the segment's nodes; `from` receives the gradient of `out`
+    void backward(Var from, Var out);
 
    private:
     Tape& tape_;

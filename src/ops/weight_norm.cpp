@@ -49,7 +49,8 @@ Var weight_norm(Tape& tape, Var v, Var g) {
 
 namespace {
 
-// With p[k] the sum of dw ∘ v over column k: dg = p / norm, dv = g / norm · (dw − v · p / norm²).
+// Backward pass. With p[k] the sum of dw ∘ v over column k: dg = p / norm, dv = g / norm · (dw − v · p /
+// norm²).
 void WeightNormNode::backward(WeightNormNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   const std::int64_t kernel = node.v->value.columns(), elements = node.v->value.elements();

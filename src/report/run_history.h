@@ -19,7 +19,7 @@ struct Point {
   double value = 0;
 };
 
-// The position of a step on the other two horizontal axes, epochs and seconds.
+// The position of a step on the two other possible horizontal axes: epochs and seconds.
 struct Progress {
   std::int64_t step = 0;
   double epochs = 0, seconds = 0;

@@ -16,7 +16,7 @@ struct AccessEntry {
   double seconds = 0.0;
 };
 
-// Thread-safe. A line that cannot be written is dropped.
+// Writes log lines. Thread-safe. A line that cannot be written is dropped.
 class AccessLog {
  public:
   // Append to `file`. "-" means standard error; an empty name disables the log. Throws io.

@@ -121,7 +121,7 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  // The attention weights of one request may occupy gigabytes, so such requests run one at a time.
+  // The attention weights of one request may occupy gigabytes, so requests for attention run one at a time.
   std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.edits = edits->pass(), request.interventions = edits->texts();

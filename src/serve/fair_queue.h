@@ -38,7 +38,8 @@ class FairQueue {
     const auto found = find(lines_, may);
     return found == lines_.end() ? nullptr : &found->items.front();
   }
-  // Pop the item that front_of(may) returns, and set `client`. Returns false if there is none.
+  // Remove the item that front_of(may) returns, and store it and its client in `item` and `client`. Returns
+  // false if there is none.
   template <class May>
   bool pop_of(const May& may, Item& item, std::string& client) {
     const auto found = find(lines_, may);

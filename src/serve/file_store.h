@@ -11,7 +11,7 @@
 
 namespace regard::serve {
 
-// Thread-safe.
+// Files in memory by name. Thread-safe.
 class FileStore {
  public:
   explicit FileStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}

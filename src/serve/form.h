@@ -15,7 +15,7 @@ struct FormPart {
 
 // Throw HttpError 400 for malformed input or more than `most` parts.
 std::vector<FormPart> parse_url_encoded(std::string_view text, std::size_t most = 1000);
-// `type` is the Content-Type, which contains the boundary.
+// Parse a multipart body. `type` is the Content-Type, which contains the boundary.
 std::vector<FormPart> parse_multipart(std::string_view body, std::string_view type, std::size_t most = 100);
 
 }  // namespace regard::serve

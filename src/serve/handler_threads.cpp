@@ -40,7 +40,7 @@ bool HandlerThreads::submit(const std::string& client, std::function<void()> tas
   return true;
 }
 
-// Start the waiting tasks that may run, in the order of the clients' turns.
+// Start the waiting tasks that may run, in the order of the fair queue.
 void HandlerThreads::begin_tasks() {
   const auto may = [this](const std::string& client, const auto&) { return may_run(client); };
   Begun next;

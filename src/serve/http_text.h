@@ -24,8 +24,8 @@ std::string chunk_of(std::string_view part);  // return one chunk of a chunked b
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 // Check the fields that determine a request's length and host. If a proxy could interpret them differently,
-// return the reason to refuse the request, else nullopt. Field names must be in lower case. `minor` is the
-// minor version of HTTP/1.
+// return the reason to refuse the request, otherwise nullopt. Field names must be in lower case. `minor` is
+// the minor version of HTTP/1.
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
 
 // Split a request target into path and query, and decode the path. The absolute form ("http://host/path") is

@@ -102,7 +102,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // Return the last hidden states [tokens, hidden] of each input.
   std::vector<Tensor> states(const Inputs& inputs, const Waiting& waiting, Probe* probe = nullptr);
 
-  // Functions of the classifier: the names of its labels, its inputs, and the scores of all labels.
+  // Functions of the classifier: names of its labels, conversion of inputs, and scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }
   tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
                                bool cut) const;

@@ -16,7 +16,7 @@ Json generation_schema(std::initializer_list<std::pair<const char*, Json>> field
 
 // Return the search options of a request. Default for decoders: sampling with temperature 1, unless the
 // folder sets other values. Default for encoder–decoders: the folder's search options. Temperature 0 means
-// greedy search. Throws HttpError 400.
+// greedy search. Throws HttpError 400 for invalid values.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
 // Return the maximum number of token scores in a response with log-probabilities: those of the chosen tokens

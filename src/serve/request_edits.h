@@ -16,8 +16,8 @@
 
 namespace regard::serve {
 
-// Maximum tokens of a text if attention weights are kept. The weights of a head have this number squared
-// elements.
+// Maximum number of tokens of a text whose attention weights are stored. The weights of a head have this
+// number squared elements.
 inline constexpr std::int64_t kMostAttended = 1024;
 
 // Throw HttpError 400 if the text has more than kMostAttended tokens.

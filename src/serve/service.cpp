@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Maximum heavy requests in progress, each of a different client. A model processes one at a time.
+// Maximum number of heavy requests in progress, each of a different client. A model processes one at a time.
 constexpr std::size_t kHeavyThreads = 4;
 // minimum time that a client has to receive a response, even after the deadline
 constexpr std::chrono::seconds kReceived{60};

@@ -14,7 +14,7 @@ namespace regard::serve {
 
 class Share {
  public:
-  // `each`: maximum places of one client, at least 1. `all`: total number of places.
+  // `each` is the maximum number of places of one client, at least 1. `all` is the total number of places.
   Share(std::int64_t each, std::int64_t all) : each_(each), all_(all) {}
   explicit Share(std::int64_t each) : Share(each, places_for(each)) {}
 

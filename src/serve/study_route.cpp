@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostStudied = 256;  // maximum tokens of a text
 constexpr std::int64_t kMostFlowing = 64;   // maximum tokens of a text for attention flow
 constexpr std::int64_t kMostLines = 4096;   // maximum lines of "data"
-// Maximum tokens of "data", its targets or labels included.
+// Maximum number of tokens of "data", including its targets or labels.
 constexpr std::int64_t kMostDataTokens = 65536;
 
 inspect::StudyRequest request_of(const Call& call) {
@@ -38,7 +38,7 @@ inspect::StudyRequest request_of(const Call& call) {
   return request;
 }
 
-// Throws HttpError 400 for data of too many lines or tokens, or with a line of too many tokens.
+// Throws HttpError 400 for data with too many lines or tokens, or with too many tokens in one line.
 void check_data(const ModelHost& host, std::string_view data) {
   std::int64_t lines = 0, tokens = 0;
   const auto require = [](std::int64_t found, std::int64_t most, const char* what) {

@@ -142,7 +142,8 @@ DualEncoderConfig clip(const ConfigReader& config) {
   all.vision.head.norm_config = all.vision.encoder->block.norm;
   project(all.text, "text_projection", all.size, false);
   project(all.vision, "visual_projection", all.size, false);
-  // Older configurations state the end token 2, although the end token has the largest id of the vocabulary.
+  // Older configurations state the id 2 for the end token, although it actually has the largest id of the
+  // vocabulary.
   const std::int64_t end = text.token("eos_token_id", kLargestSize);
   all.text_row = end == 2 ? TextRow::largest_id : TextRow::first_end;
   all.end_token = static_cast<std::int32_t>(end);
@@ -180,7 +181,7 @@ DualEncoderConfig siglip(const ConfigReader& config) {
   all.bias = "logit_bias";
   all.scale_shape = {1};
   all.sigmoid = true;
-  // Initial values of the paper: t' = log 10, b = −10.
+  // Initial values of scale and bias in the paper on SigLIP: t' = log 10, b = −10.
   all.initial_scale = 2.302585092994046, all.initial_bias = -10.0;
   return all;
 }

@@ -6,22 +6,22 @@
 
 namespace regard::families {
 
-// BERT's block and encoder, which other families use too. `prefix` is the prefix of the encoder's weight
-// names.
+// Return BERT's block, or its encoder, which other families use too. `prefix` is the prefix of the encoder's
+// weight names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the embedding of tokens and learned positions, followed by a norm, for a stack of `block`.
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
                                     const nn::BlockConfig& block);
 
-// The encoders and decoders that VisionEncoderDecoderModel combines. `prefix` is the prefix of their weight
-// names.
+// The following functions return the encoders and decoders that VisionEncoderDecoderModel combines. `prefix`
+// is the prefix of their weight names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the encoder of ViT over the given patches. Sets the names of the patches' projection, positions and
 // first special token.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, PatchConfig patches);
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
-// BART's decoder. TrOCR's decoder has the same keys and names.
+// Return BART's decoder. TrOCR's decoder has the same keys and names.
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
 
 // Read the sizes of images and patches: num_channels, image_size, patch_size.
@@ -45,7 +45,8 @@ HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
                       const std::string& prefix, Architecture& all);
 
-// Name rules: an optional model prefix, the older names gamma and beta, and unused position buffers.
+// Return the name rules: an optional model prefix, the older names gamma and beta, and unused position
+// buffers.
 NameRules encoder_names(const std::string& prefix);
 
 // Set the names of the projection to the vocabulary and of its bias. `bias` is the name of the bias; if

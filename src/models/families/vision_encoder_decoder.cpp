@@ -30,8 +30,8 @@ void set_bart(const ConfigReader& config, const std::string& projection, Archite
   all.max_positions = config.size("max_position_embeddings");
 }
 
-// If encoder and decoder have different hidden sizes, connect them by a projection, or by cross-attention
-// that reads the encoder's hidden size.
+// If encoder and decoder have different hidden sizes, connect them by a projection, or by a cross-attention
+// whose input has the encoder's hidden size.
 void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architecture& all) {
   const std::int64_t features = encoder.size("hidden_size");
   nn::AttentionConfig& cross = all.decoder->block.cross;

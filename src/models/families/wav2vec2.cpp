@@ -139,7 +139,7 @@ Architecture wav2vec2(const ConfigReader& config) {
   const std::int64_t vocabulary = config.size("vocab_size", 32);
   check_common(config, vocabulary);
   all.names.prefixes = {"wav2vec2."};
-  // Files written by PyTorch before 2.0 have the older names.
+  // Files written by PyTorch before version 2.0 contain older names.
   all.names.endings = {{"parametrizations.weight.original0", "weight_g"},
                        {"parametrizations.weight.original1", "weight_v"}};
   // These weights are used in pre-training only.

@@ -30,7 +30,7 @@ void cross_entropy(const CrossEntropy& shape, const Real* logits, const std::int
   }
 }
 
-// gradient [rows, classes] = factor (softmax − (1 − s) one-hot − s / classes)
+// Compute gradient [rows, classes] = factor (softmax − (1 − s) one-hot − s / classes)
 template <class Real>
 void cross_entropy_backward(const CrossEntropy& shape, const Real* logits, const std::int32_t* targets,
                             Real factor, Real* gradient) {

@@ -7,7 +7,8 @@
 
 namespace regard::plain {
 
-// x: [rows, columns]. An element's draw depends on its sequence's index, its position and its column.
+// Compute y = dropout(x) for x [rows, columns]. An element's draw depends on its sequence's index, its
+// position and its column.
 template <class Real>
 void dropout(const RandomKey& key, float rate, const std::uint64_t* sequence_index,
              const std::int32_t* position, const Real* x, Real* y, std::int64_t rows, std::int64_t columns) {

@@ -13,7 +13,7 @@ struct Linear {
   kernels::Activation activation = kernels::Activation::none;
 };
 
-// y = activation(x Wᵀ + b) + residual; bias and residual may be null.
+// Compute y = activation(x Wᵀ + b) + residual; bias and residual may be null.
 template <class Real>
 void linear(const Linear& shape, const Real* x, const Real* weight, const Real* bias, const Real* residual,
             Real* y) {

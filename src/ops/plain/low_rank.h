@@ -10,7 +10,7 @@ struct LowRank {
   std::int64_t features = 0, column = 0;  // features: columns of y; column: the first one to update
 };
 
-// y[t, column + o] += scale · Σ_r b[o, r] Σ_i a[r, i] x[t, i]
+// Compute y[t, column + o] += scale · Σ_r b[o, r] Σ_i a[r, i] x[t, i]
 template <class Real>
 void add_low_rank(const LowRank& shape, Real scale, const Real* x, const Real* a, const Real* b, Real* y) {
   for (std::int64_t t = 0; t < shape.tokens; ++t)

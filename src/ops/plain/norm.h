@@ -48,7 +48,8 @@ void norm_forward(const Norm<Real>& norm, const Real* x, Real* y) {
   }
 }
 
-// dx is overwritten. Values are added to gain_gradient and bias_gradient [columns], which may be null.
+// Compute the gradients. dx is overwritten; values are added to gain_gradient and bias_gradient [columns],
+// which may be null.
 template <class Real>
 void norm_backward(const Norm<Real>& norm, const Real* x, const Real* dy, Real* dx, Real* gain_gradient,
                    Real* bias_gradient) {
