@@ -154,8 +154,8 @@ class Suite:
         return True, list(dict.fromkeys(failed))
 
     def compile(self, mutants, groups=False):
-        """Compiles the mutants; the folder of their objects, or None where they do not compile. `groups`: with the other
-        sources of their unity files, whose objects may contain inlined copies of the functions."""
+        """Compile the mutants. Return the folder of their objects, or None if they do not compile. `groups`: include the
+        other sources of their unity files, whose objects may contain inlined copies of the functions."""
         folder = self.scratch / ("_".join(str(one["number"]) for one in mutants) + ("g" if groups else ""))
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

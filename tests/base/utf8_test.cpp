@@ -71,7 +71,7 @@ TEST(Utf8, WidthInTerminalCells) {
   EXPECT_EQ(width("🇮🇳"), 2);
   EXPECT_EQ(width("👍🏽"), 2);
   EXPECT_EQ(width("❤\uFE0F"), 2);
-  EXPECT_EQ(width("में"), 1);   // म with two marks above it
+  EXPECT_EQ(width("में"), 1);   // म with two marks above it, which take no cell
   EXPECT_EQ(width("क्ष"), 2);  // two consonants; the virama takes no cell
   EXPECT_EQ(width("की"), 2);  // a spacing vowel sign has its own cell
 }

@@ -1,4 +1,4 @@
-// The preview of training examples as text.
+// The preview that --dry-run prints of training examples.
 #include "data/preview.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Sounds: WAV files of every kind, damaged ones, other formats, resampling; features compared with
+// Reading WAV files of every kind, damaged files and other formats; resampling; features compared with
 // transformers' feature extractors.
 #include "data/sound.h"
 

@@ -34,7 +34,8 @@ TEST(AlignmentError, ReadsPharaohFormat) {
     EXPECT_THROW(parse_alignment(bad), Error) << bad;
 }
 
-// Counted by hand: A = {0-0, 2-1, 1-2}, S = {0-0, 1-1}, P = S ∪ {2-1}.
+// The expected error is counted by hand for the links A = {0-0, 2-1, 1-2}, the sure links S = {0-0, 1-1} and
+// the possible links P = S ∪ {2-1}.
 TEST(AlignmentError, IsThatOfOchAndNey) {
   AlignmentCounts counts;
   count_links(counts, parse_alignment("0-0 2-1 1-2"), parse_alignment("0-0 1-1 2p1"));

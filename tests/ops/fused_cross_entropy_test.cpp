@@ -79,7 +79,7 @@ TEST_P(FusedCrossEntropy, IsTheCrossEntropyOfTheLogits) {
       fill(classes);
       const Result fused = run(2, true, true), apart = run(1, false, true);
       EXPECT_NEAR(fused.loss, apart.loss, 1e-6f * apart.loss + 1e-6f) << classes;
-      if (classes == 1) continue;  // the gradients are zero
+      if (classes == 1) continue;  // with one class, the gradients are zero
       expect_near(fused.hidden, apart.hidden);
       expect_near(fused.weight, apart.weight);
     }

@@ -1,5 +1,5 @@
-// Low-rank updates compared with the reference implementation: value and gradients; one and several updates
-// of one product.
+// Value and gradients of low-rank updates compared with the reference implementation, for one and for several
+// updates of a product.
 #include "ops/low_rank.h"
 
 #include <gtest/gtest.h>

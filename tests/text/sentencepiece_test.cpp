@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGoldens,
                          ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"),
                          sentencepiece_test_name);
 
-// Byte fallback needs all 256 byte pieces, as byte pieces.
+// Byte fallback needs a piece for each of the 256 bytes, and these pieces must have the type "byte".
 TEST(SentencePieceBytes, MissingOrOfAnotherTypeAreRefused) {
   const auto whole =
       Tokenizer::load(testing::golden("sentencepiece/sp-unigram-nmtnfkc-bytefallback/sp.model"));

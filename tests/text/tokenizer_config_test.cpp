@@ -1,4 +1,4 @@
-// Tokenizer configuration of a folder: chat templates and special tokens; Marian folders.
+// Tokenizer configuration of a folder: chat templates, special tokens, and the files of Marian.
 #include "text/tokenizer_config.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Whole words: the vocabulary equals that of the reference trainer; round trips of texts.
+// Word tokenizers: the vocabulary equals that of the reference trainer, and texts are encoded and decoded
+// correctly.
 #include "text/train_words.h"
 
 #include <gtest/gtest.h>

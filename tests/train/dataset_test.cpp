@@ -1,4 +1,5 @@
-// From files to ids: texts that are kept, held out or dropped, and the texts that tokenizers are trained on.
+// Reading of training data: which texts are kept, held out or dropped, and which texts tokenizers are trained
+// on.
 #include <gtest/gtest.h>
 
 #include <set>

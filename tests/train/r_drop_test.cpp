@@ -1,4 +1,4 @@
-// R-Drop: loss and gradients equal PyTorch's; two passes of a model draw different dropout.
+// R-Drop: loss and gradients equal PyTorch's, and the two passes of a model draw different dropout.
 #include "train/r_drop.h"
 
 #include <gtest/gtest.h>

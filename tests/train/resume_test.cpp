@@ -1,5 +1,5 @@
-// Resumed runs: in another folder, with other settings, after weight averaging, without the base model; and
-// two processes in one folder.
+// Runs that are resumed in another folder, with other settings, after weight averaging, or without the base
+// model; and two processes in one folder.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

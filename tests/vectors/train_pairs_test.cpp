@@ -1,4 +1,5 @@
-// Training: the same bits on one thread, meaningful vectors, files that reload unchanged.
+// Training on one thread always gives the same bits, vectors reflect the training text, and saved files
+// reload unchanged.
 #include <gtest/gtest.h>
 
 #include <chrono>

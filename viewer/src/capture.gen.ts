@@ -9,7 +9,7 @@ export interface Capture {
   format: "regard-capture";
   version: 2;
   /**
-   * Of attention weights.
+   * Precision of the attention weights.
    */
   precision: "8 bit" | "f32";
   /**
@@ -25,19 +25,19 @@ export interface Capture {
    */
   pair?: string;
   /**
-   * The target or the continuation as text.
+   * The decoder's target or continuation as text.
    */
   translation?: string;
   /**
-   * Of a decoder with a continuation: the number of tokens of the text before it.
+   * For a decoder with a continuation: number of tokens in the text before it.
    */
   prompt_tokens?: number;
   /**
-   * With ablated heads: what the model generates without ablation.
+   * With ablated heads: the text that the model generates without ablation.
    */
   translation_without_ablation?: string;
   /**
-   * With a given target and ablated heads or interventions: what the model generates itself.
+   * With a given target and ablated heads or interventions: the text that the changed model generates.
    */
   translation_generated?: string;
   /**
@@ -49,7 +49,7 @@ export interface Capture {
     written?: Tokens;
   };
   /**
-   * Words of the text that occur in no sentence that the model was trained on; absent: none, or not known.
+   * Words of the text that occur in no training sentence. Absent if there are none, or if they are not known.
    */
   unseen_words?: string[];
   /**
@@ -57,13 +57,13 @@ export interface Capture {
    */
   ablated: string[];
   /**
-   * Further interventions in the pass, in order.
+   * Other interventions in the pass, in order.
    */
   interventions: Intervention[];
   drawing?: Drawing;
   attention: Head[];
   /**
-   * In the order of the pass.
+   * Requested values, in the order of the pass.
    */
   activations?: Activation[];
   /**
@@ -71,7 +71,7 @@ export interface Capture {
    */
   steps?: Step[];
   /**
-   * The same input with one head switched off: the most telling heads, in their order.
+   * Results for the same input without one head, for the heads with the highest `telling`, in their order.
    */
   what_if?: WhatIf[];
   picture?: Picture;
@@ -83,11 +83,11 @@ export interface Capture {
   left_out?: string;
 }
 /**
- * Arrays of equal length.
+ * Tokens of one side, as arrays of equal length.
  */
 export interface Tokens {
   /**
-   * As displayed.
+   * The tokens as displayed.
    */
   text: string[];
   ids?: number[];
@@ -100,7 +100,7 @@ export interface Tokens {
    */
   special?: boolean[];
   /**
-   * Whether the token is part of a word that occurs in no sentence that the model was trained on; absent: none is, or it is not known.
+   * Whether the token is part of a word that occurs in no training sentence. Absent if there are none, or if they are not known.
    */
   unseen?: boolean[];
 }
@@ -127,15 +127,15 @@ export interface Drawing {
   vocabulary: number;
   parameters: number;
   /**
-   * What the first side reads.
+   * The kind of input that the first side reads.
    */
   input: "tokens" | "pixels" | "features";
   /**
-   * Sinusoids of Vaswani et al. 2017, section 3.5, are added to the embeddings; absent: other positions, or unknown ones.
+   * The sinusoids of Vaswani et al. 2017, section 3.5, are added to the embeddings. Absent for other or unknown positions.
    */
   positions?: "sinusoidal";
   /**
-   * Images: special tokens, then a grid of patches, row by row.
+   * For images: special tokens, then a grid of patches, row by row.
    */
   patches?: {
     rows: number;
@@ -147,17 +147,17 @@ export interface Drawing {
    */
   points: {
     /**
-     * Such as encoder.0.self.query.
+     * Probe point, such as encoder.0.self.query.
      */
     name: string;
     shape: number[];
     /**
-     * Of a query.
+     * For a query: number of heads.
      */
     heads?: number;
   }[];
   /**
-   * Weights by their names in the checkpoint.
+   * Weights with their names in the checkpoint.
    */
   weights: {
     name: string;
@@ -172,15 +172,15 @@ export interface Head {
   layer: number;
   head?: number;
   /**
-   * Instead of head: the averaged heads.
+   * Instead of head: the numbers of the averaged heads.
    */
   average_of_heads?: number[];
   /**
-   * Mean over the queries, in bits.
+   * Entropy of a query's weights in bits, mean over the queries.
    */
   entropy: number;
   /**
-   * Self-attention: mean distance of query and key in tokens, weighted.
+   * Self-attention: mean distance between query and key in tokens, weighted by attention.
    */
   distance?: number;
   pattern:
@@ -190,11 +190,11 @@ export interface Head {
    */
   share: number;
   /**
-   * Rank for display, the largest first.
+   * Score that selects the heads to display.
    */
   telling: number;
   /**
-   * One sentence.
+   * Pattern and share as a sentence.
    */
   caption: string;
   thumbnail: Packed;
@@ -223,7 +223,7 @@ export interface HeadValues {
   key: Matrix;
   value: Matrix;
   /**
-   * Factor of query keyᵀ.
+   * Factor by which query keyᵀ is multiplied.
    */
   scale: number;
   causal: boolean;
@@ -245,20 +245,20 @@ export interface Step {
   ids: number[];
   text: string[];
   /**
-   * Before any filter.
+   * Logits of these tokens, before any filter.
    */
   logits: number[];
   /**
-   * Over the whole vocabulary: exp(logit − log_sum_exp) is the probability.
+   * Log-sum-exp over the whole vocabulary: exp(logit − log_sum_exp) is the probability.
    */
   log_sum_exp: number;
   /**
-   * Of the token that was written.
+   * Logit of the token that was written.
    */
   written_logit: number;
 }
 /**
- * What changes with one head switched off.
+ * The changes without one head.
  */
 export interface WhatIf {
   /**
@@ -266,7 +266,7 @@ export interface WhatIf {
    */
   off: string;
   /**
-   * What the model generates without the head.
+   * The text that the model generates without the head.
    */
   translation?: string;
   /**
@@ -274,7 +274,7 @@ export interface WhatIf {
    */
   lost?: number;
   /**
-   * Of the tokens that the whole model wrote, without the head.
+   * Logits without the head, for the tokens that the unchanged model wrote.
    */
   steps?: Step[];
   /**
@@ -282,7 +282,7 @@ export interface WhatIf {
    */
   changes: {
     /**
-     * KIND.LAYER.HEAD
+     * The other head, as KIND.LAYER.HEAD.
      */
     head: string;
     change: number;
@@ -290,18 +290,18 @@ export interface WhatIf {
   }[];
 }
 /**
- * What the model read, for display: an image after resizing and cropping.
+ * The image that the model read, after resizing and cropping.
  */
 export interface Picture {
   width: number;
   height: number;
   /**
-   * In base64.
+   * PNG file in base64.
    */
   png: string;
 }
 /**
- * What the model heard, and where the encoder's positions are in it. Position specials + i is at first_time + i · time_step seconds; of a grid of patches, i is its column.
+ * The sound that the model read, and the times of the encoder's positions. Position specials + i is at first_time + i · time_step seconds; in a grid of patches, i is the column.
  */
 export interface Sound {
   /**
@@ -317,7 +317,7 @@ export interface Sound {
    */
   time_step: number;
   /**
-   * Special tokens before the positions.
+   * Number of special tokens before the positions.
    */
   specials: number;
   spectrogram: Packed1;
