@@ -7,7 +7,7 @@ group=${1:?usage: tools/packages.sh GROUP}
 
 mapfile -t wanted < <(awk -v group="$group" '!/^#/ && $2 == group { print $1 }' packages.txt)
 if ! command -v dpkg-query >/dev/null; then
-  echo "packages: no dpkg here; these Debian packages are needed, under whatever name your system has them:" >&2
+  echo "packages: this system has no dpkg; install the equivalents of these Debian packages:" >&2
   printf '  %s\n' "${wanted[@]}" >&2
   exit 0
 fi
