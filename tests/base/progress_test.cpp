@@ -1,4 +1,4 @@
-// The progress line: its text, and that it never wraps.
+// The progress line has the expected text and never wraps.
 #include "base/progress.h"
 
 #include <gtest/gtest.h>

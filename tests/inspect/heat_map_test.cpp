@@ -34,7 +34,7 @@ TEST(HeatMap, StandsInColumnsForDevanagariAndWideLetters) {
   const int width = utf8::width(shown[0]);
   for (const std::string& line : shown) EXPECT_EQ(utf8::width(line), width) << text;
   EXPECT_NE(shown[1].find(" 90"), std::string::npos);
-  EXPECT_NE(shown[1].find("·"), std::string::npos);  // zero
+  EXPECT_NE(shown[1].find("·"), std::string::npos);  // the weight 0
   EXPECT_NE(shown[3].find("100"), std::string::npos);
 }
 
@@ -93,7 +93,7 @@ TEST(HeatMap, IsThisText) {
 TEST(HeatMap, TakesAllTheRoomThatThereIs) {
   const Labels rows{"r", "s"}, columns{"abc", "def", "ghi"};
   const Map map = map_of(2, 3, {0.1f, 0.2f, 0.7f, 0.3f, 0.3f, 0.4f});
-  // Width: 1 for the row labels, and 3 columns of 3 letters and a space.
+  // The width of 13 is enough for 1 letter of the row labels, and 3 columns of 3 letters and a space.
   EXPECT_EQ(lines(heat_map(map, rows, columns, {13, 2, false}))[0], "  abc def ghi");
   EXPECT_EQ(heat_map(map, rows, columns, {12, 1, false}),
             "    0   1\n"

@@ -171,7 +171,7 @@ TEST_F(InterventionReference, UniformCausalWeights) {
   expect_equal({"uniform decoder.1.0"});
 }
 
-// The pattern has 6 queries and 4 keys; the input 5 and 6.
+// The pattern of the other input has 6 queries and 4 keys; this input has 5 queries and 6 keys.
 TEST_F(InterventionReference, WeightsOfAnotherRun) {
   const DoubleMatrix pattern = other_weights("decoder.1.cross", 1);
   ASSERT_EQ(pattern.rows, 6);

@@ -43,7 +43,7 @@ TEST(Intervention, PlacesAreHeadsLayersAndPointsWithFeatures) {
   EXPECT_EQ(one.sites[2].features.count(), 3);
 }
 
-// The message names the invalid part of the text.
+// The error names the invalid part of the text.
 TEST(Intervention, WhatIsNotOneIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "empty"},

@@ -98,7 +98,8 @@ TEST_P(AttentionGolden, Torch) {
                            "sdpa-gqa-causal-scale", "sdpa-plain", "sdpa-scale"}) {
     SCOPED_TRACE(name);
     const Golden golden("tf-layer", name);
-    // PyTorch's causal mask is aligned at the start: offset 0.
+    // In PyTorch, causal query i attends to keys 0 to i, even if there are more keys than queries: the offset
+    // is 0.
     AttentionCase made =
         make_case(golden.tensor("in.query"), golden.tensor("in.key"), golden.tensor("in.value"), 0);
     made.options.causal = golden.about().value("is_causal", false);

@@ -27,8 +27,7 @@ std::size_t element_at(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
-// QuantisedOperands of an integer product. x contains the rows of a as floats that quantise to the same
-// integers.
+// Operands of an int8 product. `x` contains the rows of `a` as floats that quantise to the same integers.
 struct QuantisedOperands {
   std::int64_t m, n, k;
   std::vector<std::int8_t> a, b;  // [m, k], [n, k]

@@ -77,7 +77,8 @@ TEST(Matthews, TwoAndMoreClasses) {
   add(6, 1, 1), add(3, 0, 0), add(1, 0, 1), add(2, 1, 0);
   EXPECT_NEAR(matthews(predicted, truth, 2), 16 / std::sqrt(7.0 * 8 * 4 * 5), 1e-15);
   EXPECT_EQ(matthews(std::vector<std::int32_t>(truth.size(), 1), truth, 2), 0);
-  // c = 4, s = 6, Σ p t = 9 + 6 + 0, Σ p² = 18, Σ t² = 14
+  // scikit-learn's formula with c = 4 correct of s = 6; p and t count the predicted and true rows of each
+  // class: Σ p t = 9 + 6 + 0, Σ p² = 18, Σ t² = 14.
   EXPECT_NEAR(matthews(kPredicted, kTruth, 3), (4.0 * 6 - 15) / std::sqrt((36.0 - 18) * (36.0 - 14)), 1e-15);
 }
 

@@ -1,5 +1,5 @@
-// The configuration: round trips through JSON, errors that name the invalid key, and configurations of the
-// paper's and nanoGPT's models.
+// The configuration is written to JSON and read back, errors name the invalid key, and the models of the
+// paper and of nanoGPT have their published sizes.
 #include <gtest/gtest.h>
 
 #include <cmath>

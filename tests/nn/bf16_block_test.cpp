@@ -1,5 +1,6 @@
-// Layers that record in bf16: values and gradients near those of f32, the same bits for any number of
-// threads, with checkpointing and under emulation, and less memory for activations.
+// Layers whose tape stores bf16. Values and gradients are close to those in f32, and activations need less
+// memory. The bits are the same for any number of threads, with gradient checkpointing, and with the emulated
+// instructions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ using kernels::Precision;
 
 struct BlockPass {
   std::vector<float> out, input_gradient, weight_gradients;
-  std::size_t bytes = 0;  // of activations
+  std::size_t bytes = 0;  // memory of the activations
 };
 
 struct PassOptions {

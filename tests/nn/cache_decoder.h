@@ -12,7 +12,7 @@ class CacheDecoder {
  public:
   CacheDecoder(Network& model, Cache with) : model_(model), cache(std::move(with)) {}
 
-  // Encode the source for slots that have none yet.
+  // Encode the source for each slot that has no source yet.
   void encode(const Tokens& source) {
     source_ = source;
     shape_.clear();

@@ -1,4 +1,5 @@
-// Pages of the key/value cache: shared prefixes that diverge, windows that free pages, an exhausted pool.
+// Pages of the key/value cache: sequences with a shared prefix, windows that free pages, and a cache without
+// free pages.
 #include <gtest/gtest.h>
 
 #include <cmath>

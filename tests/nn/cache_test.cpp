@@ -30,7 +30,7 @@ TEST(Cache, ForkedHypothesesKeepTheirOwnPast) {
     EXPECT_EQ(rows[1], last_logits(*model, source, {7, 8, 12})) << name;
     EXPECT_EQ(rows[2], last_logits(*model, source, {7, 10, 13})) << name;
     EXPECT_EQ(rows[3], last_logits(*model, source, {7, 9, 14})) << name;
-    // A cleared slot starts from empty, together with a slot that continues, after the cache has grown.
+    // After the cache has grown, a cleared slot starts again from empty while another slot continues.
     decoder.cache.clear(1);
     decoder.cache.reserve(300);
     const auto mixed = decoder.step({3, 1}, {{15}, {16}});

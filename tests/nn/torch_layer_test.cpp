@@ -1,5 +1,5 @@
-// Outputs and gradients of PyTorch's layers and of its whole Transformer, from blocks configured as in
-// PyTorch.
+// Blocks configured like PyTorch's layers, and like its whole Transformer, have PyTorch's outputs and
+// gradients.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -111,7 +111,7 @@ class WeightsProbe : public Probe {
   std::string point_;
 };
 
-// Members of each test; input tensors must outlive the tape.
+// Members that each test needs; input tensors must outlive the tape.
 class TorchLayer : public ::testing::TestWithParam<std::string> {
  protected:
   Var input(const Padding& padding, const std::string& name) {

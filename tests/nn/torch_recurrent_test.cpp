@@ -132,7 +132,7 @@ TEST_P(TorchRecurrent, OutputAndGradients) {
   expect_initial_gradients(first, settings.hidden);
 }
 
-// Packed weights, and states passed from call to call, give the same bits.
+// With packed weights, and token by token with states passed from call to call, the bits are the same.
 TEST_P(TorchRecurrent, TokenByTokenGivesTheSameBits) {
   const nn::RecurrentConfig settings = config();
   if (settings.bidirectional) return;

@@ -77,7 +77,7 @@ Numbers plain_attention(const Batch& batch, const ops::AttentionOptions& options
 
 class AttentionGradients : public testing::EachIsa {};
 
-// Query, key and value are columns of one variable, with unused columns between them.
+// Query, key and value may be columns of one variable, with unused columns between them.
 TEST_P(AttentionGradients, OfAJointProjection) {
   Batch batch;
   for (const std::int64_t length : {5, 0, 1, 20}) batch.add(length, length);
@@ -101,7 +101,7 @@ TEST_P(AttentionGradients, OfAJointProjection) {
   }
 }
 
-// Queries of one variable, keys and values of another; some sequences have no queries, some no keys.
+// Queries are in one variable, keys and values in another. Some sequences have no queries, some no keys.
 TEST_P(AttentionGradients, OfAMemory) {
   Batch batch;
   batch.add(3, 9);
@@ -125,7 +125,8 @@ TEST_P(AttentionGradients, OfAMemory) {
   check_operation(memory, 3);
 }
 
-// A bias per head, query and key, shared by all sequences: its gradient is the sum over them.
+// A bias per head, query and key may be shared by all sequences. Its gradient is then the sum over the
+// sequences.
 TEST_P(AttentionGradients, OfASharedBias) {
   Batch batch;
   for (const std::int64_t length : {6, 9, 2}) batch.add(length, length);

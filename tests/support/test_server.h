@@ -38,10 +38,10 @@ class RawClient {
   bool send(const std::string& bytes);  // false: the server closed the connection
   // Read one reply; status 0 if the server closes the connection before its end, or after `seconds`.
   Reply read(int seconds = 30);
-  // Read until the text occurs in what was received, which stays for read().
+  // Receive until the text occurs in the received data. read() still returns this data.
   bool read_until(const std::string& text, int seconds = 30);
-  bool closed(int seconds = 5);  // whether the server closes the connection, dropping what it sends
-  void reset();                  // close abruptly
+  bool closed(int seconds = 5);  // true if the server closes the connection; drops the data that it sends
+  void reset();                  // close with a TCP reset
 
  private:
   bool receive(int seconds);
@@ -66,7 +66,7 @@ std::string repeated(const std::string& text, int count);
 // Options for tests: any port, no log, small limits.
 serve::ServeOptions serve_options();
 
-// A server with the given folders. Without a name, all of: gpt, translator, embed, nli, ner, qa, fill.
+// A server with the named models; without a name, with all of gpt, translator, embed, nli, ner, qa and fill.
 class TestServer {
  public:
   explicit TestServer(serve::ServeOptions options = serve_options(), std::vector<std::string> names = {});
@@ -79,7 +79,7 @@ class TestServer {
   Reply post_form(const std::string& path, const std::string& body,
                   const std::string& type = "application/x-www-form-urlencoded");
 
-  static std::string folder(const std::string& name);  // of a model
+  static std::string folder(const std::string& name);  // folder of a model
 
  private:
   ThreadPool pool_{2};

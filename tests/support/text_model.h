@@ -7,7 +7,7 @@
 
 namespace regard::testing {
 
-// `name`: as for tiny_config(). max_positions > 0: use this many learned positions.
+// `name` is a name of tiny_config(). If max_positions is positive, the model has this many learned positions.
 void write_text_model(const std::filesystem::path& folder, const std::string& name,
                       std::int64_t max_positions = 0);
 

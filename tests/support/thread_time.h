@@ -1,4 +1,4 @@
-// Processor time of a thread: time limits of tests hold on a machine that is busy with other work.
+// Processor time of a thread. Tests limit it instead of elapsed time, so that they pass on a busy machine.
 #pragma once
 
 #include <time.h>
@@ -11,7 +11,7 @@ inline constexpr bool kSlowBuild = true;
 inline constexpr bool kSlowBuild = false;
 #endif
 
-// Seconds of processor time that the calling thread has used.
+// Return the seconds of processor time that the calling thread has used.
 inline double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -34,15 +34,15 @@ struct Side {
   TokenBatch batch() const { return {ids, buffer.view()}; }
 };
 
-// Run a model on sequences, in batches of any composition.
+// Runs a model on sequences, in any batches.
 class Runner {
  public:
-  // sources may be empty if the model has no encoder. Sequence i has index i in the global batch.
+  // `sources` may be empty if the model has no encoder. Sequence i has index i in the global batch.
   Runner(Network& model, std::vector<Tokens> sources, std::vector<Tokens> targets, int threads);
 
   // Compute the logits of these sequences, in this order, in one batch: [target tokens, vocabulary] each.
   std::vector<std::vector<float>> full(const std::vector<std::size_t>& order, bool training = false);
-  // The same with a key/value cache, `step` tokens at a time.
+  // Like full(), but with a key/value cache, `step` tokens at a time.
   std::vector<std::vector<float>> cached(const std::vector<std::size_t>& order, std::int64_t step);
 
   // Compute the next-token loss over all sequences. If `backward`, add its gradients to those of the

@@ -257,7 +257,7 @@ TEST(Trainer, FrozenWeightsDoNotChange) {
     EXPECT_EQ(state.name.find("encoder."), std::string::npos) << state.name;
 }
 
-// A factor f of the learning rate of SGD multiplies the update by f.
+// With SGD, multiplying the learning rate by f multiplies the update by f.
 TEST(Trainer, LowerLayersLearnSlower) {
   const data::PairStore pairs = tiny_pairs(12);
   ThreadPool pool(1);
