@@ -48,7 +48,7 @@ struct EvaluatedRow {
 struct Evaluation {
   std::string task;
   Json facts = Json::object();     // counts, settings and signatures by name
-  std::vector<Score> scores;       // metrics; used for intervals and comparisons
+  std::vector<Score> scores;       // metrics, also used for intervals and comparisons
   Json details = Json::object();   // scores of classes, confusion matrix
   std::vector<std::string> lines;  // the results as text
   std::vector<EvaluatedRow> rows;  // rows in the order of the data

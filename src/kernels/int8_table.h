@@ -29,7 +29,7 @@ struct RowScale {
   float step, middle;
 };
 
-// Conversion of integer sums to C.
+// Arguments of the conversion of integer sums to elements of C.
 struct Int8Finish {
   std::int64_t rows = 0, columns = 0, width = 0;
   const std::int32_t* sums = nullptr;  // [rows, width]

@@ -139,8 +139,9 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ThreadPool& pool_;
   ModelMetrics& metrics_;
   formats::ModelFolder folder_files_;
-  tasks::EmbeddingFolder embedding_;  // loaded together with the model
-  bool scales_ = false;               // true if the folder's last module scales vectors to length 1
+  // the loaded model, with its pooling and further modules if it computes sentence embeddings
+  tasks::EmbeddingFolder embedding_;
+  bool scales_ = false;  // true if the folder's last module scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;
   std::unique_ptr<tasks::Embedder> cutting_embedder_;  // the same embedder, but it truncates long texts
   std::unique_ptr<tasks::Classifier> classifier_, cutting_classifier_, logit_classifier_;

@@ -65,7 +65,7 @@ class Answerer {
   Reading read(std::string_view question, std::string_view text) const;
 
   // Return at most `count` answers, best first. If all are below the threshold, return "no answer" if
-  // may_be_none, else an empty vector. Throws numeric if logits are not finite.
+  // may_be_none is set, otherwise an empty vector. Throws numeric if logits are not finite.
   std::vector<Answer> answer(const Reading& reading);
 
  private:

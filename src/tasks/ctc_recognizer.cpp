@@ -101,7 +101,7 @@ Tensor CtcRecognizer::logits_of(std::span<const float> sound) {
   return logits;
 }
 
-// Frames are counted from the start of the sound. A piece starts and ends at a multiple of a frame's samples.
+// Frames are numbered from the start of the sound. A piece starts and ends at a frame boundary.
 Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
                                      const std::function<void(const TranscriptSegment&)>& found,
                                      const std::function<void(double)>& progress) {

@@ -21,8 +21,8 @@ struct Prefix {
   CtcLabel label;
 };
 
-// Log-probabilities that the frames so far reduce to a prefix: `blank` of paths that end in a blank, `label`
-// of paths that end in the prefix's last label.
+// Log-probabilities that the frames so far reduce to a certain prefix: `blank` sums the paths that end in a
+// blank, and `label` those that end in the prefix's last label.
 struct Score {
   double blank = kImpossible, label = kImpossible;
   double total() const { return log_add(blank, label); }

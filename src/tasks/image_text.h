@@ -45,7 +45,7 @@ class ImageTextEncoder {
   InputBuffer batch_;
 };
 
-// Scores of images for labels that are given as words.
+// Computes scores of images for labels given as words.
 class ZeroShotClassifier {
  public:
   // `pattern` is the text to compare with; {} is replaced by the label. Throws usage if there are no labels,

@@ -30,7 +30,7 @@ struct PositionTimes {
 PositionTimes times_of(const InputSpec& spec, const Json& config) {
   PositionTimes times;
   if (spec.windows.empty()) {
-    // Patches of the spectrogram (AST), with the keys and defaults of transformers.
+    // The positions are patches of the spectrogram (AST). Keys and defaults are those of transformers.
     const auto size = optional_value<std::int64_t>(config, "patch_size", "config.json").value_or(16);
     times.step =
         static_cast<double>(optional_value<std::int64_t>(config, "time_stride", "config.json").value_or(10));

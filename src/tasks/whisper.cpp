@@ -108,7 +108,8 @@ double Whisper::no_speech_of(const Window& window, const std::vector<std::int32_
   return static_cast<double>(all[static_cast<std::size_t>(tokens_.no_speech)]);
 }
 
-// The text before the window takes at most half of the decoder's positions.
+// Return the prompt of a window: the text before the window, shortened to at most half of the decoder's
+// positions, and then `beginning`.
 std::vector<std::int32_t> Whisper::prompt_of(const std::vector<std::int32_t>& beginning,
                                              bool conditioned) const {
   const std::vector<std::int32_t>& before = conditioned ? history_ : initial_;

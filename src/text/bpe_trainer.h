@@ -65,7 +65,8 @@ class BpeTrainer {
       return a.right > b.right;
     }
   };
-  // Changes, caused by one merge, of the pair with a given neighbour token, on one side.
+  // Changes that one merge makes to the pairs with a neighbour token, on one side: `lost` counts the removed
+  // pairs with a merged part, and `gained` the new pairs with the merged token.
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
     std::uint32_t words = 0;  // number of words that gained the pair

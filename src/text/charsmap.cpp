@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Fields of a unit of the double array: its label, the offset of its children, and whether it has a value.
+// A unit of the double array contains a label, the offset of its children, and whether it has a value.
 bool has_leaf(std::uint32_t unit) {
   return (unit >> 8 & 1u) != 0;
 }

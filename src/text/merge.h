@@ -21,7 +21,7 @@ namespace merging {
 
 constexpr std::size_t kLongWord = 100;  // maximum number of symbols for merge_short()
 
-// Finds each merge by a linear scan: fastest for words of usual length.
+// Finds each merge by a linear scan, which is fastest for words of usual length.
 template <class Find>
 void merge_short(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   Merge next[kLongWord];  // next[i] is the merge of symbols i and i + 1
@@ -61,7 +61,7 @@ struct Candidate {
   }
 };
 
-// Uses a heap and a linked list: O(n log n) for any word.
+// Uses a heap and a linked list, and therefore takes O(n log n) time for any word.
 template <class Find>
 void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   constexpr std::uint32_t kNone = ~std::uint32_t{0};

@@ -145,9 +145,10 @@ std::vector<double> UnigramTrainer::best_counts() const {
 void UnigramTrainer::prune(std::size_t keep) {
   const std::vector<double> counts = best_counts();
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0), log_sum = std::log(sum);
-  // The loss of removing a piece, assuming that its best segmentation replaces it everywhere. As in Hugging
-  // Face's trainer, the piece's count is added to the sum of counts once per existing piece, so that the same
-  // pieces are kept. (sentencepiece uses the number of parts minus one instead.)
+  // Compute the loss of removing each piece, assuming that the piece's best segmentation replaces it
+  // everywhere. As in Hugging Face's trainer, the piece's count is added to the sum of counts once per
+  // existing piece, so that the same pieces are kept. (sentencepiece uses the number of parts minus one
+  // instead.)
   std::vector<ScoredPiece> kept;
   std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
   UnigramLattice::Scratch scratch;
@@ -215,7 +216,7 @@ std::vector<ScoredPiece> UnigramTrainer::learn(const Limits& limits, const std::
     lattice_ = UnigramLattice(pieces_);
     const double size = static_cast<double>(std::max<std::size_t>(pieces_.size(), 1));
     if (progress) progress(std::log(seeds / size) / std::log(seeds / static_cast<double>(goal)));
-    // The reference implementation also counts its unknown piece.
+    // The reference implementation also counts its unknown piece, hence + 1.
     if (pieces_.size() + 1 <= goal) break;
     const auto shrunk = static_cast<std::size_t>(static_cast<double>(pieces_.size() + 1) * limits.shrinking);
     const std::size_t before = pieces_.size();

@@ -15,7 +15,7 @@
 
 namespace regard::text {
 
-// Stores the next line and returns true, or returns false at the end.
+// A function that stores the next line and returns true, or returns false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
 // Number of lines skipped because they are not UTF-8.

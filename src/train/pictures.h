@@ -75,7 +75,7 @@ class Pictures {
 
   std::vector<data::PictureRow> rows_;
   const PictureInput* input_ = nullptr;
-  std::vector<data::Image> kept_;  // decoded image of each row; empty if there are too many
+  std::vector<data::Image> kept_;  // decoded image of each row; empty if they need too much memory
   data::RowReport report_;
   std::uint64_t fingerprint_ = 0;
 };

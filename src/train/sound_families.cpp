@@ -98,7 +98,8 @@ Json whisper_config(const NewModel& model) {
           {"init_std", 0.02}};
 }
 
-// Shapes: weights [out, in / groups, kernel], scales [1, 1, kernel].
+// Set each scale to the Euclidean norm of its weights. The weights are [out, in / groups, kernel], the scales
+// [1, 1, kernel].
 void initialise_wav2vec2(Network& model) {
   const std::string scale = "parametrizations.weight.original0", weight = "parametrizations.weight.original1";
   std::vector<Parameter*> all = model.parameters();

@@ -227,7 +227,8 @@ void Loader::check_finite_rows() {
     damaged_byte(first, "the vector at this position has a number that is not finite");
 }
 
-// Words and vectors alternate. fastText and word2vec write a line end after each vector, but gensim does not.
+// Read a file in which words and vectors alternate. fastText and word2vec write a line end after each vector,
+// but gensim does not.
 void Loader::read_binary() {
   check_count(header_.count);
   const std::size_t row_bytes = static_cast<std::size_t>(header_.size) * sizeof(float);

@@ -123,7 +123,8 @@ void PairWindow::step(float* const* inputs, std::int64_t count) {
   }
 }
 
-// The context words are the inputs, and the centre word is the target of each, as in word2vec's code.
+// Train skip-gram as in word2vec's code: the context words are the inputs, and the centre word is the target
+// of each.
 void PairWindow::skip_gram(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   draw_outputs(kept_[centre], random);
   inputs_.clear();
@@ -148,9 +149,9 @@ void PairWindow::spread() {
     for (std::int64_t at = 0; at < model_.size; ++at) model_.input_row(row)[at] += before_[at];
 }
 
-// The centre word with its n-grams is the input, and each context word is a target, as in fastText. Each row
-// of the input gets the whole update. The mean of the rows therefore changes by the same amount and is not
-// computed again between targets.
+// Train skip-gram as in fastText: the centre word with its n-grams is the input, and each context word is a
+// target. Each row of the input gets the whole update. The mean of the rows therefore changes by the same
+// amount and is not computed again between targets.
 void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::size_t end,
                                    RandomStream& random) {
   const auto rows = tables_.rows_of(kept_[centre]);
@@ -164,8 +165,8 @@ void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::s
   spread();
 }
 
-// The mean of the context words is the input, and the centre word is the target. Each context word gets the
-// whole update.
+// Train CBOW: the mean of the context words is the input, and the centre word is the target. Each context
+// word gets the whole update.
 void PairWindow::cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   rows_.clear();
   for (std::size_t at = begin; at < end; ++at) {

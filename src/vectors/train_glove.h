@@ -26,8 +26,8 @@ struct GloveResult {
 };
 
 // On one thread, results are bit-identical in every run, as for train_pairs(). Returns an empty result if
-// stopped while counting. Throws usage for invalid options, io if a temporary file cannot be written, and
-// numeric if training diverges.
+// training is stopped while counting. Throws usage for invalid options, io if a temporary file cannot be
+// written, and numeric if training diverges.
 GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, ThreadPool& pool);
 
 }  // namespace regard::vectors

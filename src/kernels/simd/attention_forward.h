@@ -151,7 +151,7 @@ void forward_block(const ForwardPass& pass, KeyRange block, RunningPanel& runnin
   running.started = true;
 }
 
-// Write out and lse of a panel from its softmax state.
+// Write `out` and `lse` of a panel, computed from its softmax state.
 void finish_rows(const Head& head, const RunningPanel& running) {
   const Floats d;
   const Attention& problem = head.problem;

@@ -101,7 +101,7 @@ class Lexer {
     }
   }
 
-  // After a tag: "-" strips all white space, and trim_blocks strips one line end after a block.
+  // Skip white space after a tag: all of it after "-", or one line end after a block (trim_blocks).
   void finish_tag(bool strips, bool block) {
     std::size_t to = at_;
     if (strips)
@@ -112,7 +112,7 @@ class Lexer {
     at_line_start_ = to > 0 && source_[to - 1] == '\n';
   }
 
-  // {% raw %} … {% endraw %} contains verbatim text.
+  // Read {% raw %} … {% endraw %}, whose content is verbatim text. Returns false if the tag is not raw.
   bool take_raw(std::size_t begin) {
     const auto word = [&](std::size_t from, std::string_view name, std::size_t& behind, bool& strips) {
       std::size_t i = source_.find_first_not_of(" \t\n", from);

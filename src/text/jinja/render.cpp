@@ -188,7 +188,7 @@ class Renderer {
     if (step == 0) throw Error(ErrorKind::bad_file, "chat template: the step of range() must not be zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // Unsigned, because the distance can exceed the signed range.
+    // The distance is unsigned, because it can exceed the signed range.
     const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
                           static_cast<std::uint64_t>(step > 0 ? begin : end);
     const std::uint64_t stride =

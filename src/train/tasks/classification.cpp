@@ -126,7 +126,7 @@ void Classification::check() const {
   check_labels(labels);
 }
 
-// If the folder's classifier has the same labels in another order, the folder's order is used.
+// If the folder's classifier has the same labels in another order, use the folder's order.
 std::unique_ptr<Network> Classification::load_model(const formats::ModelFolder& folder) {
   if (problem_ != Problem::regression)
     labels_ = ordered_as(labels_, config_.labels, label_names(folder.config));
@@ -249,8 +249,8 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     add(kMatthews, metrics::matthews(predictions.labels, valid_.labels, classes));
     return;
   }
-  // With several labels per row, the metrics are the accuracy of whole rows, and the mean over the labels of
-  // F1 = 2 · both / (predicted + true).
+  // With several labels per row, the metrics are the fraction of rows whose labels are all correct, and the
+  // mean over the labels of F1 = 2 · both / (predicted + true).
   const std::size_t rows = valid_.examples.size(), width = labels_.size();
   std::vector<double> both(width), either(width);
   std::int64_t right = 0;
