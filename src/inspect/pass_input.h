@@ -33,7 +33,7 @@ std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int3
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
                      std::string_view target = {}, const BetweenPasses& between = {});
 
-// Call run_with_probe() of attention_view.h with a PassInput.
+// Run one pass with the probe. Returns what run_with_probe() of attention_view.h returns.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
 
 }  // namespace regard::inspect

@@ -16,7 +16,7 @@ constexpr std::size_t kMostMaps = 3;          // maximum number of listed change
 constexpr double kLeastChange = 1e-6;
 
 // Return the mean decrease of the log-probability of the written tokens. The last step of a decoder counts
-// only if both passes predict the same token, because each pass predicts this token itself.
+// only if both passes predict the same token, because at that step each pass chooses the token itself.
 std::optional<double> lost_between(const View& before, const View& after) {
   const auto &a = before.tokens.written_origin, &b = after.tokens.written_origin;
   double sum = 0;

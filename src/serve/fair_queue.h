@@ -78,7 +78,7 @@ class FairQueue {
     return item;
   }
 
-  std::deque<Line> lines_;  // one queue of items per client, never empty; the first queue is next
+  std::deque<Line> lines_;  // non-empty queues of items, one per client; the first queue is next
   std::size_t size_ = 0;
 };
 

@@ -114,8 +114,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
 
-  // Return the turn for exclusive use by a request with interventions. These requests run one at a time, each
-  // with its own cache.
+  // Return the lock for requests with interventions. They run one at a time, each with its own cache.
   EditTurn& edit_turn() { return edit_turn_; }
   const infer::SessionLimits& session_limits() const { return session_limits_; }
   // Return the probe points of the model. The first call computes them.

@@ -42,8 +42,8 @@ class AddedTokens {
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Return the spelling of a token in lists and when decoded; for a token with `normalized`, the normalised
-  // one. Null if the id is not an added token.
+  // Return the text of a token in vocabulary lists and in decoded text: the normalised content for a token
+  // with `normalized`, otherwise the content. Null if the id is not an added token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 

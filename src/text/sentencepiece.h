@@ -99,7 +99,7 @@ class SentencePieceModel final : public Model, private RunningModel {
 
   std::vector<SentencePiece> pieces_;
   SentencePieceOptions options_;
-  // searched_: normal, user-defined and unused pieces; reserved_: all other pieces
+  // searched_ contains normal, user-defined and unused pieces; reserved_ contains all other pieces
   Vocabulary searched_, reserved_;
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];

@@ -25,8 +25,8 @@ class EncodedCorpora {
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
-  // Move the complete cache to its final name. `about` is additional data to store in the cache; about()
-  // returns it. Throws io.
+  // Move the complete cache to its final name. `about` is additional data that is stored in the cache and
+  // that about() returns. Throws io.
   void finish(const Json& about);
 
   // Return a token store. Call this only after finish(), or if found() is true.

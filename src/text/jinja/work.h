@@ -22,7 +22,7 @@ class WorkLimit {
 // Add `bytes` to the work of this thread. Throws bad_file if the limit is exceeded.
 void charge(std::size_t bytes);
 
-// Add bytes · count, without overflow.
+// The same as charge(bytes · count), but the product may exceed the range of std::size_t.
 void charge_product(std::size_t bytes, std::size_t count);
 
 // Add the work of a search for `part` bytes in `whole` bytes.

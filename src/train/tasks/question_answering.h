@@ -23,7 +23,7 @@ struct AnswerWindow {
   std::int32_t start = 0, end = 0;
 };
 
-// Return the windows of a question. Their labels are from the first marked answer, as in transformers'
+// Return the windows of a question. The labels mark the first of the given answers, as in transformers'
 // example run_qa.py. Throws usage if the question is so long that a window has no room for the context.
 std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
                                          const data::MarkedQuestion& question, const std::string& context,

@@ -13,8 +13,8 @@ namespace regard::train {
 const TaskTraits& translation_traits();
 std::unique_ptr<Task> make_translation(const RunConfig& config);
 
-// The corpora of a run as pairs of token ids, of which source and target end with the end token. Validation
-// pairs are stored as text too.
+// The corpora of a run as pairs of token ids. Sources and targets end with the end token. Validation pairs
+// are stored as text too.
 struct PairData {
   data::PairStore train, valid;
   std::vector<std::size_t> ends;  // number of training pairs from the first corpus to the end of each corpus
