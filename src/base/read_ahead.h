@@ -5,7 +5,7 @@
 
 namespace regard {
 
-// ask the system to read these pages; it may ignore the hint
+// request that the system read these pages; it may ignore the request
 void read_ahead(const void* data, std::size_t bytes) noexcept;
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// A turn gives one request exclusive use of a model's resources. Turns are granted in the order of calls of
-// begin(). Unlike a mutex, a turn may be ended by any thread.
+// EditTurn: gives one request at a time exclusive use of a model's resources, in the order of the calls of
+// begin(). Unlike a mutex, it may be released by any thread.
 #pragma once
 
 #include <algorithm>
