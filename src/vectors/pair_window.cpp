@@ -9,7 +9,7 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::int64_t kMeasureEvery = 32;  // interval in windows
+constexpr std::int64_t kMeasureEvery = 32;  // windows between two measurements of the loss
 
 }  // namespace
 
