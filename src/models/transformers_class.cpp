@@ -18,7 +18,7 @@ constexpr double kLayerNormEpsilon = 1e-5;
   throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
       .found(found)
       .expected(expected)
-      .remedy("regard's own verbs can open the run folder");
+      .remedy("the commands of regard open the run folder");
 }
 
 std::string quoted(const std::string& text) {
