@@ -157,9 +157,10 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Target text of an encoder-decoder. Default: the model's own translation")
       ->check(valid_text());
   verb->add_option("--pair", options->pair, "Second text of a pair; encoders only")->check(valid_text());
-  verb->add_option(
-          "--generate", options->generate,
-          "Maximum number of tokens to generate. Default: 0 for a decoder, automatic for an encoder-decoder")
+  verb->add_option("--generate", options->generate,
+                   "Maximum number of tokens to generate. Default: 0 for a decoder, which shows the given "
+                   "text only; for an "
+                   "encoder-decoder the limit in generation_config.json")
       ->check(not_negative());
   verb->add_option("--layer,--layers", options->layers, "Layers, separated by commas")
       ->delimiter(',')

@@ -94,7 +94,9 @@ void add_run(CLI::App& app, Globals& globals) {
       "input_features, input_values, loss_weight.OUTPUT (float32). Outputs: last_hidden_state, "
       "encoder_last_hidden_state, pooler_output,\n"
       "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
-      "--generate adds sequences, and sequences_scores for beams, under generation_config.json.");
+      "--generate adds the output sequences and, with beam search, sequences_scores. It uses the settings "
+      "of\n"
+      "generation_config.json.");
   auto options = std::make_shared<RunOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();

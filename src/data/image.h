@@ -33,8 +33,8 @@ struct ImageLimits {
 // than `limits`, or has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits = {});
 
-// Return true if the file starts with the magic bytes of one of these formats. Other files may be lists of
-// images.
+// Return true if the file starts with the magic bytes of a format that read_images() reads. Commands read any
+// other file as a text with the path of one image per line.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Each function decodes one format. `bytes` is the content of the whole file, `file` its name for messages.

@@ -92,8 +92,8 @@ class Network {
   // Apply the head to the last hidden states of the batch `shape`. Throws usage if output() is Output::none.
   virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
   virtual std::int64_t labels() const { return 0; }  // number of labels of a classifier
-  // pooled() applies the base model's pooler, [sequences, hidden], to the last hidden states, for models with
-  // another head. Throws usage if has_pooler() is false.
+  // pooled() applies the base model's pooler to the last hidden states and returns [sequences, hidden], for
+  // models whose head does not use the pooler. Throws usage if has_pooler() is false.
   virtual bool has_pooler() const { return false; }
   virtual Var pooled(Tape& tape, Var hidden, const Ragged& shape);
   virtual PositionRule position_rule() const { return {}; }

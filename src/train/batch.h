@@ -31,7 +31,8 @@ struct Batch {
 
   void clear();
   std::int64_t sequences() const { return target.view().sequences(); }
-  // Return the number of labels that are counted in the loss (all except kIgnoredLabel), or of values.
+  // Return the number of labels that are counted in the loss (all except kIgnoredLabel). If the
+  // batch has `values` instead of labels, return their number.
   std::int64_t target_tokens() const;
   // number of tokens of the decoder, or of a model that is not an encoder–decoder
   std::int64_t tokens() const { return target.view().tokens(); }

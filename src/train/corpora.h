@@ -1,4 +1,4 @@
-// Readers of the corpora of a run file, as text.
+// Reads the corpora that a run file names, as records of texts that are not tokenized yet.
 #pragma once
 
 #include <functional>

@@ -88,7 +88,7 @@ std::vector<std::string> label_names(const Json& config) {
 
 void EncoderTask::check() const {
   const TrainingConfig& training = config_.training;
-  // maximum number of texts, because offsets are 32-bit integers
+  // maximum number of tokens in a batch, because offsets are 32-bit integers
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (training.batch_size > kMost / config_.data.max_length)
     throw usage_error("'training.batch_size' texts of 'data.max_length' tokens are too large a batch")

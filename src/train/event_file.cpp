@@ -74,7 +74,7 @@ std::uint32_t masked(std::uint32_t crc) {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// Return the seconds in the name of an event file; 0 for other names.
+// Return the Unix time, in seconds, in the name of an event file; 0 for other names.
 std::int64_t seconds_in(const std::string& name) {
   std::int64_t seconds = 0;
   if (name.starts_with(kPrefix))

@@ -38,7 +38,9 @@ template <class Table>
 auto value_of(const Table& table, const std::string& name) {
   for (const auto& entry : table)
     if (name == entry.first) return entry.second;
-  throw usage_error("unknown name").found("'" + name + "'");
+  throw usage_error("unknown name")
+      .found("'" + name + "'")
+      .expected(fmt::format("{}", fmt::join(names_of(table), ", ")));
 }
 
 bool among(const std::string& value, std::initializer_list<const char*> names) {

@@ -116,7 +116,7 @@ void check_forms(const RunConfig& config) {
   const bool text = is_plain_text(config);
   if (text == (corpus_format(config, config.data.valid.front()) == data::CorpusFormat::text)) return;
   throw usage_error(
-      "'data.valid' mixes file formats: one part of the data is running text, the other has records")
+      "'data.train' and 'data.valid' have different formats: one is running text, the other has records")
       .found(fmt::format("{} as {}", config.data.valid.front(), text ? "records" : "text"))
       .remedy("Set 'data.format' and 'data.valid_format'");
 }

@@ -50,7 +50,7 @@ void add_augmentation(std::vector<Field>& list, AugmentationConfig& c) {
   number("smallest_crop", c.smallest_crop, 0.01, 1.0,
          "Crop a part of at least this share of the picture, with sides in the ratio 3:4 to 4:3, and enlarge "
          "it to full size; 1 disables cropping.");
-  number("flip", c.flip, 0.0, 1.0, "Probability of exchanging left and right.");
+  number("flip", c.flip, 0.0, 1.0, "Probability of flipping a picture horizontally.");
   number("rotation", c.rotation, 0.0, 180.0, "Rotate by at most this angle in either direction.", "degrees");
   number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this share.");
   number("shift", c.shift, 0.0, 0.9, "Shift by at most this share of the width and of the height.");

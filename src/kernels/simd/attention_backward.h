@@ -242,8 +242,8 @@ Head first_head(const Attention& problem, const AttentionColumns& columns) {
           columns.kv_head * (problem.heads / problem.kv_heads)};
 }
 
-// Return the start of the first panel from `begin` on in which a query may attend to a key of this call. If
-// there is none, return a value at or beyond the end of the queries.
+// Return the start of the first panel, at or after `begin`, that has a query which may attend to a key in
+// [columns.key_begin, columns.key_end). If there is none, return a value at or beyond the end of the queries.
 inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns, std::int64_t begin) {
   for (; begin < head.sequence.queries; begin += kBackwardPanel) {
     const KeyRange keys = head.seen_by(begin, smaller(begin + kBackwardPanel, head.sequence.queries) - 1);
