@@ -196,7 +196,7 @@ seconds = 1
 channels = 8)",
         1);
   expect_bits();
-  EXPECT_EQ(read_json((folder / "run/config.json").string())["architectures"],
+  EXPECT_EQ(read_json((folder / "run/latest/config.json").string())["architectures"],
             Json{"Wav2Vec2ForSequenceClassification"});
   const ProgramResult classified = run_program({"classify", "run", "valid0.wav"}, folder.path());
   ASSERT_EQ(classified.exit_code, 0) << classified.err;
