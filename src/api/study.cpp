@@ -22,8 +22,9 @@ inspect::StudyRequest inner(const Model& model, std::string_view view, const Stu
   request.answer = options.answer, request.instead = options.instead;
   request.interventions = options.interventions;
   for (const std::string& one : options.interventions) api::check_text(one);
-  for (const HeadName& head : options.off)
-    request.off += (request.off.empty() ? "" : ",") + api::inner(head).text();
+  std::vector<inspect::Head> off;
+  for (const HeadName& head : options.off) off.push_back(api::inner(head));
+  request.off = inspect::text_of(off);
   request.position = options.position, request.examples = options.examples, request.most = options.most;
   request.steps = options.steps, request.length = options.length, request.sequences = options.sequences;
   return request;

@@ -67,6 +67,12 @@ std::string Head::text() const {
   return fmt::format("{}.{}.{}", name_of(kind), layer, head);
 }
 
+std::string text_of(const std::vector<Head>& heads) {
+  std::string all;
+  for (const Head& head : heads) all += (all.empty() ? "" : ",") + head.text();
+  return all;
+}
+
 std::vector<Head> parse_heads(std::string_view text, Kind kind) {
   std::vector<Head> heads;
   if (text.empty()) return heads;

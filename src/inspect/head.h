@@ -27,6 +27,9 @@ struct Head {
   friend auto operator<=>(const Head&, const Head&) = default;
 };
 
+// Return the names, separated by commas: "cross.1.0,decoder.0.3".
+std::string text_of(const std::vector<Head>& heads);
+
 // Parse a comma-separated list of LAYER.HEAD or KIND.LAYER.HEAD ("1.0,cross.2.3"). Default kind: `kind`.
 // Throws usage with the first invalid entry.
 std::vector<Head> parse_heads(std::string_view text, Kind kind);

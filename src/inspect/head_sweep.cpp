@@ -205,12 +205,6 @@ std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOpt
   return fmt::format("{:016x}", xxh3(all));
 }
 
-std::string text_of(const std::vector<Head>& heads) {
-  std::string all;
-  for (const Head& head : heads) all += (all.empty() ? "" : ",") + head.text();
-  return all;
-}
-
 void sort_heads(std::vector<HeadLoss>& heads) {
   std::stable_sort(heads.begin(), heads.end(),
                    [](const HeadLoss& a, const HeadLoss& b) { return is_larger(a.lost, b.lost); });

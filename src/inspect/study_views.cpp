@@ -155,10 +155,10 @@ StudyTable Study::sets() {
   table.title = fmt::format("Heads switched off one after another; {:.4f} nats with all heads", set.loss);
   table.columns = {"heads off", "loss", "lost"};
   table.digits = 4;
-  std::string heads;
+  std::vector<Head> off;
   for (const HeadLoss& step : set.steps) {
-    heads += (heads.empty() ? "" : ",") + step.head.text();
-    table.rows.push_back({heads, step.loss, step.lost});
+    off.push_back(step.head);
+    table.rows.push_back({text_of(off), step.loss, step.lost});
   }
   table.notes = {"Each row adds the head that raises the loss most (a greedy choice, not the best set)."};
   return table;
@@ -174,18 +174,16 @@ StudyTable Study::flip() {
   table.title = fmt::format("Heads switched off one after another: {}; {:.4f} with all heads",
                             measured(answer), found.whole);
   table.columns = {"heads off", "difference"};
-  std::string heads;
+  std::vector<Head> off;
   for (const FlipStep& step : found.steps) {
-    heads += (heads.empty() ? "" : ",") + step.head.text();
-    table.rows.push_back({heads, step.difference});
+    off.push_back(step.head);
+    table.rows.push_back({text_of(off), step.difference});
   }
-  std::vector<std::string> needed;
-  for (const Head& head : found.needed) needed.push_back(head.text());
   table.notes = {"Each row adds the head that lowers the difference most."};
   table.notes.push_back(
       found.flipped ? fmt::format("Without these heads the other answer is likelier ({:.3f}), no head can be "
                                   "left out, and no two can be replaced by one: {}.",
-                                  found.difference, fmt::join(needed, ","))
+                                  found.difference, text_of(found.needed))
                     : "The answer stands without these heads; --most sets their number.");
   return table;
 }
