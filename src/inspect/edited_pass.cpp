@@ -36,25 +36,9 @@ void EditedPass::clear() {
   values_.clear(), weights_.clear();
 }
 
-bool EditedPass::wants(std::string_view point) {
-  return observer_ != nullptr && observer_->wants(point);
-}
-
-bool EditedPass::wants_head(std::string_view point, std::int64_t head) {
-  return observer_->wants_head(point, head);
-}
-
-void EditedPass::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
-  observer_->see(point, sequence, value);
-}
-
-float EditedPass::head_scale(std::string_view point, std::int64_t head) {
-  return observer_ == nullptr ? 1.0f : observer_->head_scale(point, head);
-}
-
 void EditedPass::begin(std::string_view stack, const Ragged& shape) {
   (stack == "encoder" ? encoder_ : decoder_) = shape;
-  if (ReplacingProbe* inner = replacing()) inner->begin(stack, shape);
+  ForwardingProbe::begin(stack, shape);
 }
 
 const Ragged& EditedPass::shape_at(std::string_view point) const {
@@ -62,7 +46,7 @@ const Ragged& EditedPass::shape_at(std::string_view point) const {
 }
 
 Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
-  if (ReplacingProbe* inner = replacing()) value = inner->replace(tape, point, value);
+  value = ForwardingProbe::replace(tape, point, value);
   const auto found = values_.find(point);
   if (found == values_.end()) return value;
   const Ragged& shape = shape_at(point);
@@ -80,21 +64,18 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
 }
 
 bool EditedPass::may_replace(std::string_view point) {
-  ReplacingProbe* inner = replacing();
-  return values_.find(point) != values_.end() || (inner != nullptr && inner->may_replace(point));
+  return values_.find(point) != values_.end() || ForwardingProbe::may_replace(point);
 }
 
 bool EditedPass::replaces_weights(std::string_view point, std::int64_t head) {
-  if (ReplacingProbe* inner = replacing(); inner != nullptr && inner->replaces_weights(point, head))
-    return true;
+  if (ForwardingProbe::replaces_weights(point, head)) return true;
   if (weights_.empty()) return false;
   const auto at = attention_point(point);
   return at && weights_.count({at->kind, at->layer, head}) != 0;
 }
 
 void EditedPass::replace_weights(std::string_view point, const ProbedWeights& weights) {
-  if (ReplacingProbe* inner = replacing(); inner != nullptr && inner->replaces_weights(point, weights.head))
-    inner->replace_weights(point, weights);
+  ForwardingProbe::replace_weights(point, weights);
   const auto at = attention_point(point);
   const auto found = at ? weights_.find({at->kind, at->layer, weights.head}) : weights_.end();
   if (found == weights_.end()) return;

@@ -11,7 +11,7 @@
 
 #include "inspect/head.h"
 #include "inspect/intervention.h"
-#include "ops/replacing_probe.h"
+#include "ops/forwarding_probe.h"
 #include "regard/tensor.h"
 
 namespace regard::inspect {
@@ -41,10 +41,10 @@ struct WeightEdit {
 
 // Edits of one point or head apply in the order in which they were added. Positions count from the start of
 // the sequence, also with a key/value cache. An object supports one pass at a time.
-class EditedPass : public ReplacingProbe {
+class EditedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, also receives every call, with the values after the edits. It is not owned.
-  explicit EditedPass(Probe* observer = nullptr) : observer_(observer) {}
+  explicit EditedPass(Probe* observer = nullptr) : ForwardingProbe(observer) {}
 
   void add(ValueEdit edit);
   void add(WeightEdit edit);
@@ -52,13 +52,9 @@ class EditedPass : public ReplacingProbe {
   void clear();
   bool empty() const { return values_.empty() && weights_.empty(); }
 
-  void set_observer(Probe* observer) { observer_ = observer; }
-  void set_observer(std::unique_ptr<Probe> observer) { observer_ = (owned_ = std::move(observer)).get(); }
+  void set_observer(Probe* observer) { set_next(observer); }
+  void set_observer(std::unique_ptr<Probe> observer) { set_next((owned_ = std::move(observer)).get()); }
 
-  bool wants(std::string_view point) override;
-  bool wants_head(std::string_view point, std::int64_t head) override;
-  void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
-  float head_scale(std::string_view point, std::int64_t head) override;
   void begin(std::string_view stack, const Ragged& shape) override;
   Var replace(Tape& tape, std::string_view point, Var value) override;
   bool may_replace(std::string_view point) override;
@@ -70,9 +66,6 @@ class EditedPass : public ReplacingProbe {
   void edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
                   std::int64_t position) const;
 
-  ReplacingProbe* replacing() const { return dynamic_cast<ReplacingProbe*>(observer_); }
-
-  Probe* observer_;
   std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
   std::map<std::string, std::vector<ValueEdit>, std::less<>> values_;
   std::map<Head, std::vector<WeightEdit>> weights_;

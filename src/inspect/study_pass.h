@@ -17,10 +17,10 @@ namespace regard::inspect {
 
 // Replaces whole values: at a probe point, or the output of a layer or an attention (ops/replacing_probe.h),
 // which is then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
-class InjectedPass : public ReplacingProbe {
+class InjectedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, is called with the values after the replacement. It is not owned.
-  explicit InjectedPass(Probe* observer = nullptr) : observer_(observer) {}
+  explicit InjectedPass(Probe* observer = nullptr) : ForwardingProbe(observer) {}
 
   void put(std::string point, Tensor value) { values_[std::move(point)] = std::move(value); }
   // Do not compute the first `layers` layers of the stack ("encoder", "decoder"). Use `output` as their
@@ -29,18 +29,10 @@ class InjectedPass : public ReplacingProbe {
   // Do not compute the attention of a layer. Use `context` as its heads' output.
   void skip_attention(Kind kind, std::int64_t layer, const Tensor& context);
 
-  bool wants(std::string_view point) override { return observer_ != nullptr && observer_->wants(point); }
-  bool wants_head(std::string_view point, std::int64_t head) override {
-    return observer_->wants_head(point, head);
-  }
-  void see(std::string_view point, std::int64_t sequence, const Tensor& value) override {
-    observer_->see(point, sequence, value);
-  }
   Var replace(Tape& tape, std::string_view point, Var value) override;
   bool may_replace(std::string_view point) override { return values_.find(point) != values_.end(); }
 
  private:
-  Probe* observer_;
   std::map<std::string, Tensor, std::less<>> values_;
 };
 

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "nn/memory.h"
-#include "ops/replacing_probe.h"
+#include "ops/forwarding_probe.h"
 #include "ops/tape.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
@@ -22,39 +22,21 @@ enum class Step : std::uint8_t { diagonal, row, column };
 
 // Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions. Changes
 // values as task.probe does.
-class HeadSum : public ReplacingProbe {
+class HeadSum : public ForwardingProbe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)
-      : heads_(heads),
+      : ForwardingProbe(task.probe),
+        heads_(heads),
         task_(task),
-        replacing_(dynamic_cast<ReplacingProbe*>(task.probe)),
         rows_(std::ssize(task.ids) - task.first),
         sum_(static_cast<std::size_t>(rows_ * task.positions), 0.0) {}
 
   bool wants(std::string_view point) override { return layer_of(point) >= 0; }
+  bool wants_head(std::string_view, std::int64_t) override { return true; }
   void see(std::string_view point, std::int64_t, const Tensor& weights) override {
     const std::int64_t layer = layer_of(point);
     for (const auto& [at, head] : heads_.heads)
       if (at == layer) add(weights, head);
-  }
-
-  float head_scale(std::string_view point, std::int64_t head) override {
-    return task_.probe == nullptr ? 1.0f : task_.probe->head_scale(point, head);
-  }
-  void begin(std::string_view stack, const Ragged& shape) override {
-    if (replacing_ != nullptr) replacing_->begin(stack, shape);
-  }
-  Var replace(Tape& tape, std::string_view point, Var value) override {
-    return replacing_ == nullptr ? value : replacing_->replace(tape, point, value);
-  }
-  bool may_replace(std::string_view point) override {
-    return replacing_ != nullptr && replacing_->may_replace(point);
-  }
-  bool replaces_weights(std::string_view point, std::int64_t head) override {
-    return replacing_ != nullptr && replacing_->replaces_weights(point, head);
-  }
-  void replace_weights(std::string_view point, const ProbedWeights& weights) override {
-    replacing_->replace_weights(point, weights);
   }
 
   std::int64_t rows() const { return rows_; }
@@ -106,7 +88,6 @@ class HeadSum : public ReplacingProbe {
 
   const AlignmentHeads& heads_;
   const AlignmentTask& task_;
-  ReplacingProbe* replacing_;  // task_.probe if it replaces values, otherwise null
   std::int64_t rows_;
   std::vector<double> sum_;  // [rows, positions]
 };

@@ -1,0 +1,51 @@
+// ForwardingProbe: the base class of a probe that passes the calls on to another probe. A class derived from
+// it overrides the calls that it handles itself.
+#pragma once
+
+#include "ops/replacing_probe.h"
+
+namespace regard {
+
+class ForwardingProbe : public ReplacingProbe {
+ public:
+  // `next` receives the calls. Not owned; may be null.
+  explicit ForwardingProbe(Probe* next = nullptr) { set_next(next); }
+
+  void set_next(Probe* next) {
+    next_ = next;
+    replacing_ = dynamic_cast<ReplacingProbe*>(next);
+  }
+
+  bool wants(std::string_view point) override { return next_ != nullptr && next_->wants(point); }
+  bool wants_head(std::string_view point, std::int64_t head) override {
+    return next_ == nullptr || next_->wants_head(point, head);
+  }
+  void see(std::string_view point, std::int64_t sequence, const Tensor& value) override {
+    if (next_ != nullptr) next_->see(point, sequence, value);
+  }
+  float head_scale(std::string_view point, std::int64_t head) override {
+    return next_ == nullptr ? 1.0f : next_->head_scale(point, head);
+  }
+  void begin(std::string_view stack, const Ragged& shape) override {
+    if (replacing_ != nullptr) replacing_->begin(stack, shape);
+  }
+  Var replace(Tape& tape, std::string_view point, Var value) override {
+    return replacing_ == nullptr ? value : replacing_->replace(tape, point, value);
+  }
+  bool may_replace(std::string_view point) override {
+    return replacing_ != nullptr && replacing_->may_replace(point);
+  }
+  bool replaces_weights(std::string_view point, std::int64_t head) override {
+    return replacing_ != nullptr && replacing_->replaces_weights(point, head);
+  }
+  // Does nothing if the next probe does not replace these weights.
+  void replace_weights(std::string_view point, const ProbedWeights& weights) override {
+    if (ForwardingProbe::replaces_weights(point, weights.head)) replacing_->replace_weights(point, weights);
+  }
+
+ private:
+  Probe* next_;
+  ReplacingProbe* replacing_;  // next_, if it replaces values
+};
+
+}  // namespace regard
