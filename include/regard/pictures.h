@@ -41,10 +41,16 @@ class REGARD_API Captioner {
   std::shared_ptr<State> state_;
 };
 
+struct ImageTextOptions {
+  // Interventions in every pass, as in docs/looking.md. A place begins with the encoder: "zero
+  // vision.encoder.1.0", "uniform text.encoder.0.2".
+  std::vector<std::string> interventions = {};
+};
+
 class REGARD_API ImageTextEncoder {
  public:
-  // Throws usage unless the model compares texts and images (CLIP, SigLIP).
-  explicit ImageTextEncoder(const Model& model);
+  // Throws usage unless the model compares texts and images (CLIP, SigLIP), or if an intervention is invalid.
+  explicit ImageTextEncoder(const Model& model, const ImageTextOptions& options = {});
 
   std::int64_t size() const;  // number of elements of a vector
   // Return vectors of length 1. Texts longer than the model's positions are truncated. Throws invalid_input

@@ -24,9 +24,12 @@ struct REGARD_HIDDEN Captioner::State {
         images(folder_of(*model), model->loaded.model->input_spec()),
         search(api::search_options(model->loaded, options)) {
     model->need(ModelKind::encoder_decoder, "write texts about images");
+    probe = api::probe_of(model->loaded, *turns.pool, {}, options.interventions);
+    search.probe = probe.get();
   }
   api::Turns turns;
   std::shared_ptr<PictureModel> model;
+  std::unique_ptr<Probe> probe;
   tasks::ImageReader images;
   infer::SearchOptions search;
 };
@@ -52,8 +55,10 @@ std::vector<std::string> Captioner::caption(const std::filesystem::path& file) c
 }
 
 struct REGARD_HIDDEN ImageTextEncoder::State {
-  explicit State(std::shared_ptr<PictureModel> of)
-      : model(std::move(of)), encoder(model->loaded, folder_of(*model), *turns.pool) {}
+  State(std::shared_ptr<PictureModel> of, const ImageTextOptions& options)
+      : model(std::move(of)),
+        probe(api::probe_of(model->loaded, *turns.pool, {}, options.interventions)),
+        encoder(model->loaded, folder_of(*model), *turns.pool, probe.get()) {}
 
   Tensor embed(std::span<const tasks::Input> inputs) {
     const auto turn = turns.take();
@@ -61,10 +66,12 @@ struct REGARD_HIDDEN ImageTextEncoder::State {
   }
   api::Turns turns;
   std::shared_ptr<PictureModel> model;
+  std::unique_ptr<Probe> probe;
   tasks::ImageTextEncoder encoder;
 };
 
-ImageTextEncoder::ImageTextEncoder(const Model& model) : state_(api::made<State>(model)) {}
+ImageTextEncoder::ImageTextEncoder(const Model& model, const ImageTextOptions& options)
+    : state_(api::made<State>(model, options)) {}
 
 ImageTextEncoder::State& ImageTextEncoder::state() const {
   return api::state_of(state_, "ImageTextEncoder");

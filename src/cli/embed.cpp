@@ -82,10 +82,9 @@ class EmbedVerb {
     const infer::LoadedModel* loaded = source_->loaded();
     if (loaded == nullptr) return;
     probes_.emplace(request.probes, *loaded, globals.pool());
-    if (dual_encoder_of(*loaded->model) != nullptr && (probes_->attends() || probes_->probe() != nullptr))
-      throw usage_error(
-          "--attend, --ablate and --intervene are not available with a model that compares texts and images")
-          .remedy("Remove these options");
+    if (dual_encoder_of(*loaded->model) != nullptr && probes_->attends())
+      throw usage_error("--attend is not available with a model that compares texts and images")
+          .remedy("Remove it");
     source_->start(globals.pool(), probes_->probe());
     loaded->model->prepare_for_inference(globals.pool());
   }

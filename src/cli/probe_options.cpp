@@ -4,12 +4,15 @@
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/resolve.h"
+#include "models/dual_encoder.h"
 
 namespace regard::cli {
 
 void add_changes(CLI::App& verb, ProbeOptions& options) {
-  verb.add_option("--ablate", options.ablate,
-                  "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  verb.add_option(
+      "--ablate", options.ablate,
+      "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas; CLIP "
+      "and SigLIP: text.LAYER.HEAD or vision.LAYER.HEAD");
   add_intervene(verb, options.interventions);
 }
 
@@ -30,11 +33,16 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
 }
 
 ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool)
-    : ablated_(inspect::parse_heads(options.ablate, usual_kind(model.model->kind()))),
-      interventions_(options.interventions),
-      ablation_(inspect::ablation(*model.model, pool, ablated_)),
-      edits_(
-          inspect::resolve(*model.model, pool, &model, inspect::parse_interventions(options.interventions))) {
+    : interventions_(options.interventions) {
+  std::vector<inspect::Intervention> interventions;
+  if (dual_encoder_of(*model.model) != nullptr)  // a head's name alone does not say in which encoder it is
+    interventions = inspect::ablations_in_towers(options.ablate);
+  else
+    ablated_ = inspect::parse_heads(options.ablate, usual_kind(model.model->kind()));
+  for (inspect::Intervention& one : inspect::parse_interventions(options.interventions))
+    interventions.push_back(std::move(one));
+  ablation_ = inspect::ablation(*model.model, pool, ablated_);
+  edits_ = inspect::resolve(*model.model, pool, &model, interventions);
   if (edits_) edits_->set_observer(ablation_.get());
   if (!options.attend.empty()) file_.emplace(options.attend);
 }

@@ -43,7 +43,7 @@ class ImageTextSource : public VectorSource {
         loaded_(infer::LoadedModel::open(folder, mode)) {}
 
   const infer::LoadedModel* loaded() const override { return &loaded_; }
-  void start(ThreadPool& pool, Probe*) override { encoder_.emplace(loaded_, folder_, pool); }
+  void start(ThreadPool& pool, Probe* probe) override { encoder_.emplace(loaded_, folder_, pool, probe); }
   tasks::Input read(const std::string& line) override {
     if (!images_) return encoder_->read(line);
     const std::vector<data::Image> images = data::read_images(line);

@@ -5,6 +5,7 @@
 
 #include "base/line_reader.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/weight_mode.h"
 #include "formats/model_folder.h"
 #include "regard/error.h"
@@ -43,7 +44,9 @@ class ZeroShotVerb {
       : request_(request),
         globals_(globals),
         loaded_(open(request, globals)),
-        encoder_(loaded_, formats::ModelFolder::open(request.task.model).path, globals.pool()),
+        probes_(request.task.probes, loaded_, globals.pool()),
+        encoder_(loaded_, formats::ModelFolder::open(request.task.model).path, globals.pool(),
+                 probes_.probe()),
         classifier_(encoder_, labels_in(request.labels),
                     request.pattern.empty() ? tasks::kLabelPattern : request.pattern) {
     if (const auto scores = request.wanted_scores()) classifier_.set_scores(*scores);
@@ -69,10 +72,8 @@ class ZeroShotVerb {
   static infer::LoadedModel open(const ClassifyRequest& request, Globals& globals) {
     if (request.pair)
       throw usage_error("--pair needs a text model; this model reads images").remedy("Remove --pair");
-    const ProbeOptions& probes = request.task.probes;
-    if (!probes.attend.empty() || !probes.ablate.empty() || !probes.interventions.empty())
-      throw usage_error("--attend, --ablate and --intervene are not available with labels given as words")
-          .remedy("Remove these options");
+    if (!request.task.probes.attend.empty())
+      throw usage_error("--attend is not available with labels given as words").remedy("Remove it");
     auto loaded = infer::LoadedModel::open(
         request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
     if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
@@ -100,6 +101,7 @@ class ZeroShotVerb {
   const ClassifyRequest& request_;
   Globals& globals_;
   infer::LoadedModel loaded_;
+  ModelProbes probes_;
   tasks::ImageTextEncoder encoder_;
   tasks::ZeroShotClassifier classifier_;
 };

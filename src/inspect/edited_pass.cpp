@@ -17,19 +17,35 @@ std::string weights_name(const Head& head) {
 }
 
 void EditedPass::add(ValueEdit edit) {
-  std::string point = edit.point;
-  values_[std::move(point)].push_back(std::move(edit));
+  std::vector<ValueEdit>& edits = values_[edit.tower][edit.point];
+  edits.push_back(std::move(edit));
 }
 
 void EditedPass::add(WeightEdit edit) {
-  weights_[edit.head].push_back(std::move(edit));
+  std::vector<WeightEdit>& edits = weights_[edit.tower][edit.head];
+  edits.push_back(std::move(edit));
 }
 
 void EditedPass::add(const EditedPass& other) {
-  for (const auto& [point, edits] : other.values_)
-    for (const ValueEdit& edit : edits) add(edit);
-  for (const auto& [head, edits] : other.weights_)
-    for (const WeightEdit& edit : edits) add(edit);
+  for (const auto& [tower, points] : other.values_)
+    for (const auto& [point, edits] : points)
+      for (const ValueEdit& edit : edits) add(edit);
+  for (const auto& [tower, heads] : other.weights_)
+    for (const auto& [head, edits] : heads)
+      for (const WeightEdit& edit : edits) add(edit);
+}
+
+void EditedPass::add_tower(const EditedPass& other, std::string_view tower) {
+  const auto add_all = [&](const auto& all) {
+    const auto found = all.find(tower);
+    if (found == all.end()) return;
+    for (const auto& [place, edits] : found->second)
+      for (auto edit : edits) {
+        edit.tower.clear();
+        add(std::move(edit));
+      }
+  };
+  add_all(other.values_), add_all(other.weights_);
 }
 
 void EditedPass::clear() {
@@ -37,7 +53,10 @@ void EditedPass::clear() {
 }
 
 void EditedPass::begin(std::string_view stack, const Ragged& shape) {
-  (stack == "encoder" ? encoder_ : decoder_) = shape;
+  if (stack == "encoder" || stack == "decoder")
+    (stack == "encoder" ? encoder_ : decoder_) = shape;
+  else
+    tower_ = std::string(stack);
   ForwardingProbe::begin(stack, shape);
 }
 
@@ -45,13 +64,28 @@ const Ragged& EditedPass::shape_at(std::string_view point) const {
   return point.starts_with("encoder.") ? encoder_ : decoder_;
 }
 
+const std::vector<ValueEdit>* EditedPass::edits_at(std::string_view point) const {
+  const auto points = values_.find(tower_);
+  if (points == values_.end()) return nullptr;
+  const auto found = points->second.find(point);
+  return found == points->second.end() ? nullptr : &found->second;
+}
+
+const std::vector<WeightEdit>* EditedPass::edits_of(std::string_view point, std::int64_t head) const {
+  const auto heads = weights_.find(tower_);
+  if (heads == weights_.end()) return nullptr;
+  const auto at = attention_point(point);
+  const auto found = at ? heads->second.find({at->kind, at->layer, head}) : heads->second.end();
+  return found == heads->second.end() ? nullptr : &found->second;
+}
+
 Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
   value = ForwardingProbe::replace(tape, point, value);
-  const auto found = values_.find(point);
-  if (found == values_.end()) return value;
+  const std::vector<ValueEdit>* const here = edits_at(point);
+  if (here == nullptr) return value;
   const Ragged& shape = shape_at(point);
   std::vector<ops::Edit> edits;
-  for (const ValueEdit& one : found->second)
+  for (const ValueEdit& one : *here)
     for (std::int64_t row = 0; row < value->value.rows(); ++row) {
       const std::int64_t position = shape.positions[static_cast<std::size_t>(row)];
       const std::int64_t index = one.positions.all() ? position : one.positions.index_of(position);
@@ -64,24 +98,20 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
 }
 
 bool EditedPass::may_replace(std::string_view point) {
-  return values_.find(point) != values_.end() || ForwardingProbe::may_replace(point);
+  return edits_at(point) != nullptr || ForwardingProbe::may_replace(point);
 }
 
 bool EditedPass::replaces_weights(std::string_view point, std::int64_t head) {
-  if (ForwardingProbe::replaces_weights(point, head)) return true;
-  if (weights_.empty()) return false;
-  const auto at = attention_point(point);
-  return at && weights_.count({at->kind, at->layer, head}) != 0;
+  return ForwardingProbe::replaces_weights(point, head) || edits_of(point, head) != nullptr;
 }
 
 void EditedPass::replace_weights(std::string_view point, const ProbedWeights& weights) {
   ForwardingProbe::replace_weights(point, weights);
-  const auto at = attention_point(point);
-  const auto found = at ? weights_.find({at->kind, at->layer, weights.head}) : weights_.end();
-  if (found == weights_.end()) return;
+  const std::vector<WeightEdit>* const edits = edits_of(point, weights.head);
+  if (edits == nullptr) return;
   const Ragged& shape = shape_at(point);
   const std::int32_t first = shape.offsets[static_cast<std::size_t>(weights.sequence)];
-  for (const WeightEdit& edit : found->second)
+  for (const WeightEdit& edit : *edits)
     for (std::int64_t query = 0; query < weights.queries; ++query) {
       const std::int64_t position = shape.positions[static_cast<std::size_t>(first + query)];
       if (edit.positions.contain(position)) edit_query(edit, weights, query, position);

@@ -27,6 +27,7 @@ struct ValueEdit {
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
+  std::string tower = {};  // "text" or "vision" in a model with two encoders, else empty
 };
 
 // Edit of the attention weights of a head.
@@ -37,6 +38,7 @@ struct WeightEdit {
   Positions positions, keys;      // query positions and, for scale, key positions
   Tensor pattern;                 // weights to set: for replace, [queries, keys]; for freeze, [1, keys]
   std::int64_t from = 0;          // first query that is edited, for freeze
+  std::string tower = {};         // name of the encoder, as in ValueEdit
 };
 
 // Edits of one point or head apply in the order in which they were added. Positions count from the start of
@@ -49,6 +51,8 @@ class EditedPass : public ForwardingProbe {
   void add(ValueEdit edit);
   void add(WeightEdit edit);
   void add(const EditedPass& other);  // adds the edits of `other`
+  // Add the edits in one encoder of a model with two, for passes over that encoder alone.
+  void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
   bool empty() const { return values_.empty() && weights_.empty(); }
 
@@ -66,9 +70,14 @@ class EditedPass : public ForwardingProbe {
   void edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
                   std::int64_t position) const;
 
+  const std::vector<ValueEdit>* edits_at(std::string_view point) const;
+  const std::vector<WeightEdit>* edits_of(std::string_view point, std::int64_t head) const;
+
   std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
-  std::map<std::string, std::vector<ValueEdit>, std::less<>> values_;
-  std::map<Head, std::vector<WeightEdit>> weights_;
+  // Edits by the name of the encoder in a model with two, and by point or head.
+  std::map<std::string, std::map<std::string, std::vector<ValueEdit>, std::less<>>, std::less<>> values_;
+  std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
+  std::string tower_;         // name of the encoder in the current pass of a model with two
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 

@@ -135,24 +135,26 @@ Site site_of(const std::string& text) {
   Site site;
   site.text = text;
   std::string_view rest = text;
+  site.tower = take_tower(rest);
+  const std::string_view place = rest;
   std::vector<std::string_view> parts;
-  const std::size_t bracket = text.find('[');
+  const std::size_t bracket = rest.find('[');
   std::string_view name = rest.substr(0, bracket);
   site.point = std::string(name);
   while (!name.empty()) parts.push_back(part_before(name, '.'));
   const bool side = !parts.empty() && (parts[0] == "encoder" || parts[0] == "decoder");
-  if (bracket != text.npos) {
+  if (bracket != rest.npos) {
     if (!text.ends_with(']') || parts.size() < 2)
       throw usage_error("invalid place of an intervention")
           .found("'" + text + "'")
           .expected("POINT[FEATURES], as in encoder.0.feed_forward.inner[3,8-11]");
-    site.features = Positions::parse(rest.substr(bracket + 1, text.size() - bracket - 2), "features");
+    site.features = Positions::parse(rest.substr(bracket + 1, rest.size() - bracket - 2), "features");
     return site;
   }
   if (side && parts.size() == 2 && is_number(parts[1])) {
     site.layer = std::exchange(site.point, "");
   } else if (parts.size() == 3 && is_number(parts[1]) && is_number(parts[2]) && kind_of(parts[0])) {
-    site.head = parse_heads(text, Kind::encoder).at(0);
+    site.head = parse_heads(place, Kind::encoder).at(0);
     site.point.clear();
   } else if (!side || parts.size() < 2) {
     throw usage_error("invalid place of an intervention")
@@ -240,6 +242,15 @@ Intervention made(const std::string& action, const std::string& at, const Fields
 
 }  // namespace
 
+std::string take_tower(std::string_view& place) {
+  for (const std::string_view tower : {"text.", "vision."})
+    if (place.starts_with(tower)) {
+      place.remove_prefix(tower.size());
+      return std::string(tower.substr(0, tower.size() - 1));
+    }
+  return {};
+}
+
 const char* name_of(Action action) noexcept {
   return rule_of(action).name;
 }
@@ -323,6 +334,21 @@ Intervention Intervention::of(const Json& json) {
     (key == "do" ? action : key == "at" ? at : fields[key]) = shown;
   }
   return made(action, at, fields, text);
+}
+
+std::vector<Intervention> ablations_in_towers(std::string_view list) {
+  std::vector<Intervention> all;
+  for (const std::string& entry : list.empty() ? std::vector<std::string>() : sites_of(list)) {
+    std::string_view head = entry;
+    const std::string tower = take_tower(head);
+    if (tower.empty())
+      throw usage_error("the model has two encoders")
+          .found("'" + entry + "'")
+          .expected("text.LAYER.HEAD or vision.LAYER.HEAD, counted from 0, as in vision.1.0");
+    const std::vector<Head> heads = parse_heads(head.empty() ? "." : head, Kind::encoder);
+    all.push_back(Intervention::parse("zero " + tower + "." + heads.at(0).text()));
+  }
+  return all;
 }
 
 std::vector<Intervention> parse_interventions(const std::vector<std::string>& texts) {

@@ -6,8 +6,9 @@
 //
 // A site is a head (KIND.LAYER.HEAD), a layer (encoder.LAYER or decoder.LAYER: the outputs of its branches),
 // or a probe point, optionally with features: decoder.2.residual, encoder.0.feed_forward.inner[3,8-11]
-// (neurons). Everything counts from 0. A value with spaces is put in double quotes; inside, \" is a quote,
-// \\ a backslash.
+// (neurons). In a model with two encoders (CLIP, SigLIP), the name of the encoder precedes it:
+// vision.encoder.0.1, text.encoder.2.residual. Everything counts from 0. A value with spaces is put in double
+// quotes; inside, \" is a quote, \\ a backslash.
 //
 //   zero     the value becomes 0
 //   mean     the value becomes its mean over all tokens of a set or of one input: texts=FILE (one text per
@@ -65,6 +66,7 @@ struct Positions {
 
 // A place in the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
+  std::string tower;  // "text" or "vision" in a model with two encoders, else empty
   std::optional<Head> head;
   std::string layer;   // name of the layer, such as "decoder.3"
   std::string point;   // name of the point, such as "decoder.3.residual"
@@ -72,6 +74,9 @@ struct Site {
 
   std::string text;  // the site as text, as given
 };
+
+// Remove "text." or "vision." from the start of a place. Return its name, or "" if there is none.
+std::string take_tower(std::string_view& place);
 
 // Input of another pass, from which values are taken.
 struct OtherInput {
@@ -96,6 +101,10 @@ struct Intervention {
   static Intervention parse(std::string_view text);
   static Intervention of(const Json& json);
 };
+
+// Return the interventions that zero the heads of a list such as "text.0.1,vision.encoder.1.0", for a model
+// with two encoders. Throws usage for an entry without the name of an encoder.
+std::vector<Intervention> ablations_in_towers(std::string_view list);
 
 std::vector<Intervention> parse_interventions(const std::vector<std::string>& texts);
 

@@ -8,30 +8,12 @@
 #include "base/nearest.h"
 #include "formats/safetensors.h"
 #include "inspect/ablation.h"
-#include "inspect/attention_view.h"
 #include "inspect/pass_input.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
-
-// Records every point with its number of features, and the number of heads of every attention.
-class PointList : public ReplacingProbe {
- public:
-  bool replaces_weights(std::string_view point, std::int64_t) override {
-    if (const auto at = attention_point(std::string(point) + ".weights"))
-      points.replaceable.insert({at->kind, at->layer});
-    return false;
-  }
-  bool wants(std::string_view) override { return true; }
-  void see(std::string_view point, std::int64_t, const Tensor& value) override {
-    if (const auto at = attention_point(point); at && at->what == "weights")
-      points.heads[{at->kind, at->layer}] = value.shape()[0];
-    else
-      points.features[std::string(point)] = value.columns();
-  }
-  ModelPoints points;
-};
 
 // Read a vector or pattern from a file: FILE#NAME, or FILE if it holds one tensor.
 Tensor tensor_of(const std::string& place) {
@@ -58,11 +40,14 @@ bool has_features(std::string_view point) {
 class Resolver {
  public:
   Resolver(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded, const BetweenPasses& between)
-      : model_(model),
-        pool_(pool),
-        loaded_(loaded),
-        between_(between),
-        points_(ModelPoints::of(model, pool)) {}
+      : model_(model), pool_(pool), loaded_(loaded), between_(between), dual_(dual_encoder_of(model)) {
+    if (dual_ == nullptr) {
+      points_[""] = ModelPoints::of(model, pool);
+    } else {
+      points_["text"] = ModelPoints::of(dual_->text(), pool);
+      points_["vision"] = ModelPoints::of(dual_->vision(), pool);
+    }
+  }
 
   void add(const Intervention& one) {
     if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace ||
@@ -73,6 +58,7 @@ class Resolver {
       const std::vector<ValueEdit> more = places_of(site, one);
       edits.insert(edits.end(), more.begin(), more.end());
     }
+    if (one.other.given() || !one.texts.empty()) require_text(one);
     if (one.action == Action::mean) set_means(edits, one);
     if (one.action == Action::patch) set_patches(edits, one);
     if (one.action == Action::add) set_vectors(edits, one);
@@ -85,12 +71,34 @@ class Resolver {
   std::unique_ptr<EditedPass> take() { return std::move(pass_); }
 
  private:
-  [[noreturn]] void unknown(const std::string& place) const {
+  // Return the points of the encoder that a site names. Throws usage if a model with two encoders needs a
+  // name, or another model has none.
+  const ModelPoints& points_of(const Site& site) const {
+    const auto found = points_.find(site.tower);
+    if (found != points_.end()) return found->second;
+    if (dual_ == nullptr)
+      throw usage_error("the model has only one encoder")
+          .found(site.text)
+          .expected(site.text.substr(site.tower.size() + 1));
+    throw usage_error("the model has two encoders")
+        .found(site.text)
+        .expected(fmt::format("text.{0} or vision.{0}", site.text));
+  }
+
+  // Values of another input come from a text, which only the text encoder reads.
+  static void require_text(const Intervention& one) {
+    for (const Site& site : one.sites)
+      if (site.tower == "vision")
+        throw usage_error("a text has no values in the image encoder").found(one.text);
+  }
+
+  [[noreturn]] void unknown(const Site& site, const std::string& place) const {
+    const std::string tower = site.tower.empty() ? "" : site.tower + ".";
     std::vector<std::string> names;
-    for (const auto& [name, features] : points_.features)
-      if (has_features(name)) names.push_back(name);
-    Error error = usage_error("the model has no such place for an intervention").found(place);
-    if (const std::string_view close = nearest(place, names); !close.empty())
+    for (const auto& [name, features] : points_of(site).features)
+      if (has_features(name)) names.push_back(tower + name);
+    Error error = usage_error("the model has no such place for an intervention").found(tower + place);
+    if (const std::string_view close = nearest(tower + place, names); !close.empty())
       error.remedy("Did you mean " + std::string(close) + "?");
     else if (!names.empty())
       error.expected(fmt::format("a point such as {} or {}", names.front(), names.back()));
@@ -98,21 +106,28 @@ class Resolver {
   }
 
   std::vector<ValueEdit> places_of(const Site& site, const Intervention& one) const {
-    if (site.head) return {points_.of_head(*site.head)};
+    std::vector<ValueEdit> edits = untowered_places_of(site, one);
+    for (ValueEdit& edit : edits) edit.tower = site.tower;
+    return edits;
+  }
+
+  std::vector<ValueEdit> untowered_places_of(const Site& site, const Intervention& one) const {
+    const ModelPoints& points = points_of(site);
+    if (site.head) return {points.of_head(*site.head)};
     std::vector<ValueEdit> edits;
     if (!site.layer.empty()) {
       if (one.action == Action::add)
         throw usage_error("a vector is added at a point, not to a layer")
             .found(site.text)
             .expected(site.layer + ".residual");
-      for (const auto& [point, features] : points_.features)
+      for (const auto& [point, features] : points.features)
         if (point.starts_with(site.layer + ".") && point.ends_with(".output"))
           edits.push_back({point, 0, features, 0.0f, {}, false, {}});
-      if (edits.empty()) unknown(site.text);
+      if (edits.empty()) unknown(site, site.layer);
       return edits;
     }
-    const auto found = points_.features.find(site.point);
-    if (found == points_.features.end() || !has_features(site.point)) unknown(site.point);
+    const auto found = points.features.find(site.point);
+    if (found == points.features.end() || !has_features(site.point)) unknown(site, site.point);
     if (site.features.all()) return {{site.point, 0, found->second, 0.0f, {}, false, {}}};
     for (const Positions::Range& range : site.features.ranges) {
       if (range.last >= found->second)
@@ -128,7 +143,9 @@ class Resolver {
     if (other.ids.empty()) {
       if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
         throw usage_error("text= needs a tokenizer").found(other.text).expected("ids=0,1,…");
-      return pass_input(*loaded_, pool_, other.text, other.target, between_);
+      PassInput input = pass_input(*loaded_, pool_, other.text, other.target, between_);
+      if (dual_ != nullptr) dual_->pad(input.source.ids);
+      return input;
     }
     PassInput input;
     (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
@@ -273,14 +290,17 @@ class Resolver {
   }
 
   void add_weights(const Intervention& one) {
+    if (one.other.given()) require_text(one);
     for (const Site& site : one.sites) {
-      points_.of_head(*site.head);  // throws usage for a head that does not exist
-      if (points_.replaceable.count({site.head->kind, site.head->layer}) == 0)
+      const ModelPoints& points = points_of(site);
+      points.of_head(*site.head);  // throws usage for a head that does not exist
+      if (points.replaceable.count({site.head->kind, site.head->layer}) == 0)
         throw usage_error("the attention weights of this model cannot be changed")
             .found(one.text)
             .expected("zero, mean, patch or add, or a model with dot-product attention");
       WeightEdit edit;
       edit.head = *site.head, edit.action = one.action, edit.factor = static_cast<float>(one.by);
+      edit.tower = site.tower;
       edit.positions = one.positions, edit.keys = one.keys;
       if (one.action == Action::replace) edit.pattern = pattern_of(one, *site.head);
       if (one.action == Action::freeze) {
@@ -317,54 +337,12 @@ class Resolver {
   ThreadPool& pool_;
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
-  ModelPoints points_;
+  DualEncoder* dual_;                          // the model, if it has two encoders
+  std::map<std::string, ModelPoints> points_;  // by the name of the encoder in a model with two
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
 };
 
 }  // namespace
-
-ModelPoints ModelPoints::of(Network& model, ThreadPool& pool) {
-  PointList list;
-  const std::int32_t any[] = {0};
-  run_with_probe(model, pool, model.input_spec().blank(), any, &list);
-  return std::move(list.points);
-}
-
-std::vector<Head> ModelPoints::all_heads() const {
-  std::vector<Head> all;
-  for (const auto& [place, count] : heads)
-    for (std::int64_t head = 0; head < count; ++head) all.push_back({place.first, place.second, head});
-  return all;
-}
-
-std::int64_t ModelPoints::head_size(const Head& head) const {
-  const auto found = heads.find({head.kind, head.layer});
-  if (found != heads.end() && head.head < found->second) {
-    const auto context = features.find(attention_name(head.kind, head.layer) + ".context");
-    if (context == features.end())
-      throw usage_error("the output of the model's heads cannot be changed")
-          .found(head.text())
-          .remedy("Ablate the head with --ablate");
-    return context->second / found->second;
-  }
-  std::int64_t layers = 0, count = 0;
-  for (const auto& [place, of_layer] : heads)
-    if (place.first == head.kind) layers = std::max(layers, place.second + 1), count = of_layer;
-  Error error = usage_error("the model has no such head").found(head.text());
-  if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
-  throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, count - 1));
-}
-
-ValueEdit ModelPoints::of_head(const Head& head) const {
-  const std::int64_t size = head_size(head);
-  return {attention_name(head.kind, head.layer) + ".context",
-          head.head * size,
-          (head.head + 1) * size,
-          0.0f,
-          {},
-          false,
-          {}};
-}
 
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,

@@ -23,12 +23,14 @@ class DualRun {
   }
 
   TensorMap operator()() {
-    if (texts_)
-      add_side("text_model_output.", model_.text(), {"input_ids", "attention_mask", "position_ids"});
-    if (images_) add_side("vision_model_output.", model_.vision(), {"pixel_values"});
+    if (texts_) add_side("text", model_.text(), {"input_ids", "attention_mask", "position_ids"});
+    if (images_) add_side("vision", model_.vision(), {"pixel_values"});
     const bool gradients = texts_ && images_ && is_selected(options_.capture, "gradients");
     if (gradients) model_.set_trainable(true), model_.clear_gradients();
     tape_.begin({.record = gradients});
+    EditedPass edits;
+    if (options_.edits != nullptr) edits.add(*options_.edits);
+    if (!edits.empty()) tape_.probe = &edits;
     if (texts_) texts_unit_ = vectors("text", *texts_, model_.encode(tape_, texts_->batch()));
     if (images_) images_unit_ = vectors("image", *images_, model_.encode(tape_, images_->batch()));
     if (texts_ && images_) compare(gradients);
@@ -40,8 +42,12 @@ class DualRun {
 
  private:
   // Add the states and attention weights of one encoder.
-  void add_side(const std::string& prefix, Network& encoder, const std::vector<std::string>& names) {
+  void add_side(const std::string& tower, Network& encoder, const std::vector<std::string>& names) {
+    const std::string prefix = tower + "_model_output.";
+    EditedPass edits;
+    if (options_.edits != nullptr) edits.add_tower(*options_.edits, tower);
     TensorRunOptions options = options_;
+    options.edits = &edits;
     options.capture.clear();
     for (const char* part : {"last_hidden_state", "hidden_states", "attentions"})
       if (is_selected(options_.capture, prefix + part, part)) options.capture.insert(part);

@@ -11,6 +11,7 @@
 #include "ops/cross_entropy.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
+#include "ops/replacing_probe.h"
 #include "ops/scale_exp.h"
 #include "regard/error.h"
 
@@ -65,7 +66,9 @@ std::vector<Parameter*> DualEncoder::parameters() {
 }
 
 Var DualEncoder::encode(Tape& tape, const InputBatch& source) {
-  return (source.values.empty() ? text_ : vision_)->encode(tape, source);
+  const bool text = source.values.empty();
+  if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin(text ? "text" : "vision", source.shape);
+  return (text ? text_ : vision_)->encode(tape, source);
 }
 
 Var DualEncoder::text_vectors(Tape& tape, Var hidden, const InputBatch& batch) {

@@ -27,6 +27,8 @@ struct ProbedWeights {
 class ReplacingProbe : public Probe {
  public:
   // Called at the start of a pass over a stack of layers ("encoder", "decoder"), with the shape of its batch.
+  // A model with two encoders first makes a call with the name of the encoder ("text", "vision"), because
+  // their points have the same names.
   virtual void begin(std::string_view stack, const Ragged& shape) { (void)stack, (void)shape; }
 
   // Return a variable of the same shape to replace `value` [tokens, features], or `value` itself to keep it.

@@ -20,11 +20,12 @@ DualEncoder& dual_encoder_in(const infer::LoadedModel& loaded) {
 }  // namespace
 
 ImageTextEncoder::ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder,
-                                   ThreadPool& pool)
+                                   ThreadPool& pool, Probe* probe)
     : model_(dual_encoder_in(loaded)),
       texts_(loaded, {.cut = true}),
       images_(folder, model_.vision().input_spec()),
-      tape_(pool, arena_) {}
+      tape_(pool, arena_),
+      probe_(probe) {}
 
 Input ImageTextEncoder::read(std::string_view text) const {
   Input input = texts_.read(text);
@@ -36,6 +37,7 @@ void ImageTextEncoder::embed_some(std::span<const Input> inputs, float* vectors)
   const bool texts = inputs[0].kind() == InputKind::tokens;
   const InputSpec& spec = (texts ? model_.text() : model_.vision()).input_spec();
   tape_.begin({});
+  tape_.probe = probe_;
   batch_.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty()) throw input_error("a text without tokens has no vector");

@@ -19,9 +19,10 @@ namespace regard::tasks {
 class ImageTextEncoder {
  public:
   // `loaded` and `pool` must outlive the encoder. `folder` is the model folder, with
-  // preprocessor_config.json. Texts longer than the model's positions are truncated. Throws usage if the
-  // model is not a dual encoder.
-  ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder, ThreadPool& pool);
+  // preprocessor_config.json. Texts longer than the model's positions are truncated. `probe` is called in
+  // every pass of both encoders; it may be null. Throws usage if the model is not a dual encoder.
+  ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder, ThreadPool& pool,
+                   Probe* probe = nullptr);
 
   std::int64_t size() const { return model_.size(); }
   bool independent() const { return model_.sigmoid(); }  // true if several labels may apply to an image
@@ -42,6 +43,7 @@ class ImageTextEncoder {
   ImageReader images_;
   Arena arena_;
   Tape tape_;
+  Probe* probe_;
   InputBuffer batch_;
 };
 

@@ -81,6 +81,25 @@ TEST(ImageTextEncoder, RefusesWhatItCannotRead) {
   EXPECT_EQ(taken.size(), 8);
 }
 
+TEST(ImageTextEncoder, InterventionsChangeOneEncoder) {
+  const Json about = read_json((clip_folder() / "case.json").string());
+  const Model model = load(clip_folder());
+  const ImageTextEncoder whole(model),
+      same(model, {.interventions = {"zero vision.encoder.0.0 positions=9000"}});
+  const ImageTextEncoder off(model, {.interventions = {"zero vision.encoder.0.0"}});
+  const fs::path file = pictures(about)[0];
+  const auto equal = [](const Tensor& a, const Tensor& b) {
+    return std::memcmp(a.f32(), b.f32(), a.bytes()) == 0;
+  };
+  EXPECT_TRUE(equal(whole.embed("a cat"), off.embed("a cat")));
+  EXPECT_TRUE(equal(whole.embed_images(file), same.embed_images(file)));
+  EXPECT_FALSE(equal(whole.embed_images(file), off.embed_images(file)));
+  EXPECT_REGARD_ERROR(ImageTextEncoder(model, {.interventions = {"zero encoder.0.0"}}), ErrorKind::usage,
+                      "two encoders");
+  EXPECT_REGARD_ERROR(ImageTextEncoder(model, {.interventions = {"zero audio.encoder.0.0"}}),
+                      ErrorKind::usage, "invalid place");
+}
+
 TEST(Captioner, NeedsAModelThatWritesAboutImages) {
   EXPECT_REGARD_ERROR(Captioner(load(testing::golden("hf-more/st-mean"))), ErrorKind::usage, "image");
   EXPECT_REGARD_ERROR(Captioner(load(testing::golden("hf-tiny/vit"))), ErrorKind::usage,

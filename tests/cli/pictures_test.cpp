@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "regard/pictures.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
@@ -77,6 +78,24 @@ TEST(CaptionVerb, WritesOneLineForEachImage) {
   EXPECT_EQ(lines_of(piped.out).at(0), lines[1]);
 }
 
+// If this fails, the library ignores interventions that the verb applies.
+TEST(CaptionVerb, TheLibraryAppliesTheSameInterventions) {
+  const TemporaryFolder place;
+  const fs::path folder = captioner(place);
+  const auto in_library = [&](const std::vector<std::string>& interventions) {
+    return Captioner(load(folder), {.max_new = 6, .interventions = interventions})
+        .caption(picture("turned1.jpg"))
+        .at(0);
+  };
+  const std::vector<std::string> changes{"zero encoder.0", "zero cross.0.0"};
+  const ProgramResult result = run_program({"caption", folder.string(), picture("turned1.jpg"), "--max-new",
+                                            "6", "--intervene", changes[0], "--intervene", changes[1]},
+                                           place.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(in_library(changes), lines_of(result.out).at(0));
+  EXPECT_NE(in_library(changes), in_library({}));
+}
+
 TEST(CaptionVerb, OtherModelsAndFilesAreRefused) {
   const TemporaryFolder place;
   const ProgramResult vit =
@@ -124,15 +143,49 @@ TEST(ClassifyVerb, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   const ProgramResult empty =
       run_program({"classify", clip_folder(), picture("deep.png"), "--labels", "a,,b"}, place.path());
   EXPECT_EQ(empty.exit_code, 2);
-  const ProgramResult edited = run_program(
-      {"classify", clip_folder(), picture("deep.png"), "--labels", "a,b", "--intervene", "zero encoder.0"},
-      place.path());
-  EXPECT_EQ(edited.exit_code, 2);
-  EXPECT_NE(edited.err.find("--intervene"), std::string::npos) << edited.err;
   const ProgramResult vit = run_program(
       {"classify", golden("hf-tiny/vit-patch16").string(), picture("deep.png"), "--pattern", "{}"},
       place.path());
   EXPECT_EQ(vit.exit_code, 2);
+}
+
+// If this fails, an intervention is ignored, changes the other encoder, or an empty one changes the answer.
+TEST(ClassifyVerb, InterventionsChangeEitherEncoder) {
+  const TemporaryFolder place;
+  const auto run = [&](const std::vector<std::string>& verb, const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = verb;
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_program(arguments, place.path(), picture("deep.png") + "\n");
+  };
+  const std::vector<std::string> labels{"classify", clip_folder(), "--labels", "a cat,a dog", "--json"};
+  const std::vector<std::string> images{"embed", clip_folder(), "--images", "--json"};
+  for (const auto& verb : {labels, images}) {
+    const std::string whole = run(verb, {}).out;
+    ASSERT_FALSE(whole.empty());
+    const auto with = [&](const std::vector<std::string>& options) {
+      const ProgramResult result = run(verb, options);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      return result.out;
+    };
+    EXPECT_EQ(with({"--intervene", "zero vision.encoder.0.0 positions=9000", "--intervene",
+                    "zero text.encoder.0.0 positions=9000"}),
+              whole);
+    const std::string off = with({"--ablate", "vision.0.0"});
+    EXPECT_NE(off, whole);
+    EXPECT_EQ(with({"--intervene", "zero vision.encoder.0.0"}), off);
+    const std::string text = with({"--intervene", "zero text.encoder.0"});
+    EXPECT_EQ(text == whole, verb == images);  // pictures do not pass the text encoder
+    EXPECT_EQ(with({"--intervene", "patch text.encoder.embedding text=\"a dog\" positions=1-2"}) == whole,
+              verb == images);
+    for (const char* wrong : {"zero encoder.0.0", "zero vision.encoder.9.0", "zero vision.decoder.0",
+                              "patch vision.encoder.0.residual text=\"a dog\""}) {
+      const ProgramResult refused = run(verb, {"--intervene", wrong});
+      EXPECT_EQ(refused.exit_code, 2) << wrong << refused.err;
+    }
+    EXPECT_EQ(run(verb, {"--ablate", "0.0"}).exit_code, 2);
+    EXPECT_EQ(run(verb, {"--ablate", "vision."}).exit_code, 2);
+    EXPECT_EQ(run(verb, {"--attend", "file"}).exit_code, 2);
+  }
 }
 
 TEST(EmbedVerb, FindsPicturesByWords) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "inspect/resolve.h"
 #include "inspect/run_names.h"
 #include "models/quantize.h"
 #include "models/weights.h"
@@ -153,6 +154,39 @@ TEST(DualEncoderText, NewModelsHaveTheInitialScale) {
   const std::vector<Parameter*> all = model->parameters();
   EXPECT_FLOAT_EQ(all[all.size() - 2]->value().f32()[0], 2.3025851f);
   EXPECT_FLOAT_EQ(all.back()->value().f32()[0], -10.0f);
+}
+
+// If this fails, an intervention reaches the encoder that it does not name, or only a part of the outputs.
+TEST_P(DualEncoders, AnInterventionChangesOneEncoder) {
+  const auto model = load_model(folder_);
+  ThreadPool pool(2);
+  const std::set<std::string> outputs{"all"};
+  const auto with = [&](const std::string& text) {
+    const auto edits = inspect::resolve(*model, pool, nullptr, inspect::parse_interventions({text}));
+    return inspect::run_tensors(*model, pool, inputs_,
+                                {.capture = outputs, .compute_padding = true, .edits = edits.get()});
+  };
+  const TensorMap whole = run(*model, inputs_, 2, outputs);
+  for (const std::string tower : {"text", "vision"}) {
+    const std::string own = tower + "_model_output.",
+                      other = tower == "text" ? "vision_model_output." : "text_model_output.";
+    const TensorMap kept = with("zero " + tower + ".encoder.0.0 positions=9000");
+    for (const auto& [name, value] : whole) EXPECT_TRUE(equal_bits(value, kept.at(name))) << name;
+    const TensorMap off = with("zero " + tower + ".encoder.0.0");
+    for (const auto& [name, value] : whole)
+      if (name.starts_with(other)) {
+        EXPECT_TRUE(equal_bits(value, off.at(name))) << name;
+      }
+    for (const std::string& name :
+         {own + "last_hidden_state", own + "pooler_output", own + "hidden_states.1",
+          tower == "text" ? std::string("text_embeds") : std::string("image_embeds"),
+          std::string("logits_per_text")})
+      EXPECT_FALSE(equal_bits(whole.at(name), off.at(name))) << name;
+    EXPECT_TRUE(equal_bits(whole.at(tower == "text" ? "image_embeds" : "text_embeds"),
+                           off.at(tower == "text" ? "image_embeds" : "text_embeds")));
+  }
+  EXPECT_REGARD_ERROR(with("zero encoder.0.0"), ErrorKind::usage, "two encoders");
+  EXPECT_REGARD_ERROR(with("zero text.encoder.0.residuals"), ErrorKind::usage, "text.encoder.0.residual?");
 }
 
 INSTANTIATE_TEST_SUITE_P(, DualEncoders, ::testing::Values("clip", "clip-first-end", "siglip"),
