@@ -40,6 +40,8 @@ struct TranscribeOptions {
   std::uint64_t seed = 1;  // seed of sampling
   // Compute the times of words: from Whisper's cross-attention, or from the frames of CTC's labels.
   bool word_times = false;
+  // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "uniform decoder.0.2".
+  std::vector<std::string> interventions = {};
 };
 
 struct TranscriptWord {

@@ -7,7 +7,7 @@
 namespace regard {
 namespace {
 
-tasks::TranscribeOptions inner(const TranscribeOptions& options) {
+tasks::TranscribeOptions inner(const TranscribeOptions& options, Probe* probe) {
   tasks::TranscribeOptions to;
   to.whisper.language = options.language, to.whisper.translates = options.translate;
   to.whisper.timestamps = options.timestamps, to.whisper.prompt = options.prompt;
@@ -16,6 +16,7 @@ tasks::TranscribeOptions inner(const TranscribeOptions& options) {
   to.whisper.log_probability = options.log_probability, to.whisper.no_speech = options.no_speech;
   to.whisper.beam = to.ctc.beam = options.beam, to.whisper.seed = options.seed;
   to.whisper.word_times = to.ctc.word_times = options.word_times;
+  to.whisper.probe = to.ctc.probe = probe;
   return to;
 }
 
@@ -45,15 +46,18 @@ struct REGARD_HIDDEN Transcriber::State {
   State(std::shared_ptr<api::ModelAccess::State> of, const TranscribeOptions& options)
       : model(std::move(of)),
         folder(formats::ModelFolder::open(model->name)),
-        transcriber(folder, model->loaded, *turns.pool, inner(options)) {}
+        probe(api::probe_of(model->loaded, *turns.pool, {}, options.interventions)),
+        transcriber(folder, model->loaded, *turns.pool, inner(options, probe.get())) {}
   api::Turns turns;
   std::shared_ptr<api::ModelAccess::State> model;
   formats::ModelFolder folder;
+  std::unique_ptr<Probe> probe;
   tasks::Transcriber transcriber;
 };
 
 Transcriber::Transcriber(const Model& model, const TranscribeOptions& options) {
   api::check_text(options.prompt);
+  for (const std::string& one : options.interventions) api::check_text(one);
   state_ = api::made<State>(model, options);
 }
 

@@ -26,7 +26,6 @@ constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements o
 // Maximum number of attention weights in a response for a sound or picture: with 8 bits per weight, and with
 // "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
-constexpr data::ImageLimits kMostOfImage{.bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25};
 
 inspect::Selection selection_of(const Call& call) {
   inspect::Selection selection;
@@ -113,6 +112,15 @@ void reply_with(Call& call, inspect::View& view) {
   call.reply_text(inspect::to_json(view, precision), "application/json");
 }
 
+// Set the interventions of the request, and wait for the turn of the model: the attention weights of one
+// request may occupy gigabytes, so such requests run one at a time. Interventions have the turn themselves.
+std::unique_ptr<TurnHolder> take_turn(Call& call, ModelHost& host, inspect::AttendRequest& request) {
+  const RequestEdits* edits = edits_of(call, host);
+  if (edits == nullptr) return std::make_unique<TurnHolder>(host, call);
+  request.edits = edits->pass(), request.interventions = edits->texts();
+  return nullptr;
+}
+
 void answer_attend(Call& call) {
   const auto host = call.find_model(Ability::attend);
   const infer::LoadedModel& loaded = host->loaded();
@@ -121,12 +129,7 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  // The attention weights of one request may occupy gigabytes, so requests for attention run one at a time.
-  std::optional<TurnHolder> turn;
-  if (const RequestEdits* edits = edits_of(call, *host))
-    request.edits = edits->pass(), request.interventions = edits->texts();
-  else
-    turn.emplace(*host, call);
+  const auto turn = take_turn(call, *host, request);
   set_target(call, *host, request);
   call.waiting.require();
   inspect::View view = inspect::attend(loaded, host->pool(), request);
@@ -148,6 +151,7 @@ Json file_schema() {
                  {"full", boolean()},
                  {"free", boolean()},
                  {"generate", integer(0, kMostAttended)},
+                 {"interventions", interventions_schema()},
                  {"model", text(1000)}});
 }
 
@@ -192,7 +196,8 @@ void answer_sound(Call& call) {
   read_request(call);
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
-  const TurnHolder turn(*host, call);
+  inspect::AttendRequest request = request_of(call, *host);
+  const auto turn = take_turn(call, *host, request);
   const MemoryFile file(call.only_file().value);
   tasks::ShownSound sound;
   try {
@@ -201,7 +206,6 @@ void answer_sound(Call& call) {
   } catch (const Error& error) {
     refuse_file(error);
   }
-  inspect::AttendRequest request = request_of(call, *host);
   request.text = call.only_file().file_name;
   request.input = sound.input, request.source_labels = sound.labels;
   request.prompt = sound.prompt, request.search = &sound.search;
@@ -219,20 +223,6 @@ void answer_sound(Call& call) {
   reply_with(call, view);
 }
 
-// Read the image file of the request. Throws HttpError 400 if it is not an image.
-data::Image read_picture(const Call& call) {
-  const MemoryFile file(call.only_file().value);
-  try {
-    std::vector<data::Image> images = data::read_images(file.path(), kMostOfImage);
-    if (images.size() != 1)
-      throw HttpError(400, fmt::format("expected one image in the file, found {}", images.size()),
-                      "invalid_file", "file");
-    return std::move(images[0]);
-  } catch (const Error& error) {
-    refuse_file(error);
-  }
-}
-
 void answer_picture(Call& call) {
   call.only_file();  // first refuse a request without exactly one file
   read_request(call);
@@ -241,11 +231,11 @@ void answer_picture(Call& call) {
     throw HttpError(400, "\"language\" is not supported for a picture; remove it", "invalid_value",
                     "language");
   const infer::LoadedModel& loaded = host->loaded();
-  const TurnHolder turn(*host, call);
+  inspect::AttendRequest request = request_of(call, *host);
+  const auto turn = take_turn(call, *host, request);
   const data::Image image = read_picture(call);
   const InputSpec& spec = loaded.model->input_spec();
   const std::filesystem::path& folder = host->model_folder().path;
-  inspect::AttendRequest request = request_of(call, *host);
   request.text = call.only_file().file_name;
   request.input = tasks::ImageReader(folder, spec).read({&image, 1})[0];
   set_target(call, *host, request);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
 #include "serve/http_error.h"
 #include "tasks/fill.h"
@@ -88,6 +89,8 @@ const char* name_of(Ability ability) {
       return "compute embeddings";
     case Ability::classify:
       return "classify texts";
+    case Ability::classify_picture:
+      return "classify pictures";
     case Ability::rerank:
       return "rank texts";
     case Ability::tag:
@@ -120,6 +123,8 @@ const char* key_of(Ability ability) {
       return "embed";
     case Ability::classify:
       return "classify";
+    case Ability::classify_picture:
+      return "classify_picture";
     case Ability::rerank:
       return "rerank";
     case Ability::tag:
@@ -233,6 +238,9 @@ bool ModelHost::can(Ability ability) const {
   if (ability == Ability::transcribe) return transcribes(model);
   if (ability == Ability::attend_sound) return reads_sound(model);
   if (ability == Ability::attend_picture) return reads_pictures(model);
+  if (ability == Ability::classify_picture)
+    return dual_encoder_of(*loaded().model) != nullptr ||
+           (reads_pictures(model) && output == Output::sequence_classes);
   if (!reads_text(model)) return false;
   switch (ability) {
     case Ability::generate:
@@ -259,6 +267,7 @@ bool ModelHost::can(Ability ability) const {
       return model.kind() == ModelKind::encoder && output == Output::vocabulary;
     case Ability::attend:
       return true;
+    case Ability::classify_picture:
     case Ability::attend_sound:
     case Ability::attend_picture:
     case Ability::transcribe:

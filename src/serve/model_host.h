@@ -36,6 +36,7 @@ enum class Ability : std::uint8_t {
   translate,
   embed,
   classify,
+  classify_picture,
   rerank,
   tag,
   answer,
@@ -45,13 +46,14 @@ enum class Ability : std::uint8_t {
   attend_picture,
   transcribe
 };
-inline constexpr Ability kAbilities[] = {Ability::generate,  Ability::chat,         Ability::translate,
-                                         Ability::embed,     Ability::classify,     Ability::rerank,
-                                         Ability::tag,       Ability::answer,       Ability::fill,
-                                         Ability::attend,    Ability::attend_sound, Ability::attend_picture,
-                                         Ability::transcribe};
-const char* name_of(Ability ability);  // description of an ability, such as "generate text"
-const char* key_of(Ability ability);   // name of an ability in JSON, such as "generate"
+inline constexpr Ability kAbilities[] = {
+    Ability::generate,       Ability::chat,      Ability::translate,
+    Ability::embed,          Ability::classify,  Ability::classify_picture,
+    Ability::rerank,         Ability::tag,       Ability::answer,
+    Ability::fill,           Ability::attend,    Ability::attend_sound,
+    Ability::attend_picture, Ability::transcribe};
+const char* name_of(Ability ability);  // "generate text"
+const char* key_of(Ability ability);   // "generate"
 
 // The client of a request, and the conditions under which the request is cancelled while it waits.
 struct Waiting {

@@ -113,6 +113,7 @@ void add_generate_route(std::vector<Route>& routes);
 void add_line_routes(std::vector<Route>& routes);
 void add_study_route(std::vector<Route>& routes);
 void add_attend_route(std::vector<Route>& routes);
+void add_classify_picture_route(std::vector<Route>& routes);
 void add_model_routes(std::vector<Route>& routes);
 
 // Return the OpenAPI 3.1 document of the routes.

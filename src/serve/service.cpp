@@ -71,6 +71,7 @@ Service::Service(ServeOptions options, ThreadPool& pool)
   add_study_route(routes_);
   add_generate_route(routes_);
   add_line_routes(routes_);
+  add_classify_picture_route(routes_);
   add_model_routes(routes_);
   const auto each = static_cast<std::int64_t>(options_.in_progress);
   threads_ = std::make_unique<HandlerThreads>(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <optional>
 
 #include "regard/error.h"
 #include "serve/http_error.h"
@@ -32,10 +33,11 @@ void refuse_unavailable(const Call& call) {
       if (one == "word") refuse("timestamp_granularities[]", "times of words");
 }
 
-tasks::TranscribeOptions options_of(const Call& call, bool translates) {
+tasks::TranscribeOptions options_of(const Call& call, bool translates, Probe* probe) {
   tasks::TranscribeOptions options;
   tasks::WhisperOptions& whisper = options.whisper;
   whisper.translates = translates;
+  whisper.probe = options.ctc.probe = probe;
   whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
   // Temperature 0 means the default list of temperatures, as in OpenAI's API. The higher ones are tried only
@@ -100,8 +102,10 @@ void answer_speech(Call& call, bool translates) {
   const auto host = call.find_model(Ability::transcribe);
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);
-  const TurnHolder turn(*host, call);
-  std::string text = transcript_of(call, *host, options_of(call, translates), format);
+  std::optional<TurnHolder> turn;
+  Probe* const edits = probe_of(call, *host);
+  if (edits == nullptr) turn.emplace(*host, call);  // the interventions have the turn themselves
+  std::string text = transcript_of(call, *host, options_of(call, translates, edits), format);
   if (format != TranscriptFormat::json) return call.reply_text(std::move(text), "text/plain; charset=utf-8");
   const Json transcript = parse_json(text, "the transcript");
   if (name == "verbose_json") return call.reply(verbose_json(transcript, translates));
@@ -138,7 +142,8 @@ void add_openai_speech_routes(std::vector<Route>& routes) {
                          {"response_format", formats},
                          {"temperature", schema::number(0, 1)},
                          {"timestamp_granularities[]", array(one_of({"segment", "word"}), 0, 2)},
-                         {"stream", boolean()}},
+                         {"stream", boolean()},
+                         {"interventions", interventions_schema()}},
                         {"file"});
   routes.push_back(speech_route("/v1/audio/transcriptions", "The text of a sound file, with times",
                                 answer_transcription, request));

@@ -1,14 +1,26 @@
 // POST /attend/picture gives transformers' attention weights, and refuses files that are not pictures.
 #include "base/file.h"
 #include "formats/safetensors.h"
+#include "regard/pictures.h"
 #include "support/test_server.h"
 
 namespace regard::testing {
 namespace {
 
 TestServer& picture_server() {
-  static TestServer only(serve_options(), {"vit", "gpt"});
+  static TestServer only(serve_options(), {"vit", "gpt", "clip"});
   return only;
+}
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+Reply post_labels(const std::string& picture, const Fields& fields) {
+  std::string body;
+  for (const auto& [name, value] : fields)
+    body += "--edge\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n";
+  body += "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\n" + picture +
+          "\r\n--edge--\r\n";
+  return picture_server().post_form("/classify/picture", body, "multipart/form-data; boundary=edge");
 }
 
 Reply post_picture(const std::string& picture, const Json& request) {
@@ -44,6 +56,62 @@ TEST(Picture, AttentionIsThatOfTransformers) {
   EXPECT_EQ(off["ablated"], Json::array({"encoder.0.0"}));
 }
 
+// If this fails, a label given as words has another score over HTTP than in the library.
+TEST(Picture, LabelsAreScoredAsInTheLibrary) {
+  const Json about = read_json((golden("hf-more/clip-words") / "case.json").string());
+  const Json& one = about["cases"][0];
+  const auto file = golden("pictures") / one["picture"].get<std::string>();
+  const std::string picture = read_file(file);
+  Fields fields{{"model", "clip"}, {"pattern", one["pattern"].get<std::string>()}};
+  std::vector<std::string> labels;
+  for (const Json& label : about["labels"]) labels.push_back(label.get<std::string>());
+  for (const std::string& label : labels) fields.emplace_back("labels", label);
+  const Reply reply = post_labels(picture, fields);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json found = reply.json()["labels"];
+  ASSERT_EQ(found.size(), one["scores"].size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i]["label"], one["scores"][i][0]);
+    EXPECT_NEAR(found[i]["score"].get<double>(), one["scores"][i][1].get<double>(), 5e-5);
+  }
+  const auto with = [&](const std::vector<std::string>& interventions) {
+    Fields more = fields;
+    for (const std::string& text : interventions) more.emplace_back("interventions", text);
+    const Reply changed = post_labels(picture, more);
+    EXPECT_EQ(changed.status, 200) << changed.body;
+    return changed.json()["labels"];
+  };
+  EXPECT_EQ(with({"zero vision.encoder.0.0 positions=9000"}), found);
+  const Json without = with({"zero vision.encoder.0.0"});
+  EXPECT_NE(without, found);
+  EXPECT_NE(with({"zero text.encoder.0.0"}), found);
+  EXPECT_NE(with({"zero text.encoder.0.0"}), without);
+  const ImageTextEncoder encoder(load(TestServer::folder("clip")),
+                                 {.interventions = {"zero vision.encoder.0.0"}});
+  const auto best = encoder.classify(file, labels, one["pattern"].get<std::string>());
+  EXPECT_EQ(without[0]["label"], best[0][0].name);
+  EXPECT_EQ(without[0]["score"].get<float>(), best[0][0].score);
+  for (const Fields& wrong :
+       {Fields{{"model", "clip"}}, Fields{{"model", "clip"}, {"labels", "a"}, {"pattern", "none"}},
+        Fields{{"model", "clip"}, {"labels", "a"}, {"interventions", "zero encoder.0.0"}},
+        Fields{{"model", "vit"}, {"labels", "a"}}, Fields{{"model", "gpt"}, {"labels", "a"}}})
+    EXPECT_EQ(post_labels(picture, wrong).status, 400);
+}
+
+TEST(Picture, AModelScoresItsOwnLabels) {
+  const std::string picture = read_file(golden("page/picture.png"));
+  const Json whole = post_labels(picture, {{"model", "vit"}}).json()["labels"];
+  ASSERT_GT(whole.size(), 1u);
+  const Json without =
+      post_labels(picture, {{"model", "vit"}, {"interventions", "zero encoder.0.0"}}).json()["labels"];
+  EXPECT_EQ(without.size(), whole.size());
+  EXPECT_NE(without, whole);
+  const Json seen =
+      post_picture(picture, {{"interventions", Json::array({"uniform encoder.0.0"})}, {"model", "vit"}})
+          .json();
+  EXPECT_EQ(seen["interventions"][0]["detail"], "uniform encoder.0.0");
+}
+
 TEST(Picture, WrongRequestsAre400) {
   const std::string picture = read_file(golden("page/picture.png"));
   for (const Json& wrong :
@@ -56,9 +124,9 @@ TEST(Picture, WrongRequestsAre400) {
     EXPECT_EQ(reply.status, 400) << reply.body;
     EXPECT_EQ(reply.body.find("/proc"), std::string::npos) << reply.body;
   }
-  // A model that reads pictures has no other task.
   EXPECT_EQ(picture_server().post("/attend", {{"model", "vit"}, {"text", "a"}}).status, 400);
-  EXPECT_EQ(picture_server().get("/models/vit").json()["abilities"], Json::array({"attend_picture"}));
+  EXPECT_EQ(picture_server().get("/models/vit").json()["abilities"],
+            Json::array({"classify_picture", "attend_picture"}));
 }
 
 }  // namespace

@@ -76,8 +76,9 @@ TEST(Speech, AttentionOverASoundIsACapture) {
   request.erase("written");
   const Json after = post_sound(path, sound, {{"request", request.dump()}}).json();
   EXPECT_EQ(reply.json()["translation_generated"], after["translation"]);
-  for (const char* wrong : {"{", "[]", R"({"text": "a"})", R"({"interventions": []})", R"({"model": "gpt"})",
-                            R"({"ablate": "cross.9.9"})", R"({"written": [415]})", R"({"language": "xx"})"})
+  for (const char* wrong :
+       {"{", "[]", R"({"text": "a"})", R"({"interventions": ["zero encoder.9"]})", R"({"model": "gpt"})",
+        R"({"ablate": "cross.9.9"})", R"({"written": [415]})", R"({"language": "xx"})"})
     EXPECT_EQ(post_sound(path, sound, {{"request", wrong}}).status, 400) << wrong;
   Json ids = Json::array();
   for (int i = 0; i < 1000; ++i) ids.push_back(4);
@@ -87,6 +88,39 @@ TEST(Speech, AttentionOverASoundIsACapture) {
     EXPECT_EQ(reply.status, 400) << reply.body;
     EXPECT_EQ(reply.body.find("/proc"), std::string::npos) << reply.body;
   }
+}
+
+// If this fails, an intervention is ignored, or a request without one has other bits.
+TEST(Speech, InterventionsChangeTheTranscript) {
+  const std::string sound = read_file(sound_file("short.wav"));
+  for (const char* path : {"/v1/audio/transcriptions", "/v1/audio/translations"}) {
+    const auto text_with = [&](const std::vector<std::string>& interventions) {
+      Fields fields{{"response_format", "verbose_json"}};
+      for (const std::string& one : interventions) fields.emplace_back("interventions", one);
+      const Reply reply = post_sound(path, sound, fields);
+      EXPECT_EQ(reply.status, 200) << reply.body;
+      return reply.json()["segments"];
+    };
+    const Json whole = text_with({});
+    EXPECT_EQ(text_with({"zero encoder.0 positions=9000", "zero cross.0.0 positions=9000"}), whole) << path;
+    EXPECT_NE(text_with({"zero encoder.0"}), whole) << path;
+    EXPECT_NE(text_with({"zero cross.0.0", "zero cross.0.1", R"({"do": "zero", "at": "decoder.1"})"}), whole);
+    EXPECT_EQ(text_with({}), whole) << path;
+  }
+  const Model model = load(TestServer::folder("whisper"));
+  const Transcript expected =
+      Transcriber(model, {.interventions = {"zero encoder.0"}}).transcribe(sound_file("short.wav"));
+  EXPECT_EQ(post_sound("/v1/audio/transcriptions", sound,
+                       {{"interventions", "zero encoder.0"}, {"response_format", "srt"}})
+                .body,
+            format(expected, "srt"));
+  EXPECT_NE(format(expected, "srt"), format(Transcriber(model).transcribe(sound_file("short.wav")), "srt"));
+  const Json seen = post_sound("/attend/sound", sound,
+                               {{"request", R"({"interventions": ["uniform cross.0.1"], "generate": 3})"}})
+                        .json();
+  EXPECT_EQ(seen["interventions"][0]["detail"], "uniform cross.0.1");
+  for (const char* wrong : {"zero encoder.9", "nothing", "mean encoder.0 texts=/etc/passwd"})
+    EXPECT_EQ(post_sound("/v1/audio/transcriptions", sound, {{"interventions", wrong}}).status, 400) << wrong;
 }
 
 TEST(Speech, WrongRequestsAre400) {

@@ -133,6 +133,7 @@ std::string TestServer::folder(const std::string& name) {
   if (name == "qa") return golden("tasks/roberta-qa").string();
   if (name == "whisper") return golden("sound/whisper-small").string();
   if (name == "vit") return golden("hf-tiny/vit").string();
+  if (name == "clip") return golden("hf-more/clip-words").string();
   if (name == "fill") return golden("tasks/roberta-fill").string();
   const auto path = written / name;
   if (!std::filesystem::exists(path)) write_text_model(path, name, name == "gpt" ? 256 : 0);

@@ -1,0 +1,91 @@
+// POST /classify/picture: the scores of labels for one image, as `regard classify PICTURE`. CLIP and SigLIP
+// take labels given as words; other models have their own labels.
+#include "models/dual_encoder.h"
+#include "serve/http_error.h"
+#include "serve/json_schema.h"
+#include "serve/request_edits.h"
+#include "serve/request_file.h"
+#include "tasks/best.h"
+#include "tasks/image_text.h"
+
+namespace regard::serve {
+namespace {
+
+constexpr std::int64_t kMostLabels = 1000;
+
+struct Scored {
+  std::vector<std::string> labels;
+  Tensor scores;  // [1, labels]
+};
+
+std::optional<tasks::Scores> scores_of(const Call& call) {
+  const auto name = call.value<std::string>("scores", "");
+  if (name.empty()) return std::nullopt;
+  return name == "softmax"   ? tasks::Scores::softmax
+         : name == "sigmoid" ? tasks::Scores::sigmoid
+                             : tasks::Scores::plain;
+}
+
+Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
+  tasks::ImageTextEncoder encoder(host.loaded(), host.model_folder().path, host.pool(), probe);
+  if (!call.has("labels"))
+    throw HttpError(400, "this model needs labels given as words", "invalid_value", "labels");
+  const auto pattern = call.value<std::string>("pattern", tasks::kLabelPattern);
+  if (pattern.find("{}") == pattern.npos)
+    throw HttpError(400, "expected {} in the pattern, the place of the label", "invalid_value", "pattern");
+  tasks::ZeroShotClassifier classifier(encoder, call.value<std::vector<std::string>>("labels", {}), pattern);
+  if (const auto scores = scores_of(call)) classifier.set_scores(*scores);
+  call.waiting.require();
+  return {classifier.labels(), classifier.scores(encoder.read({&image, 1}))};
+}
+
+Scored classify_by_model(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
+  for (const char* name : {"labels", "pattern"})
+    if (call.has(name)) throw HttpError(400, "this model has its own labels", "invalid_value", name);
+  tasks::ClassifyOptions options;
+  options.reading.probe = probe;
+  options.scores = scores_of(call);
+  tasks::Classifier classifier(host.loaded(), host.pool(), options);
+  const tasks::ImageReader reader(host.model_folder().path, host.loaded().model->input_spec());
+  return {classifier.labels(), classifier.scores(reader.read({&image, 1}))};
+}
+
+void answer_picture_labels(Call& call) {
+  call.only_file();  // refuse other numbers of files first
+  const auto host = call.find_model(Ability::classify_picture);
+  std::optional<TurnHolder> turn;
+  Probe* const edits = probe_of(call, *host);
+  if (edits == nullptr) turn.emplace(*host, call);  // the interventions have the turn themselves
+  const data::Image image = read_picture(call);
+  const bool by_words = dual_encoder_of(*host->loaded().model) != nullptr;
+  const Scored scored =
+      by_words ? compare_with_words(call, *host, image, edits) : classify_by_model(call, *host, image, edits);
+  Json labels = Json::array();
+  for (const std::int64_t i :
+       tasks::best_of({scored.scores.f32(), scored.labels.size()}, scored.labels.size()))
+    labels.push_back(
+        {{"label", scored.labels[static_cast<std::size_t>(i)]}, {"score", scored.scores.f32()[i]}});
+  call.reply({{"model", host->name()}, {"labels", std::move(labels)}});
+}
+
+}  // namespace
+
+void add_classify_picture_route(std::vector<Route>& routes) {
+  using namespace schema;
+  Route route = json_route(
+      Protocol::regard, "/classify/picture", "Scores of labels for one image, best first",
+      answer_picture_labels,
+      object(
+          {{"file", described(text(1000), "An image file")},
+           {"labels", described(array(text(1000), 1, kMostLabels), "CLIP and SigLIP: labels given as words")},
+           {"pattern", described(text(1000), "The text to compare with; {} is replaced by the label")},
+           {"scores", one_of({"softmax", "sigmoid", "none"})},
+           {"interventions", interventions_schema()},
+           {"model", text(1000)}},
+          {"file"}),
+      object({{"model", text()}, {"labels", array(Json::object(), 1, 1 << 20)}}, {"model", "labels"}));
+  route.forms = route.files = route.heavy = true;
+  routes.push_back(std::move(route));
+}
+
+}  // namespace regard::serve
