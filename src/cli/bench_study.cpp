@@ -1,5 +1,5 @@
 // regard bench study: the cost of captures and of a head sweep, as ratios to passes of the same model on the
-// same input: a forward pass with all logits, and a pass with the same loss as the sweep.
+// same input: an ordinary pass with the same metric, and a pass with the code of the sweep.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +17,7 @@
 #include "inspect/head_sweep.h"
 #include "inspect/pass_input.h"
 #include "models/weights.h"
+#include "ops/cross_entropy.h"
 #include "ops/tape.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
@@ -56,19 +57,22 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// A forward pass over all sentences in one batch, with the logits of every token in memory.
-void forward_pass(Network& model, ThreadPool& pool, const std::vector<inspect::StudyExample>& examples) {
+// An ordinary pass with the metric of the sweep, over all sentences in one batch: the logits of every token
+// in memory, and their cross-entropy.
+void ordinary_pass(Network& model, ThreadPool& pool, const std::vector<inspect::StudyExample>& examples) {
   Arena arena;
   Tape tape(pool, arena);
   tape.begin({});
-  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> ids, labels;
   RaggedBuffer shape;
   for (std::size_t i = 0; i < examples.size(); ++i) {
     const std::vector<std::int32_t>& one = examples[i].input.target;
     ids.insert(ids.end(), one.begin(), one.end());
+    labels.insert(labels.end(), examples[i].labels.begin(), examples[i].labels.end());
     shape.add(std::ssize(one), i);
   }
-  model.logits(tape, model.decode(tape, {ids, shape.view()}, nullptr, nullptr));
+  ops::cross_entropy(tape, model.logits(tape, model.decode(tape, {ids, shape.view()}, nullptr, nullptr)),
+                     labels);
 }
 
 double status_mib(const char* field) {
@@ -146,7 +150,7 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
   one.heads.resize(1);
   const std::vector<Timing> timings =
       time_in_turn([&] { inspect::sweep_heads(model, globals.pool(), examples, one); },
-                   {[&] { forward_pass(model, globals.pool(), examples); },
+                   {[&] { ordinary_pass(model, globals.pool(), examples); },
                     [&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
