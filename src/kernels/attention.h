@@ -22,6 +22,7 @@ struct AttentionPages {
   const float* const* at = nullptr;  // pointers to the pages; a page that no query may attend to may be null
   std::int64_t rows = 0;             // rows per page; an even number
   std::int64_t key = 0, value = 0;   // offsets of keys and values in a page, in floats
+  bool bf16 = false;                 // the pages are those of bf16_pages.h
 };
 
 // One sequence of a batch. Rows of q, out and lse are indexed over the whole batch. Keys and values have

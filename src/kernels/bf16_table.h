@@ -48,11 +48,26 @@ struct Bf16Dropout {
   const std::int32_t* position = nullptr;
 };
 
+// Operand B of a block in cache pages (bf16_pages.h): part i is at at[i] + offset. If `along_columns`, a part
+// is a panel of block.columns columns, and there are `count` of them, whose results are adjacent in C.
+// Otherwise B is one panel, and a part is one block of its steps.
+struct Bf16PageParts {
+  const float* const* at = nullptr;
+  std::int64_t offset = 0;  // in floats
+  std::int64_t count = 0;
+  bool along_columns = false;
+
+  const std::uint16_t* part(std::int64_t i) const {
+    return reinterpret_cast<const std::uint16_t*>(at[i] + offset);
+  }
+};
+
 // Arguments of a block of C, which is `rows` rows of A times one panel of B.
 struct Bf16Block {
   std::int64_t rows = 0, columns = 0, blocks = 0;  // `blocks` counts blocks of kBf16Steps steps
   Bf16Tiles a;
   const std::uint16_t* b = nullptr;  // a panel of B
+  Bf16PageParts pages;               // pages that replace b if pages.at is set
   float* c = nullptr;                // first element of the block in C; row stride ldc
   std::int64_t ldc = 0;
   // If the results are stored as bf16 (Bf16Storage), these pointers replace c and epilogue->pre. They point
@@ -88,6 +103,15 @@ struct Bf16DrawRow {
   std::uint16_t* draws = nullptr;  // [count rounded up to kBf16DrawStep]
 };
 constexpr std::int64_t kBf16DrawStep = 128;
+// Scores of a row before the softmax, changed in place: scale · s, the softcap, the bias, and −∞ where the
+// mask is 0.
+struct Bf16ScoreRule {
+  float* scores = nullptr;  // [count]
+  std::int64_t count = 0;
+  float scale = 1.0f, softcap = 0.0f;
+  const float* bias = nullptr;         // [count], may be null
+  const std::uint8_t* mask = nullptr;  // [count], may be null
+};
 struct Bf16RowSum {
   float maximum = 0.0f, sum = 0.0f;
 };
@@ -107,6 +131,7 @@ struct Bf16Table {
                    float* sum) = nullptr;
   // Operations on rows of scores in bf16 attention; simd/bf16_attention.h states their formulas.
   void (*draw_row)(const Bf16DrawRow& row) = nullptr;
+  void (*apply_rule)(const Bf16ScoreRule& rule) = nullptr;
   Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
   void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;
   void (*score_gradient_row)(const Bf16ScoreRow& row, const float* weight_gradient, float delta) = nullptr;

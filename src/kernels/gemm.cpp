@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/bf16.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
@@ -355,6 +356,13 @@ void gemm(ThreadPool& pool, const Gemm& problem) {
   if (problem.m <= 0 || problem.n <= 0) return;
   if (problem.packed != nullptr && problem.packed->type() == WeightType::i8)
     return multiply_int8(pool, problem);
+  if (problem.packed != nullptr && problem.packed->precision() == Precision::bf16) {
+    const PackedMatrix& packed = *problem.packed;
+    Gemm unpacked = problem;
+    unpacked.packed = nullptr;
+    const Bf16Matrix matrix{reinterpret_cast<const std::uint16_t*>(packed.data()), packed.k(), packed.n()};
+    return gemm_bf16(pool, unpacked, &matrix);
+  }
   Product(pool, problem).run();
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/large_pages.h"
+#include "kernels/bf16.h"
+#include "kernels/bf16_panels.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
@@ -134,14 +136,14 @@ void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, s
 struct PackedColumn {
   PackedColumn(const PackedMatrix& matrix, std::int64_t column) {
     const GemmTable& table = dispatch_gemm_table();
-    const std::int64_t panel = column / table.tile_columns, inside = column % table.tile_columns;
-    const std::int64_t left = matrix.n() - panel * table.tile_columns;
-    width = left >= table.tile_columns ? table.tile_columns : round_up(left, table.lanes);
-    place = inside;
-    lanes = table.lanes;
-    data = matrix.data() +
-           static_cast<std::size_t>(panel * table.tile_columns * padded(matrix.k(), matrix.type())) *
-               bytes_of(matrix.type());
+    const bool bf16 = matrix.precision() == Precision::bf16;
+    const std::int64_t columns = bf16 ? kBf16PanelColumns : table.tile_columns;
+    const std::int64_t steps = bf16 ? padded_steps(matrix.k()) : padded(matrix.k(), matrix.type());
+    const std::int64_t panel = column / columns;
+    lanes = bf16 ? kBf16Columns : table.lanes;
+    width = std::min(columns, round_up(matrix.n() - panel * columns, lanes));
+    place = column % columns;
+    data = matrix.data() + static_cast<std::size_t>(panel * columns * steps) * bytes_of(matrix.type());
   }
   const std::byte* data;
   std::int64_t width, place, lanes;
@@ -243,7 +245,34 @@ void fill(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   });
 }
 
+// The same as fill() for a matrix of make_packed_for_bf16().
+void fill_for_bf16(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
+  const Bf16Table::Path& path = bf16_functions().of[static_cast<int>(active_bf16_path())];
+  const ColumnReader reader(source);
+  const std::int64_t run = padded(source.k, source.type), steps = padded_steps(source.k);
+  auto* data = reinterpret_cast<std::uint16_t*>(matrix.data());
+  const auto turn = pool.take_turn();
+  if (turn.owns_lock()) pool.reserve_scratch(reader.bytes(kBf16PanelColumns));
+  pool.parallel_for(ceil_divide(matrix.n(), kBf16PanelColumns), [&](std::int64_t panel, int worker) {
+    const Range own = part(matrix.n(), kBf16PanelColumns, panel);
+    std::byte* copy = pool.scratch(worker, reader.bytes(kBf16PanelColumns));
+    reader.copy(own, copy);
+    path.pack_b(stored_source(reinterpret_cast<const std::uint16_t*>(copy), run, 1, own.size(), source.k),
+                data + panel * kBf16PanelColumns * steps);
+  });
+}
+
 }  // namespace
+
+PackedMatrix make_packed_for_bf16(std::int64_t k, std::int64_t n) {
+  PackedMatrix matrix;
+  matrix.type_ = WeightType::bf16, matrix.precision_ = Precision::bf16;
+  matrix.k_ = k, matrix.n_ = n;
+  matrix.isa_ = active();
+  const std::size_t bytes = static_cast<std::size_t>(bf16_packed_bytes(k, n)) + 64;
+  matrix.data_ = {static_cast<std::byte*>(allocate_in_large_pages(bytes)), free_in_large_pages};
+  return matrix;
+}
 
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
   if (source.type == WeightType::i8 && source.k > kLongestInt8Sum)
@@ -254,6 +283,11 @@ PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
     throw Error(ErrorKind::internal, "only weights with one row per output can be packed together");
   std::int64_t n = 0;
   for (const MatrixPart& part : source.parts) n += part.columns;
+  if (source.precision == Precision::bf16) {
+    PackedMatrix matrix = make_packed_for_bf16(source.k, n);
+    fill_for_bf16(pool, source, matrix);
+    return matrix;
+  }
   PackedMatrix matrix = make_packed(source.type, source.k, n, nullptr);
   fill(pool, source, matrix);
   std::int64_t column = 0;

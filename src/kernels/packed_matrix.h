@@ -10,6 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/isa.h"
+#include "kernels/precision.h"
 
 namespace regard::kernels {
 
@@ -40,6 +41,7 @@ struct MatrixSource {
   std::int64_t k = 0;
   bool transposed = false;
   std::span<const MatrixPart> parts;
+  Precision precision = Precision::f32;  // bf16: pack for the products of bf16.h; requires WeightType::bf16
 };
 
 class PackedMatrix {
@@ -47,6 +49,7 @@ class PackedMatrix {
   PackedMatrix() = default;
   bool empty() const noexcept { return data_ == nullptr; }
   WeightType type() const noexcept { return type_; }
+  Precision precision() const noexcept { return precision_; }  // of products with this matrix
   std::int64_t k() const noexcept { return k_; }
   std::int64_t n() const noexcept { return n_; }
   Isa isa() const noexcept { return isa_; }
@@ -61,11 +64,13 @@ class PackedMatrix {
 
  private:
   friend PackedMatrix make_packed(WeightType type, std::int64_t k, std::int64_t n, std::byte* memory);
+  friend PackedMatrix make_packed_for_bf16(std::int64_t k, std::int64_t n);
   std::unique_ptr<std::byte, void (*)(void*)> data_{nullptr, nullptr};
   float* scale_ = nullptr;
   std::int32_t* sums_ = nullptr;
   std::int64_t k_ = 0, n_ = 0;
   WeightType type_ = WeightType::f32;
+  Precision precision_ = Precision::f32;
   Isa isa_ = Isa::avx2;
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "kernels/precision.h"
 #include "ops/variable.h"
 #include "regard/tensor.h"
 
@@ -66,8 +67,10 @@ struct Parameter {
   // i8, where the value is number · (scale of the number's output). The layer may pack the weight and then
   // drop the numbers.
   struct Held {
-    Tensor numbers, scale;         // numbers: the value's shape; scale: [outputs], i8 only
-    DType dtype = DType::f32;      // dtype of the numbers; remains set after they are freed
+    Tensor numbers, scale;     // numbers: the value's shape; scale: [outputs], i8 only
+    DType dtype = DType::f32;  // dtype of the numbers; remains set after they are freed
+    // precision of products with the weight; bf16 (kernels/bf16.h) requires numbers in bf16
+    kernels::Precision precision = kernels::Precision::f32;
     std::function<void()> let_go;  // releases the mapped pages that contain the numbers; may be empty
   };
   Held held;

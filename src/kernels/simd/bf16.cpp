@@ -55,11 +55,12 @@ float fused(std::uint16_t a, std::uint16_t b, float sum) {
   return flushed(std::fmaf(wide(a), wide(b), sum));
 }
 
-// Return one element of C as TDPBF16PS computes it. a: the row of A in the tiles; b: the column in the panel.
-float emulated_sum(const Bf16Block& block, const std::uint16_t* a, const std::uint16_t* b) {
+// Return one element of C as TDPBF16PS computes it. a: the row of A in the tiles.
+float emulated_sum(const Bf16Block& block, const std::uint16_t* a, std::int64_t column) {
   const std::int64_t step = 2 * block.width();
   float sum = 0.0f;
   for (std::int64_t i = 0; i < block.blocks; ++i, a += kBf16Rows * kBf16Steps) {
+    const std::uint16_t* b = steps_of_b(block, i) + 2 * column;
     float even = 0.0f, odd = 0.0f;
     for (std::int64_t pair = 0; pair < kBf16Steps / 2; ++pair, b += step) {
       even = fused(a[2 * pair], b[0], even);
@@ -70,7 +71,7 @@ float emulated_sum(const Bf16Block& block, const std::uint16_t* a, const std::ui
   return sum;
 }
 
-void multiply_emulated(const Bf16Block& block) {
+void multiply_panel_emulated(const Bf16Block& block) {
   alignas(64) float sums[kBf16Rows * kBf16PanelColumns] = {};
   const std::int64_t width = block.width();
   for (std::int64_t row = 0; row < block.rows; row += kBf16Rows) {
@@ -78,9 +79,13 @@ void multiply_emulated(const Bf16Block& block) {
     const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group;
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t column = 0; column < block.columns; ++column)
-        sums[r * width + column] = emulated_sum(block, a + r * kBf16Steps, block.b + 2 * column);
+        sums[r * width + column] = emulated_sum(block, a + r * kBf16Steps, column);
     finish_rows<false>(block, row, rows, sums);
   }
+}
+
+void multiply_emulated(const Bf16Block& block) {
+  for_each_panel(block, multiply_panel_emulated);
 }
 
 void sum_stored_rows(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
@@ -106,6 +111,7 @@ constinit const Bf16Table bf16_table = [] {
 #endif
   t.round = round_numbers, t.widen = widen_numbers, t.sum_rows = sum_stored_rows;
   t.draw_row = draw_row;
+  t.apply_rule = apply_rule;
   t.softmax_row = softmax_row, t.weights_row = weights_row;
   t.score_gradient_row = score_gradient_row;
   t.product_sum = product_sum, t.scale_row = scale_row;

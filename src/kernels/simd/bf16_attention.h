@@ -1,6 +1,8 @@
 // The operations of bf16 attention on rows of scores.
 #pragma once
 
+#include <limits>
+
 #include "kernels/bf16_table.h"
 #include "kernels/simd/bf16_dropout.h"
 #include "kernels/simd/bf16_round.h"
@@ -33,8 +35,22 @@ void draw_row(const Bf16DrawRow& row) {
   }
 }
 
+void apply_rule(const Bf16ScoreRule& rule) {
+  const Floats d;
+  const FloatVector scale = hn::Set(d, rule.scale), cap = hn::Set(d, rule.softcap);
+  for_vectors(rule.count, [&](std::int64_t i, std::int64_t count, int) {
+    FloatVector score = hn::Mul(load_first(d, rule.scores + i, count), scale);
+    if (rule.softcap > 0.0f) score = hn::Mul(tanh(d, hn::Div(score, cap)), cap);
+    if (rule.bias != nullptr) score = hn::Add(score, load_first(d, rule.bias + i, count));
+    store_first(score, d, rule.scores + i, count);
+  });
+  const float hidden = -std::numeric_limits<float>::infinity();
+  for (std::int64_t i = 0; rule.mask != nullptr && i < rule.count; ++i)
+    if (rule.mask[i] == 0) rule.scores[i] = hidden;
+}
+
 // Compute rounded = exp(scale · s − m) with m = max(scale · s), or 0 for dropped keys. Return m and the sum
-// of all exponentials, including those of dropped keys.
+// of all exponentials, including those of dropped keys. If all scores are −∞, the sum is 0.
 template <bool kDrops>
 Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
   const Floats d;
@@ -46,10 +62,12 @@ Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
     maximum.add(which, or_lowest(hn::Mul(load_first(d, row.scores + i, count), scale), count));
   });
   const FloatVector most = maximum.total();
+  // Subtract 0 if all scores are −∞, to avoid (−∞) − (−∞).
+  const FloatVector base = hn::IfThenZeroElse(hn::Eq(most, hn::Neg(hn::Inf(d))), most);
   RowSum sum;
   for_vectors(row.count, [&](std::int64_t i, std::int64_t count, int which) {
     const FloatVector score = hn::Mul(load_first(d, row.scores + i, count), scale);
-    FloatVector weight = or_zero(exp(d, hn::Sub(score, most)), count);
+    FloatVector weight = or_zero(exp(d, hn::Sub(score, base)), count);
     sum.add(which, weight);
     if constexpr (kDrops) weight = hn::IfThenElseZero(kept_values(row.draws + i, row.threshold), weight);
     store_rounded(weight, row.rounded + i, count);

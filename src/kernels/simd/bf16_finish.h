@@ -4,6 +4,7 @@
 
 #include "kernels/bf16_table.h"
 #include "kernels/simd/bf16_dropout.h"
+#include "kernels/simd/bf16_parts.h"
 #include "kernels/simd/bf16_round.h"
 #include "kernels/simd/gemm_finish.h"
 

@@ -152,8 +152,8 @@ void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* sums) {
   __m512 sum[kRows][kVectors];
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_setzero_ps();
-  const std::uint16_t* b = block.b;
-  for (std::int64_t i = 0; i < block.blocks; ++i, a += kBf16Rows * kBf16Steps)
+  for (std::int64_t i = 0; i < block.blocks; ++i, a += kBf16Rows * kBf16Steps) {
+    const std::uint16_t* b = steps_of_b(block, i);
     for (std::int64_t pair = 0; pair < kBf16Steps / 2; ++pair, b += 2 * kWidth) {
       __m512bh columns[kVectors];
       for (int v = 0; v < kVectors; ++v) std::memcpy(&columns[v], b + v * 2 * kBf16Columns, 64);
@@ -166,6 +166,7 @@ void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* sums) {
         for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], factor, columns[v]);
       }
     }
+  }
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kVectors; ++v) _mm512_store_ps(sums + r * kWidth + v * 16, sum[r][v]);
 }
@@ -187,14 +188,16 @@ void vector_rows(const Bf16Block& block) {
 }
 
 void multiply_vectors(const Bf16Block& block) {
-  switch (block.width() / kBf16Columns) {
-    case 1:
-      return vector_rows<1>(block);
-    case 2:
-      return vector_rows<2>(block);
-    default:
-      return vector_rows<3>(block);
-  }
+  for_each_panel(block, [](const Bf16Block& one) {
+    switch (one.width() / kBf16Columns) {
+      case 1:
+        return vector_rows<1>(one);
+      case 2:
+        return vector_rows<2>(one);
+      default:
+        return vector_rows<3>(one);
+    }
+  });
 }
 
 // Tile registers 0 to 5 hold sums, register 6 a tile of A, and register 7 a tile of B. The intrinsics require
@@ -203,7 +206,6 @@ template <int kTiles, int kVectors>
 void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std::int64_t stride) {
   constexpr std::int64_t kRowBytes = kVectors * 64;
   const std::int64_t line = block.a.line * 2, step = block.a.step;
-  const std::uint16_t* b = block.b;
   const std::uint16_t* below = a + block.a.group;
   _tile_zero(0);
   if constexpr (kVectors > 1) _tile_zero(1);
@@ -212,6 +214,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
   if constexpr (kTiles > 1 && kVectors > 1) _tile_zero(4);
   if constexpr (kTiles > 1 && kVectors > 2) _tile_zero(5);
   for (std::int64_t i = 0; i < block.blocks; ++i) {
+    const std::uint16_t* b = steps_of_b(block, i);
     _tile_loadd(6, a, line);
     _tile_loadd(7, b, kRowBytes);
     _tile_dpbf16ps(0, 6, 7);
@@ -235,7 +238,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
       }
       _tile_dpbf16ps(3, 6, 7);
     }
-    a += step, below += step, b += kVectors * kBf16Columns * kBf16Steps;
+    a += step, below += step;
   }
   const std::int64_t bytes = stride * 4;
   _tile_stored(0, sums, bytes);
@@ -279,16 +282,16 @@ void multiply_tiles(const Bf16Block& block) {
   for (int tile = 0; tile < 7; ++tile) shapes.set(tile, rows, 64);
   shapes.set(7, 16, 64);
   _tile_loadconfig(&shapes);
-  switch (block.width() / kBf16Columns) {
-    case 1:
-      all_tile_rows<1>(block);
-      break;
-    case 2:
-      all_tile_rows<2>(block);
-      break;
-    default:
-      all_tile_rows<3>(block);
-  }
+  for_each_panel(block, [](const Bf16Block& one) {
+    switch (one.width() / kBf16Columns) {
+      case 1:
+        return all_tile_rows<1>(one);
+      case 2:
+        return all_tile_rows<2>(one);
+      default:
+        return all_tile_rows<3>(one);
+    }
+  });
   _tile_release();
 }
 

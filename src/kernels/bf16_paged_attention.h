@@ -1,0 +1,17 @@
+// Attention in bf16 for inference, with the formula of attention.h: the forward pass over keys and values in
+// bf16 pages (bf16_pages.h). Queries and weights are rounded to bf16 for the products of bf16.h. Scores,
+// softmax and sums are f32. A row's weights are divided by their sum only after the product with the values.
+//
+// The result of a query depends only on its own row and on the keys it may attend to, in blocks of 32 from
+// the sequence's first key. It therefore has the same bits for any number of queries in the call.
+#pragma once
+
+#include "kernels/attention.h"
+
+namespace regard::kernels {
+
+// Every sequence has pages with `bf16` set. Dropout is ignored. Computes problem.out, and problem.lse unless
+// it is null.
+void bf16_paged_attention(ThreadPool& pool, const Attention& problem);
+
+}  // namespace regard::kernels

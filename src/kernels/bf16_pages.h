@@ -1,0 +1,52 @@
+// Cache pages of keys and values in bf16. A page holds kBf16PageRows rows, packed as operand B of the
+// products of bf16_table.h, so that attention multiplies by it without copying:
+//   keys, for each key/value head: one panel with the rows as columns and head_dim as steps of k;
+//   values, for each key/value head: panels of at most kBf16PanelColumns features, with the rows as steps.
+// Sizes that are not whole tiles are padded with zeros.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/attention.h"
+#include "kernels/bf16_table.h"
+#include "kernels/gemm_tiling.h"
+
+namespace regard::kernels {
+
+constexpr std::int64_t kBf16PageRows = kBf16Steps;
+
+// Sizes of the keys and values in a page, of one layer.
+struct Bf16PageShape {
+  std::int64_t heads = 0;  // key/value heads
+  std::int64_t head_dim = 0, value_dim = 0;
+
+  // Numbers per head, and floats with the same size as all heads.
+  std::int64_t key_numbers() const { return round_up(head_dim, kBf16Steps) * kBf16PageRows; }
+  std::int64_t value_numbers() const { return round_up(value_dim, kBf16Columns) * kBf16PageRows; }
+  std::int64_t key_floats() const { return heads * key_numbers() / 2; }
+  std::int64_t value_floats() const { return heads * value_numbers() / 2; }
+};
+
+// Rows in f32: keys [count, heads × head_dim] and values [count, heads × value_dim].
+struct Bf16PageRows {
+  const float *key = nullptr, *value = nullptr;  // row 0
+  std::int64_t key_stride = 0, value_stride = 0;
+  std::int64_t count = 0;
+};
+
+// Round rows to bf16 and write them to a page from row `first` on. `keys` and `values` point to the page's
+// parts and must be 64-byte aligned. If `first` is 0, all rows after the last are set to zero. May be called
+// inside a task of a pool.
+void write_bf16_page(const Bf16PageShape& shape, float* keys, float* values, std::int64_t first,
+                     const Bf16PageRows& rows);
+
+// Set the values of the rows from `first` on to zero.
+void clear_bf16_values(const Bf16PageShape& shape, float* values, std::int64_t first);
+
+// Widen the first `count` rows of a sequence to key [count, heads × head_dim] and value [count, heads ×
+// value_dim]. Rows of released pages (null) become zero.
+void read_bf16_pages(const Bf16PageShape& shape, const AttentionPages& pages, std::int64_t count, float* key,
+                     float* value);
+
+}  // namespace regard::kernels
