@@ -85,6 +85,12 @@ struct WriteCallbacks {
   std::function<bool()> cancelled = {};
 };
 
+// Number format of a loaded model's computation. bf16: weights and the operands of matrix products and of
+// attention are rounded to bf16 (8 bits of precision), and so is the key/value cache; sums, softmax and norms
+// are f32. It needs a processor with AVX512_BF16 or AMX-BF16. Results are bit-identical for any number of
+// threads and any batch, as in f32.
+enum class Precision { f32, bf16 };
+
 // Called with the completed share of a long operation, from 0 to 1. Return false to cancel the operation.
 using Progress = std::function<bool(double share)>;
 
@@ -173,7 +179,8 @@ class REGARD_API Model {
   const std::string& warning() const;
 
  private:
-  friend REGARD_API Model load(const std::filesystem::path& path, const Progress& progress);
+  friend REGARD_API Model load(const std::filesystem::path& path, const Progress& progress,
+                               Precision precision);
   friend class Sessions;
   friend struct api::ModelAccess;
   friend REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits);
@@ -186,8 +193,10 @@ class REGARD_API Model {
 // Load a model. `path` is a run folder (its best checkpoint is loaded), a checkpoint of a run, or a Hugging
 // Face folder. Throws bad_file and io, naming the file and the problem; cancelled if `progress` returns
 // false. `progress` is called before the folder is opened and after each matrix has been read and packed for
-// the kernels, with the completed share in bytes.
-REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {});
+// the kernels, with the completed share in bytes. With Precision::bf16, throws usage if the processor has no
+// bf16 instructions or the weights are int8.
+REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
+                      Precision precision = Precision::f32);
 
 // Convert the model in folder `from` to int8 weights and write it to the new folder `to`; int8 weights have
 // about a quarter of the size of f32. load() and all other functions that take a folder accept it and compute

@@ -54,6 +54,7 @@ struct EmbedOptions {
   std::int64_t max_tokens = 0;
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};
+  Precision precision = Precision::f32;  // see regard/model.h
 };
 
 class REGARD_API Embedder {

@@ -102,14 +102,15 @@ Model::State& Model::state() const {
   return api::state_of(state_, "Model");
 }
 
-Model load(const std::filesystem::path& path, const Progress& progress) {
+Model load(const std::filesystem::path& path, const Progress& progress, Precision precision) {
   const auto go_on = [&](double share) {
     if (progress && !progress(share)) throw cancelled_error("loading was cancelled").found(path.string());
   };
   go_on(0.0);
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
-  state->loaded = infer::LoadedModel::open(path, {.reads = std::nullopt});
+  state->loaded =
+      infer::LoadedModel::open(path, {.weight_mode = api::weight_mode(precision), .reads = std::nullopt});
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
   const auto pool = api::pool();

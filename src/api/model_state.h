@@ -34,6 +34,10 @@ struct ModelAccess {
   }
 };
 
+inline WeightMode weight_mode(Precision precision) {
+  return precision == Precision::bf16 ? WeightMode::bf16 : WeightMode::stored;
+}
+
 inline inspect::Head inner(const HeadName& head) {
   return {head.kind, head.layer, head.head};
 }

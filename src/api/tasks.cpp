@@ -54,7 +54,7 @@ std::unique_ptr<Probe> api::probe_of(const infer::LoadedModel& loaded, ThreadPoo
 
 struct REGARD_HIDDEN Embedder::State {
   State(const std::filesystem::path& path, const EmbedOptions& options)
-      : folder(tasks::EmbeddingFolder::open(path, inner(options))),
+      : folder(tasks::EmbeddingFolder::open(path, inner(options), api::weight_mode(options.precision))),
         probe(api::probe_of(folder.loaded, *turns.pool, options.ablated, options.interventions)),
         embedder(folder, *turns.pool, inner(options), probe.get()) {
     folder.loaded.model->prepare_for_inference(*turns.pool);

@@ -12,6 +12,7 @@
 #include "infer/scheduler.h"
 #include "models/quantize.h"
 #include "models/weights.h"
+#include "nn/cache.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
 
@@ -21,6 +22,7 @@ namespace {
 struct DecodeBenchRequest {
   std::string model;
   std::string dtype;  // dtype of the weights; empty means as stored
+  std::string precision = "f32";
   std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
   bool beside_read = false;
 };
@@ -42,11 +44,12 @@ std::unique_ptr<Network> obtain(const DecodeBenchRequest& request, Globals& glob
   if (std::filesystem::is_directory(path)) {
     model = load_model(formats::ModelFolder::open(path), WeightMode::stored);
     if (!request.dtype.empty()) hold_as(*model, held_dtype(request.dtype));
-    return model;
+  } else {
+    model = make_model(parse_json(read_file(path), path), path);
+    initialise(*model, globals.seed);
+    hold_as(*model, held_dtype(request.dtype));
   }
-  model = make_model(parse_json(read_file(path), path), path);
-  initialise(*model, globals.seed);
-  hold_as(*model, held_dtype(request.dtype));
+  if (request.precision == "bf16") compute_in_bf16(*model);
   return model;
 }
 
@@ -175,6 +178,7 @@ void run(const DecodeBenchRequest& request, Globals& globals) {
   const Timing prefill = summarise(measured.prefill), step = summarise(measured.steps);
   Json line = bench_line("decode", globals);
   line["dtype"] = request.dtype.empty() ? "stored" : request.dtype;
+  line["precision"] = request.precision;
   line["batch"] = request.batch, line["prompt"] = request.prompt;
   line["new"] = request.generated, line["beam"] = request.beam;
   line["parameters"] = model->parameter_count();
@@ -194,6 +198,8 @@ void run(const DecodeBenchRequest& request, Globals& globals) {
     line["share_of_read"] = shares[shares.size() / 2];
     line["share_of_read_lowest"] = shares.front(), line["share_of_read_highest"] = shares.back();
   }
+  line["cache_bytes_per_token"] =
+      static_cast<double>(model->cache_shape().page_bytes()) / static_cast<double>(kPageTokens);
   line["peak_rss_mb"] = peak_rss_mb();
   print_line(line);
 }
@@ -215,6 +221,11 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
       ->add_option("--dtype", request->dtype,
                    "Data type of the weights. Default: as stored; f32 for a config.json")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
+  decode
+      ->add_option("--precision", request->precision,
+                   "bf16: round weights, activations and the cache to bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
   decode->add_option("--batch", request->batch, "Number of sequences in the batch")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -40,6 +40,7 @@ void run(const EmbedBenchRequest& request, Globals& globals) {
   });
   Json line = bench_line("embed", globals);
   if (globals.int8) line["dtype"] = "int8";
+  if (globals.bf16) line["precision"] = "bf16";
   line["batch"] = request.batch, line["sentences"] = texts.size(), line["tokens"] = tokens;
   line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms, line["processor_ms"] = timing.processor_ms;
   line["sentences_per_s"] = static_cast<double>(texts.size()) / timing.median_ms * 1e3;

@@ -170,6 +170,7 @@ class ServerClassify {
     server.exclude(!request.task.probes.attend.empty(), "--attend");
     server.exclude(!request.task.probes.ablate.empty(), "--ablate");
     server.exclude(globals.int8, "--quantize");
+    server.exclude(globals.bf16, "--precision");
     if (!request.scores.empty()) body_["scores"] = request.scores;
     if (request.task.cut) body_["truncate"] = true;
     if (!request.task.probes.interventions.empty())

@@ -69,6 +69,7 @@ std::unique_ptr<VectorSource> source_of(const EmbedRequest& request, const tasks
   server.exclude(!request.probes.attend.empty(), "--attend");
   server.exclude(!request.probes.ablate.empty(), "--ablate");
   server.exclude(globals.int8, "--quantize");
+  server.exclude(globals.bf16, "--precision");
   return server_source(server, request.model, request.probes.interventions, request.cut.value_or(false));
 }
 

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/verb.h"
+#include "cli/weight_mode.h"
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
 #include "inspect/resolve.h"
@@ -73,8 +74,9 @@ void run(const RunOptions& options, Globals& globals) {
   if (!options.adapter.empty()) folder.adapter = options.adapter;
   if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
-  const bool int8 = globals.int8 || is_quantized(folder.config);
-  const auto model = load_model(folder, int8 ? WeightMode::int8 : WeightMode::widened);
+  const bool int8 = globals.int8 || (!globals.bf16 && is_quantized(folder.config));
+  const WeightMode inference = int8 ? WeightMode::int8 : weight_mode(globals);
+  const auto model = load_model(folder, int8 || globals.bf16 ? inference : WeightMode::widened);
   const inspect::TensorMap results =
       placed({options.inputs}, [&] { return results_of(*model, folder, inputs, options, globals); });
   std::vector<formats::NamedTensor> tensors;

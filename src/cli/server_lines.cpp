@@ -210,6 +210,7 @@ class ServerLines {
 Json generate_request(const ServerOptions& server, const DecodingOptions& options, const Globals& globals) {
   server.exclude(!options.adapter.empty(), "--adapter");
   server.exclude(globals.int8, "--quantize");
+  server.exclude(globals.bf16, "--precision");
   server.exclude(!options.probes.attend.empty(), "--attend");
   server.exclude(!options.probes.ablate.empty(), "--ablate");
   server.exclude(!options.search.settings.empty(), "--set");

@@ -55,10 +55,15 @@ void add_globals(CLI::App& verb, Globals& globals) {
 }
 
 void add_quantize(CLI::App& verb, Globals& globals) {
-  verb.add_option_function<std::string>(
-          "--quantize", [&globals](const std::string&) { globals.int8 = true; },
-          "Quantise weights and activations to int8")
-      ->check(CLI::IsMember({"int8"}));
+  CLI::Option* quantize = verb.add_option_function<std::string>(
+      "--quantize", [&globals](const std::string&) { globals.int8 = true; },
+      "Quantise weights and activations to int8");
+  quantize->check(CLI::IsMember({"int8"}));
+  CLI::Option* precision = verb.add_option_function<std::string>(
+      "--precision", [&globals](const std::string& name) { globals.bf16 = name == "bf16"; },
+      "f32, or bf16: round weights, activations and the key/value cache to bf16;\n"
+      "needs a processor with AVX512_BF16 or AMX-BF16. Default: f32");
+  precision->check(CLI::IsMember({"f32", "bf16"}))->excludes(quantize);
 }
 
 void catch_signals(AtSignal writing) {

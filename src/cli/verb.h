@@ -17,6 +17,7 @@ struct Globals {
   bool json = false;   // print one JSON object per line
   bool quiet = false;  // print no progress on stderr
   bool int8 = false;   // quantise models while loading them
+  bool bf16 = false;   // compute with models in bf16
 
   // Return the thread pool of the program, created at the first call.
   ThreadPool& pool();
@@ -28,7 +29,7 @@ struct Globals {
 // Add -t/--threads, -s/--seed, --json and -q/--quiet to a verb.
 void add_globals(CLI::App& verb, Globals& globals);
 
-// Add --quantize to a verb that opens a model.
+// Add --quantize and --precision to a verb that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
 // stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop

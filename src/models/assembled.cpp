@@ -143,9 +143,14 @@ class Assembled : public Network {
   CacheShape cache_shape() const override {
     if (!decoder_) throw usage_error("this model has no decoder");
     const nn::AttentionConfig self = architecture_.decoder->block.self.completed();
-    return {architecture_.decoder->layers,  self.kv_heads * self.head_dim,
-            self.kv_heads * self.value_dim, kind() == ModelKind::encoder_decoder,
-            architecture_.max_positions,    widest_window(*architecture_.decoder)};
+    return {.layers = architecture_.decoder->layers,
+            .key_width = self.kv_heads * self.head_dim,
+            .value_width = self.kv_heads * self.value_dim,
+            .cross = kind() == ModelKind::encoder_decoder,
+            .max_positions = architecture_.max_positions,
+            .window = widest_window(*architecture_.decoder),
+            .precision = decoder_->precision(),
+            .kv_heads = self.kv_heads};
   }
 
   void prepare_for_inference(const nn::Preparation& how) override {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/bf16.h"
 #include "kernels/int8.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
@@ -74,6 +75,22 @@ void hold_as(Network& model, DType dtype) {
     held.numbers = parameter.widened().to(dtype);
     parameter.hold(std::move(held));
     return true;
+  });
+}
+
+void compute_in_bf16(Network& model) {
+  kernels::require_bf16("the precision bf16");
+  for_each_matrix(model, [&](Parameter& parameter) {
+    const bool held = parameter.is_held();
+    if (held && parameter.held.dtype == DType::i8)
+      throw usage_error("a model with int8 weights cannot be computed in bf16")
+          .remedy("Use the precision f32, or the model from which it was quantised");
+    const bool as_stored = held && parameter.held.dtype == DType::bf16;
+    Parameter::Held rounded = as_stored ? parameter.held : Parameter::Held();
+    if (!as_stored) rounded.numbers = parameter.widened().to(DType::bf16);
+    rounded.precision = kernels::Precision::bf16;
+    parameter.hold(std::move(rounded));
+    return !as_stored;
   });
 }
 

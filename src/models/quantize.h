@@ -18,6 +18,10 @@ void quantize(Network& model);
 // inference. For i8, call quantize(). Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
+// Round the weights that quantize() would convert to bf16, and compute with them in bf16: for inference only.
+// Throws usage if the processor has no bf16 instructions (kernels/bf16.h) or a weight is int8.
+void compute_in_bf16(Network& model);
+
 // Set the key "quantization_config" if `int8` is true, otherwise remove it. Return true if the config has
 // changed.
 bool set_quantization(Json& config, bool int8);

@@ -192,6 +192,10 @@ Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Ca
   return nn::show(tape, point_, "output", x);
 }
 
+kernels::Precision Stack::precision() const {
+  return blocks_.empty() ? kernels::Precision::f32 : blocks_[0]->precision();
+}
+
 void Stack::collect(std::vector<Parameter*>& parameters) const {
   input_->collect(parameters);
   if (relative_bias_) relative_bias_->collect(parameters);

@@ -187,6 +187,7 @@ void load_weights(Network& model, const formats::Weights& weights, WeightMode mo
   set_pooler(model, weights);
   model.set_carried(std::move(carried));
   if (mode == WeightMode::int8) quantize(model);
+  if (mode == WeightMode::bf16) compute_in_bf16(model);
 }
 
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes) {
@@ -228,6 +229,7 @@ std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, W
   ThreadPool pool(1);
   Lora(*model, folder.adapter).merge(pool);
   if (mode == WeightMode::int8) quantize(*model);
+  if (mode == WeightMode::bf16) compute_in_bf16(*model);
   return model;
 }
 

@@ -19,6 +19,8 @@ enum class WeightMode {
   widened,  // matrices as f32 values, for training and for inspecting the weights
   stored,   // matrices in the file's dtype (Parameter::Held), for inference
   int8,     // matrices as int8, for inference; floating-point numbers of the file are quantised
+  // matrices rounded to bf16, for inference; products, attention and the key/value cache are bf16 too
+  bf16,
 };
 
 // Set every weight of the model from its tensor. `mode` determines the storage of matrices. Other weights:
@@ -27,7 +29,8 @@ enum class WeightMode {
 // is NAME · NAME_scale. All tensors are checked before the first weight is set, except those of a pooler that
 // the head does not use; these are checked last. Throws bad_file if a tensor is missing, unused, or has the
 // wrong shape or an unsupported dtype, if the scales or values of an int8 weight are invalid, or if two
-// copies of a tied weight differ.
+// copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has no bf16
+// instructions or the file has int8 weights.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, in the layout of the file from which they were loaded, including copies of

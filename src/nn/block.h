@@ -40,6 +40,9 @@ class Block {
   // Return [tokens, hidden] for x [tokens, hidden]. `self` and `cross` are the inputs of the two attentions.
   Var forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const;
 
+  // Return the precision of attention for inference.
+  kernels::Precision precision() const { return self_->precision(); }
+
   // append the parameters: for each branch, those of its layer, then those of its norms
   void collect(std::vector<Parameter*>& parameters);
   void prepare_for_inference(const Preparation& how);

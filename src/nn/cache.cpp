@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/bf16_pages.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -12,8 +13,18 @@ namespace {
 
 constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens if there is no limit
 
+static_assert(kPageTokens == kernels::kBf16PageRows);
+
+bool is_bf16(const CacheShape& shape) {
+  return shape.precision == kernels::Precision::bf16;
+}
+
+kernels::Bf16PageShape bf16_shape(const CacheShape& shape) {
+  return {shape.kv_heads, shape.key_width / shape.kv_heads, shape.value_width / shape.kv_heads};
+}
+
 std::int64_t page_floats(const CacheShape& shape) {
-  return shape.layers * kPageTokens * (shape.key_width + shape.value_width);
+  return shape.layers * (shape.key_floats() + shape.value_floats());
 }
 
 void copy_rows(const float* from, std::int64_t stride, float* to, std::int64_t width, std::int64_t rows) {
@@ -22,6 +33,14 @@ void copy_rows(const float* from, std::int64_t stride, float* to, std::int64_t w
 }
 
 }  // namespace
+
+std::int64_t CacheShape::key_floats() const {
+  return is_bf16(*this) ? bf16_shape(*this).key_floats() : kPageTokens * key_width;
+}
+
+std::int64_t CacheShape::value_floats() const {
+  return is_bf16(*this) ? bf16_shape(*this).value_floats() : kPageTokens * value_width;
+}
 
 std::int64_t CacheShape::page_bytes() const {
   return page_floats(*this) * static_cast<std::int64_t>(sizeof(float));
@@ -115,12 +134,38 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   }
 }
 
+// Copy the first `rows` rows of a page; in bf16, the whole page.
+void Cache::copy_page(const float* from, float* to, std::int64_t rows) const {
+  if (is_bf16(shape_)) {
+    std::memcpy(to, from, static_cast<std::size_t>(page_floats(shape_)) * sizeof(float));
+    return;
+  }
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const std::int64_t keys = layer * layer_floats(), values = keys + shape_.key_floats();
+    copy_rows(from + keys, shape_.key_width, to + keys, shape_.key_width, rows);
+    copy_rows(from + values, shape_.value_width, to + values, shape_.value_width, rows);
+  }
+}
+
+// bf16: set the values of a page from row `first` on to zero. Attention multiplies them by weights of 0,
+// which requires finite values.
+void Cache::clear_values(float* page, std::int64_t first) const {
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer)
+    kernels::clear_bf16_values(bf16_shape(shape_), page + layer * layer_floats() + shape_.key_floats(),
+                               first);
+}
+
 // Make the last page writable; call this before a write. If the last page is partly full and shared, replace
 // it by a copy.
 void Cache::own_last_page(Table& table) {
   const std::int64_t used = table.length % kPageTokens;
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);
-  if (used == 0 || pool_.users(table.pages[last]) == 1) return;
+  const bool stale = std::exchange(table.stale_tail, false);
+  if (used == 0) return;
+  if (pool_.users(table.pages[last]) == 1) {
+    if (stale) clear_values(pool_.at(table.pages[last]), used);
+    return;
+  }
   const float* from = table.at[last];
   if (pool_.free() == 0) {
     if (bounded_) throw resource_error("the cache has no free pages").remedy("Give the cache more pages");
@@ -128,11 +173,8 @@ void Cache::own_last_page(Table& table) {
   }
   const std::int32_t page = pool_.take();
   float* to = pool_.at(page);
-  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
-    const std::int64_t keys = layer * layer_floats(), values = keys + kPageTokens * shape_.key_width;
-    copy_rows(from + keys, shape_.key_width, to + keys, shape_.key_width, used);
-    copy_rows(from + values, shape_.value_width, to + values, shape_.value_width, used);
-  }
+  copy_page(from, to, used);
+  if (stale) clear_values(to, used);
   pool_.release(table.pages[last]);
   table.pages[last] = page, table.at[last] = to;
 }
@@ -143,6 +185,7 @@ void Cache::share(const Table& from, Table& to, std::int64_t rows) {
   to.at.assign(from.at.begin(), from.at.begin() + pages);
   to.pages.assign(from.pages.begin(), from.pages.begin() + pages);
   to.length = rows, to.kept_from = from.kept_from;
+  to.stale_tail = is_bf16(shape_) && (from.stale_tail || rows < from.length);
   for (const std::int32_t page : to.pages)
     if (page >= 0) pool_.share(page);
 }
@@ -152,6 +195,7 @@ void Cache::release(Table& table) {
     if (page >= 0) pool_.release(page);
   table.at.clear(), table.pages.clear();
   table.length = table.kept_from = 0;
+  table.stale_tail = false;
 }
 
 void Cache::release(Slot& slot) {
@@ -165,19 +209,25 @@ void Cache::write(const Table& table, std::int64_t layer, std::int64_t first, co
     const std::int64_t row = first + done, within = row % kPageTokens;
     const std::int64_t count = std::min(rows.count - done, kPageTokens - within);
     float* keys = pool_.at(table.pages[static_cast<std::size_t>(row / kPageTokens)]) + layer * layer_floats();
-    float* values = keys + kPageTokens * shape_.key_width;
-    copy_rows(rows.key + done * rows.key_stride, rows.key_stride, keys + within * shape_.key_width,
-              shape_.key_width, count);
-    copy_rows(rows.value + done * rows.value_stride, rows.value_stride, values + within * shape_.value_width,
-              shape_.value_width, count);
+    float* values = keys + shape_.key_floats();
+    const float *key = rows.key + done * rows.key_stride, *value = rows.value + done * rows.value_stride;
+    if (is_bf16(shape_)) {
+      kernels::write_bf16_page(bf16_shape(shape_), keys, values, within,
+                               {key, value, rows.key_stride, rows.value_stride, count});
+    } else {
+      copy_rows(key, rows.key_stride, keys + within * shape_.key_width, shape_.key_width, count);
+      copy_rows(value, rows.value_stride, values + within * shape_.value_width, shape_.value_width, count);
+    }
     done += count;
   }
 }
 
 ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t count) const {
   const std::int64_t keys = layer * layer_floats();
-  return {
-      nullptr, nullptr, count, {table.at.data(), kPageTokens, keys, keys + kPageTokens * shape_.key_width}};
+  return {nullptr,
+          nullptr,
+          count,
+          {table.at.data(), kPageTokens, keys, keys + shape_.key_floats(), is_bf16(shape_)}};
 }
 
 // --- sequences ---

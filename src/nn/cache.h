@@ -9,6 +9,8 @@
 // of the slot. Results are bit-identical whether tokens are decoded in one call or one by one, and whether or
 // not pages are shared.
 //
+// In bf16 the rows are rounded when they are written (CacheShape::precision).
+//
 // Cross-attention: the first call for a slot computes the keys and values from `memory`. Later calls read
 // them from the cache. They are stored in pages of the same pool.
 #pragma once
@@ -18,21 +20,27 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/precision.h"
 #include "nn/page_pool.h"
 #include "ops/attention.h"
 
 namespace regard {
 
-// Sizes that determine the layout of a model's cache.
+// Sizes and number format that determine the layout of a model's cache.
 struct CacheShape {
   std::int64_t layers = 0;
-  std::int64_t key_width = 0, value_width = 0;  // floats per token and layer: kv_heads × head_dim
+  std::int64_t key_width = 0, value_width = 0;  // numbers per token and layer: kv_heads × head_dim
   bool cross = false;                           // true if the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // maximum number of positions; 0 means no limit
   // If above 0, a token attends to at most `window` tokens in every layer: itself and those before it.
   std::int64_t window = 0;
+  // bf16: keys and values are rounded and packed for products (kernels/bf16_pages.h). Requires kv_heads.
+  kernels::Precision precision = kernels::Precision::f32;
+  std::int64_t kv_heads = 0;
 
-  std::int64_t page_bytes() const;  // bytes of one page: kPageTokens tokens, all layers
+  std::int64_t key_floats() const;    // size of a layer's keys in a page, in floats
+  std::int64_t value_floats() const;  // the same for values
+  std::int64_t page_bytes() const;    // bytes of one page: kPageTokens tokens, all layers
 };
 
 constexpr std::int64_t kPageTokens = 32;
@@ -122,6 +130,7 @@ class Cache {
     std::vector<std::int32_t> pages;  // number of each page in the pool; −1 if the page is released
     std::int64_t length = 0;          // rows
     std::int64_t kept_from = 0;       // pages before this one are released
+    bool stale_tail = false;          // bf16: the last page may contain rows of another sequence
   };
   struct Slot {
     Table self, cross;
@@ -135,9 +144,11 @@ class Cache {
   void share(const Table& from, Table& to, std::int64_t rows);
   void release(Table& table);
   void release(Slot& slot);
+  void copy_page(const float* from, float* to, std::int64_t rows) const;
+  void clear_values(float* page, std::int64_t first) const;
   void write(const Table& table, std::int64_t layer, std::int64_t first, const Rows& rows);
   ops::CachedKeys view(const Table& table, std::int64_t layer, std::int64_t count) const;
-  std::int64_t layer_floats() const { return kPageTokens * (shape_.key_width + shape_.value_width); }
+  std::int64_t layer_floats() const { return shape_.key_floats() + shape_.value_floats(); }
   std::size_t index_of(std::int64_t slot) const;
   const Slot& at(std::int64_t slot) const;
   Slot& at(std::int64_t slot);
@@ -145,8 +156,8 @@ class Cache {
   CacheShape shape_;
   bool bounded_ = false;
   std::int64_t capacity_ = 0;
-  // pool of pages; for each layer, a page has keys [kPageTokens, key_width] and values [kPageTokens,
-  // value_width]
+  // Pool of pages. For each layer, a page has keys [kPageTokens, key_width] and values [kPageTokens,
+  // value_width] in f32, or the keys and values of a page of kernels/bf16_pages.h.
   PagePool pool_;
   std::vector<Slot> slots_, reordered_;
   std::vector<std::int32_t> selected_;

@@ -27,6 +27,10 @@ bool any_held(std::span<Parameter* const> parts) {
   return std::any_of(parts.begin(), parts.end(), [](const Parameter* part) { return part->is_held(); });
 }
 
+kernels::Precision precision_of(std::span<Parameter* const> parts) {
+  return parts[0]->is_held() ? parts[0]->held.precision : kernels::Precision::f32;
+}
+
 std::int64_t stored_bytes(std::span<Parameter* const> parts) {
   std::int64_t bytes = 0;
   for (const Parameter* part : parts) {
@@ -40,8 +44,9 @@ std::int64_t stored_bytes(std::span<Parameter* const> parts) {
 
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed) {
   const DType dtype = parts[0]->held.dtype;
+  const kernels::Precision precision = precision_of(parts);
   const bool alike = std::all_of(parts.begin(), parts.end(), [&](const Parameter* part) {
-    return part->is_held() && part->held.dtype == dtype;
+    return part->is_held() && part->held.dtype == dtype && part->held.precision == precision;
   });
   std::vector<Tensor> numbers;
   std::vector<kernels::MatrixPart> matrices;
@@ -52,8 +57,9 @@ kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> pa
     matrices.push_back({numbers.back().data(), part->outputs(), numbers.back().columns(), scale});
   }
   const Shape& shape = parts[0]->value().shape();
-  kernels::PackedMatrix packed = kernels::pack(
-      pool, {alike ? type_of(dtype) : WeightType::f32, shape[transposed ? 0 : 1], !transposed, matrices});
+  kernels::PackedMatrix packed =
+      kernels::pack(pool, {alike ? type_of(dtype) : WeightType::f32, shape[transposed ? 0 : 1], !transposed,
+                           matrices, alike ? precision : kernels::Precision::f32});
   for (Parameter* part : parts) {
     if (part->held.let_go)
       part->held.let_go();

@@ -10,6 +10,9 @@ namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
 
+// Return the precision of products with the parts (Parameter::Held).
+kernels::Precision precision_of(std::span<Parameter* const> parts);
+
 // Return the size of the parts in bytes. A held part counts in its held dtype (int8: with the scale and the
 // sum of weights of each output), any other part as f32.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);

@@ -87,6 +87,10 @@ Var Linear::forward_updated(Tape& tape, Var x, const Options& options) const {
   return options.residual != nullptr ? ops::add(tape, y, options.residual) : y;
 }
 
+kernels::Precision Linear::precision() const {
+  return precision_of(weights_);
+}
+
 void Linear::collect(std::vector<Parameter*>& parameters) {
   for (const auto& parameter : parameters_) parameters.push_back(parameter.get());
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
+#include "kernels/precision.h"
 #include "nn/low_rank.h"
 #include "nn/preparation.h"
 #include "ops/parameter.h"
@@ -36,6 +37,9 @@ class Linear {
   // low-rank updates (low_rank.h).
   Var forward(Tape& tape, Var x, const Options& options) const;
   Var forward(Tape& tape, Var x) const { return forward(tape, x, Options()); }
+
+  // Return the precision of the layer's products for inference (Parameter::Held).
+  kernels::Precision precision() const;
 
   // Return true if x may be stored as bf16 (ops/bf16_store.h). Low-rank updates read it as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }

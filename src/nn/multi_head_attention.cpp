@@ -97,6 +97,7 @@ ops::AttentionOptions MultiHeadAttention::options_for(const Tape& tape, const At
   static_cast<ops::AttentionBias&>(options) = input;
   options.dropout_place = dropout_place_, options.point = point_;
   options.store_bf16 = ops::stores_bf16(tape) && output_->reads_bf16();
+  options.precision = precision();
   return options;
 }
 

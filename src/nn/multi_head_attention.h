@@ -59,6 +59,9 @@ class MultiHeadAttention {
 
   bool reads_bf16() const { return query_->reads_bf16(); }  // true if x may be stored as bf16
 
+  // Return the precision of the attention for inference: that of its projections.
+  kernels::Precision precision() const { return query_->precision(); }
+
   const std::string& point() const { return point_; }
 
   void collect(std::vector<Parameter*>& parameters);

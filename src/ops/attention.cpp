@@ -8,6 +8,7 @@
 #include "kernels/bf16_attention.h"
 #include "kernels/rows.h"
 #include "ops/attention_probe.h"
+#include "ops/bf16_pages.h"
 #include "ops/bf16_store.h"
 #include "ops/check.h"
 
@@ -178,6 +179,13 @@ std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const O
   return probed ? probe_weights(tape, problem, point) : std::span<const ReplacedHead>();
 }
 
+// The forward pass of a problem whose sequences have bf16 pages.
+void run_bf16_pages(Tape& tape, AttentionProblem& problem, Var out, std::string_view point) {
+  const bool probed = probes_weights(tape, point, problem.heads);
+  if (probed) problem.lse = tape.arena().tensor({out->value.rows(), problem.heads}).f32();
+  bf16_attention(tape, problem, probed, point);
+}
+
 struct AttentionNode : Tape::Node {
   Operands operands;
   Var bias;
@@ -218,6 +226,11 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
     if (!operands.stored()) part.key = k.row(begin) + key.column, part.value = v.row(begin) + value.column;
     set_keys(sequences[s], part, options.causal_alignment);
   }
+  if (!tape.recording() && options.precision == kernels::Precision::bf16) {
+    copy_to_bf16_pages(tape, problem, sequences);
+    run_bf16_pages(tape, problem, out, options.point);
+    return out;
+  }
   const std::span<const ReplacedHead> replaced = run(tape, problem, operands, out, wanted, options.point);
   if (wanted) {
     AttentionNode node;
@@ -243,7 +256,10 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
   for (std::size_t s = 0; s < sequences.size(); ++s)
     set_keys(sequences[s], keys[s], options.causal_alignment);
   if (!probes_weights(tape, options.point, spec.heads)) join_neighbours(problem);
-  run(tape, problem, {query, {}, {}}, out, false, options.point);
+  if (!keys.empty() && keys[0].pages.bf16)
+    run_bf16_pages(tape, problem, out, options.point);
+  else
+    run(tape, problem, {query, {}, {}}, out, false, options.point);
   return out;
 }
 

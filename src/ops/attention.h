@@ -28,6 +28,8 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
   bool store_bf16 = false;  // if true, the result is stored as bf16 (bf16_store.h)
+  // bf16: if the tape does not record, round queries, keys, values and weights to bf16 (bf16_pages.h)
+  kernels::Precision precision = kernels::Precision::f32;
 
   // Prefix of probe points: POINT.weights is reported and, without a cache, POINT.query, POINT.key and
   // POINT.value. If empty, nothing is reported.
@@ -46,7 +48,9 @@ struct CachedKeys {
   const float* key = nullptr;    // [keys, key_stride]
   const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
-  kernels::AttentionPages pages = {};  // location in pages, used instead of key and value if pages.at is set
+  // Location in pages, used instead of key and value if pages.at is set. All sequences have pages of the same
+  // kind (pages.bf16).
+  kernels::AttentionPages pages = {};
 };
 
 // Compute attention to cached keys and values: sequence s of the queries attends to keys[s]. No gradients are

@@ -1,0 +1,22 @@
+// Attention in bf16 for inference (kernels/bf16_paged_attention.h), with attention weights for probes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/attention.h"
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// Round the keys and values of the sequences and copy them to bf16 pages in the tape's arena, as a cache
+// stores them. The pages replace `key` and `value`.
+void copy_to_bf16_pages(Tape& tape, const kernels::Attention& problem,
+                        std::span<kernels::AttentionSequence> sequences);
+
+// Compute problem.out; all sequences have bf16 pages. If `probed`, problem.lse must be set. The weights for
+// the probe are then computed in f32 from the rounded queries and keys.
+void bf16_attention(Tape& tape, const kernels::Attention& problem, bool probed, std::string_view point);
+
+}  // namespace regard::ops
