@@ -17,10 +17,8 @@ namespace regard::distributed {
 namespace {
 
 // Messages with the same tag are matched in the order in which they were posted.
-constexpr int kTag = 1, kNoticeTag = 2;
-
-int tag_of(int id) {
-  return id >= kFirstNotice ? kNoticeTag : kTag;
+int tag_of(Channel channel) {
+  return 1 + static_cast<int>(channel);
 }
 
 class MpiTransport : public Transport {
@@ -32,16 +30,18 @@ class MpiTransport : public Transport {
   int size() const override { return size_; }
   int local_size() const override { return local_size_; }
 
-  bool send(int to, const std::byte* data, std::size_t bytes, int id) override {
+  bool send(int to, const std::byte* data, std::size_t bytes, int id, Channel channel) override {
     if (!fits(bytes)) return false;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int status = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag_of(id), all_, &request);
+    const int status =
+        MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag_of(channel), all_, &request);
     return posted(status, request, id);
   }
-  bool receive(int from, std::byte* data, std::size_t bytes, int id) override {
+  bool receive(int from, std::byte* data, std::size_t bytes, int id, Channel channel) override {
     if (!fits(bytes)) return false;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int status = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag_of(id), all_, &request);
+    const int status =
+        MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag_of(channel), all_, &request);
     return posted(status, request, id);
   }
 

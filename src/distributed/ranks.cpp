@@ -93,20 +93,21 @@ std::size_t Exchange::post(int peer, bool received) {
   return messages_.size() - 1;
 }
 
-std::size_t Exchange::send(int to, std::span<const std::byte> data) {
+std::size_t Exchange::send(int to, std::span<const std::byte> data, Channel channel) {
   for (std::size_t begin = 0; begin < data.size(); begin += kLargest) {
     const auto part = data.subspan(begin, std::min(kLargest, data.size() - begin));
     const std::size_t id = post(to, false);
-    if (!ranks_.transport_->send(to, part.data(), part.size(), static_cast<int>(id))) ranks_.fail();
+    if (!ranks_.transport_->send(to, part.data(), part.size(), static_cast<int>(id), channel)) ranks_.fail();
   }
   return messages_.size() - 1;
 }
 
-std::size_t Exchange::receive(int from, std::span<std::byte> data) {
+std::size_t Exchange::receive(int from, std::span<std::byte> data, Channel channel) {
   for (std::size_t begin = 0; begin < data.size(); begin += kLargest) {
     const auto part = data.subspan(begin, std::min(kLargest, data.size() - begin));
     const std::size_t id = post(from, true);
-    if (!ranks_.transport_->receive(from, part.data(), part.size(), static_cast<int>(id))) ranks_.fail();
+    if (!ranks_.transport_->receive(from, part.data(), part.size(), static_cast<int>(id), channel))
+      ranks_.fail();
   }
   return messages_.size() - 1;
 }
@@ -128,6 +129,13 @@ bool Exchange::progress() {
   for (const int id : ranks_.completed_) messages_[static_cast<std::size_t>(id)].done = true;
   ranks_.completed_.clear();
   return any;
+}
+
+bool Exchange::done(std::size_t begin, std::size_t end) const {
+  const auto at = [this](std::size_t index) {
+    return messages_.begin() + static_cast<std::ptrdiff_t>(index);
+  };
+  return std::all_of(at(begin), at(end), [](const Message& message) { return message.done; });
 }
 
 void Exchange::wait(std::size_t begin, std::size_t end) {

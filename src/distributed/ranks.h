@@ -92,16 +92,20 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   // Post a message to or from another rank and return its number. The buffer must stay valid and unmodified
-  // until the message has completed. Messages between two ranks are matched in the order of posting, and
-  // empty ones are not sent. Messages of more than kLargest bytes are split; the number is that of the last
-  // part.
+  // until the message has completed. Messages between two ranks are matched in the order of posting on a
+  // channel, and empty ones are not sent. Messages of more than kLargest bytes are split; the number is that
+  // of the last part.
   static constexpr std::size_t kLargest = std::size_t{16} << 20;
-  std::size_t send(int to, std::span<const std::byte> data);
-  std::size_t receive(int from, std::span<std::byte> data);
+  std::size_t send(int to, std::span<const std::byte> data, Channel channel = Channel::data);
+  std::size_t receive(int from, std::span<std::byte> data, Channel channel = Channel::data);
   // Wait until messages `begin` to `end` (exclusive) have completed. The other messages also progress during
   // the wait.
   void wait(std::size_t begin, std::size_t end);
   void wait_all() { wait(0, messages_.size()); }
+  // Let messages progress without waiting. Returns true if any message has completed.
+  bool progress();
+  // Return true if messages `begin` to `end` (exclusive) have completed.
+  bool done(std::size_t begin, std::size_t end) const;
   std::size_t count() const { return messages_.size(); }
 
  private:
@@ -111,7 +115,6 @@ class Exchange {
     bool done;
   };
   std::size_t post(int peer, bool received);
-  bool progress();
   [[noreturn]] void give_up() const;
   Ranks& ranks_;
   std::vector<Message> messages_;

@@ -15,7 +15,7 @@ StopVote::StopVote(Ranks& ranks) : ranks_(ranks) {
   for (int other = 0; other < ranks_.size(); ++other) {
     if (other == ranks_.rank()) continue;
     std::byte* to = &heard_[static_cast<std::size_t>(other)];
-    if (!ranks_.transport_->receive(other, to, 1, kFirstNotice + other)) ranks_.fail();
+    if (!ranks_.transport_->receive(other, to, 1, kFirstNotice + other, Channel::notices)) ranks_.fail();
     ++pending_;
   }
 }
@@ -30,7 +30,8 @@ void StopVote::tell(bool stop) {
   own_ = std::byte{stop};
   for (int other = 0; other < ranks_.size(); ++other) {
     if (other == ranks_.rank()) continue;
-    if (!ranks_.transport_->send(other, &own_, 1, kFirstNotice + ranks_.size() + other)) ranks_.fail();
+    if (!ranks_.transport_->send(other, &own_, 1, kFirstNotice + ranks_.size() + other, Channel::notices))
+      ranks_.fail();
     ++pending_;
   }
 }

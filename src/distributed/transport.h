@@ -9,9 +9,15 @@
 
 namespace regard::distributed {
 
-// Messages with this number or a higher one are notices. A notice is matched only with a notice, never with
-// another message.
+// Messages with this number or a higher one are notices.
 inline constexpr int kFirstNotice = 1 << 30;
+
+// A message is matched only with a message of its own channel.
+enum class Channel : unsigned char {
+  data,
+  results,  // of computations on data; sent while further data is still under way
+  notices,
+};
 
 // Messages of one rank. Not thread-safe: all calls of a rank must come from one thread. No function throws.
 class Transport {
@@ -24,10 +30,10 @@ class Transport {
 
   // Post a message, without waiting for it. `data` must stay valid and unmodified (a receiving buffer must
   // not be read) until completed() has returned `id`. Messages from one rank to another are matched in the
-  // order in which both sides posted them, and must have the same size on both sides. Returns false on
-  // failure.
-  virtual bool send(int to, const std::byte* data, std::size_t bytes, int id) = 0;
-  virtual bool receive(int from, std::byte* data, std::size_t bytes, int id) = 0;
+  // order in which both sides posted them on the channel, and must have the same size on both sides. Returns
+  // false on failure.
+  virtual bool send(int to, const std::byte* data, std::size_t bytes, int id, Channel channel) = 0;
+  virtual bool receive(int from, std::byte* data, std::size_t bytes, int id, Channel channel) = 0;
   // Append the ids of messages that have completed since the last call to `ids`. Does not wait. Returns
   // false on failure.
   virtual bool completed(std::vector<int>& ids) = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/rows.h"
+#include "ops/tape_observer.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -45,6 +46,7 @@ Var Tape::make(const Tensor& view, bool needs_gradient) {
 
 Tape::Gradient Tape::gradient(Var variable) {
   if (!variable->needs_gradient) return {};
+  if (const TapeObserver* observer = TapeObserver::current()) observer->before_write(variable);
   if (variable->gradient.data() == nullptr) {
     const Shape shape = variable->value.shape();
     variable->gradient = Tensor::view(take(shape.elements()), shape);
@@ -124,6 +126,8 @@ void Tape::release(Var variable, Var kept) {
 
 bool Tape::wanted(std::initializer_list<Var> inputs) const {
   if (!options_.record) return false;
+  if (TapeObserver* observer = TapeObserver::current())
+    observer->before_operation(inputs, last_, in_segment_);
   return std::any_of(inputs.begin(), inputs.end(),
                      [](Var input) { return input != nullptr && input->needs_gradient; });
 }
@@ -135,6 +139,7 @@ void Tape::backward(Var loss) {
     if (start.data == nullptr) return;
     std::fill_n(start.data, loss->value.elements(), 1.0f);
   }
+  if (TapeObserver* observer = TapeObserver::current()) observer->begin_backward(last_);
   run_nodes(loss);
 }
 
@@ -144,11 +149,14 @@ void Tape::run_nodes(Var kept) {
     node->run(*node, *this);
     release(node->out, kept);
     last_ = node->previous;
+    if (TapeObserver* observer = TapeObserver::current()) observer->after_node(in_segment_);
   }
 }
 
-Tape::Segment::Segment(Tape& tape) : tape_(tape), before_(std::exchange(tape.last_, nullptr)) {
+Tape::Segment::Segment(Tape& tape) : tape_(tape), before_(tape.last_) {
   assert(!tape.in_segment_);
+  if (TapeObserver* observer = TapeObserver::current()) observer->begin_segment(tape.last_);
+  tape.last_ = nullptr;
   tape_.in_segment_ = true;
 }
 

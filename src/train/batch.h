@@ -60,9 +60,14 @@ struct Batch {
 
 // An endless source of micro-batches. state() returns the position in the data, and restore() continues from
 // such a position.
+class ShardedBatches;
+
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
+  // Return this object if each rank has only its own micro-batches (sharded_batches.h), else null. A rank
+  // draws all micro-batches of another source.
+  virtual ShardedBatches* sharded() { return nullptr; }
   // Replace the content of `batch` by the next micro-batch. The indices of its sequences start at
   // `first_index`.
   virtual void next(Batch& batch, std::uint64_t first_index) = 0;

@@ -37,7 +37,7 @@ Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context,
     if (folder_) write_file_atomically(folder_->path() / name, text);
   state_.seed = static_cast<std::uint64_t>(config.seed);
   state_.isa = instruction_set(config_);
-  state_.data = context_.task->fingerprint();
+  state_.data = context_.fingerprint;
   for (const std::string& note : context_.task->notes()) listener_.note(note);
   std::string size = fmt::format("{} parameters", context_.model->parameter_count());
   if (context_.tokenizers.target != nullptr)
@@ -77,7 +77,7 @@ void Run::check_ranks() const {
   shared.tokenizer.file.clear();
   shared.model.from.clear();
   const Agreement properties[] = {{"the settings", xxh3(run_as_toml(shared))},
-                                  {"the data", context_.task->fingerprint()},
+                                  {"the data", context_.fingerprint},
                                   {"the instruction set", xxh3(instruction_set(config_))},
                                   {"the weights", weights_hash(context_.model->parameters())},
                                   {"the trained weights", weights_hash(context_.trainer->trained())},
@@ -118,41 +118,11 @@ void Run::log(const Json& line) {
   if (log_) log_->write(line);
 }
 
-// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop signal on any
-// rank stops the run, and the time is measured on rank 0.
-Run::Decision Run::decide() {
-  const bool stop = listener_.stop();
-  const Decision here{stop, !stop && limit().has_value()};
-  if (context_.ranks.alone()) return here;
-  const std::vector<Decision> all = context_.ranks.gather(here);
-  return {std::any_of(all.begin(), all.end(), [](const Decision& rank) { return rank.stop; }),
-          all.front().limit};
-}
-
-std::optional<std::string> Run::limit() const {
-  const TrainingConfig& training = config_.training;
-  if (training.max_steps > 0 && context_.trainer->steps() >= training.max_steps) return "max_steps";
-  if (training.max_epochs > 0 && context_.batches->epochs() >= training.max_epochs) return "max_epochs";
-  if (training.max_minutes > 0 && seconds() >= 60.0 * training.max_minutes) return "max_minutes";
-  const std::int64_t patience = config_.validation.patience;
-  if (patience > 0 && state_.validations_since_best >= patience) return "patience";
-  return std::nullopt;
-}
-
-double Run::fraction() const {
-  const TrainingConfig& training = config_.training;
-  double most = 0.0;
-  if (training.max_steps > 0)
-    most = static_cast<double>(context_.trainer->steps()) / static_cast<double>(training.max_steps);
-  if (training.max_epochs > 0) most = std::max(most, context_.batches->epochs() / training.max_epochs);
-  if (training.max_minutes > 0) most = std::max(most, seconds() / (60.0 * training.max_minutes));
-  return std::min(most, 1.0);
-}
-
 // Start the log. If a stop request interrupted the validation of the current step, validate now. Returns
 // false if the validation is interrupted again.
 bool Run::begin() {
   begun_ = true;
+  if (context_.ranks.alone()) context_.trainer->set_interrupt([this] { return stop_overdue(); });
   if (folder_) {
     const std::filesystem::path events = config_.output.tensorboard ? folder_->path() / "tensorboard" : "";
     log_.emplace(folder_->path() / "log.jsonl", state_.step, events);
@@ -171,7 +141,9 @@ bool Run::advance() {
   const Decision decision = decide();
   if (decision.stop) return end(true);
   if (decision.limit) return end(!finish());
-  report_step(step());
+  const std::optional<StepResult> done = step();
+  if (!done) return end(true);
+  report_step(*done);
   if (due_validation()) return run_validation() || end(true);
   if (due(config_.output.checkpoint_every_steps) && !diverging()) write_checkpoint(false);
   return true;
@@ -201,9 +173,12 @@ Error Run::with_remedy(const Error& error) const {
       "Lower training.learning_rate, or raise training.warmup_steps");
 }
 
-StepResult Run::step() {
+// Perform one step. Returns nothing if a stop has abandoned it.
+std::optional<StepResult> Run::step() {
   try {
     return context_.trainer->step();
+  } catch (const StepAbandoned&) {
+    return std::nullopt;
   } catch (const Error& error) {
     throw with_remedy(error);
   }

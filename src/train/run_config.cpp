@@ -7,7 +7,9 @@
 
 #include "base/file.h"
 #include "formats/checkpoint.h"
+#include "train/sharded_batches.h"
 #include "train/task.h"
+#include "train/train_list.h"
 #include "train/unused_keys.h"
 
 namespace regard::train {
@@ -71,31 +73,35 @@ void resolve_paths(RunConfig& config, const std::string& file) {
   const fs::path start = fs::absolute(file).parent_path();
   for (auto* paths : {&config.data.train, &config.data.valid})
     for (std::string& path : *paths) path = absolute(path, start, file);
+  config.data.train_list = absolute(config.data.train_list, start, file);
   config.tokenizer.file = absolute(config.tokenizer.file, start, file);
   config.model.from = absolute(config.model.from, start, file);
   config.model.vectors = absolute(config.model.vectors, start, file);
   config.output.folder = absolute(config.output.folder, fs::current_path(), file);
 }
 
+// Throws io unless the path names a regular file, standard input or, if `may_be_folder`, a folder.
+void check_file(const std::string& path, const char* key, bool may_be_folder = false) {
+  std::error_code ignored;
+  if (path == kStandardInput) return;
+  if (fs::is_regular_file(path, ignored) || (may_be_folder && fs::is_directory(path, ignored))) return;
+  if (fs::exists(path, ignored))
+    throw io_error(path, fmt::format("'{}' is not a regular file", key),
+                   fs::is_directory(path, ignored) ? EISDIR : EINVAL);
+  throw io_error(path, fmt::format("the file of '{}' does not exist", key), ENOENT)
+      .remedy(
+          fmt::format("Paths in a run file are relative to its folder; --set {}=… overrides the path", key));
+}
+
 void check_files(const RunConfig& config, RunFiles files) {
   check_standard_input(config);
   const bool folders = task_traits(config.task).corpus.folders;
-  const auto look = [](const std::string& path, const char* key, bool may_be_folder = false) {
-    std::error_code ignored;
-    if (path == kStandardInput) return;
-    if (fs::is_regular_file(path, ignored) || (may_be_folder && fs::is_directory(path, ignored))) return;
-    if (fs::exists(path, ignored))
-      throw io_error(path, fmt::format("'{}' is not a regular file", key),
-                     fs::is_directory(path, ignored) ? EISDIR : EINVAL);
-    throw io_error(path, fmt::format("the file of '{}' does not exist", key), ENOENT)
-        .remedy(fmt::format("Paths in a run file are relative to its folder; --set {}=… overrides the path",
-                            key));
-  };
-  for (const std::string& path : config.data.train) look(path, "data.train", folders);
-  for (const std::string& path : config.data.valid) look(path, "data.valid", folders);
+  for (std::size_t i = 0; i < config.data.train.size() && !config.data.sharded; ++i)
+    check_train_file(config, i);
+  for (const std::string& path : config.data.valid) check_file(path, "data.valid", folders);
   if (files == RunFiles::data) return;
-  if (!config.tokenizer.file.empty()) look(config.tokenizer.file, "tokenizer.file");
-  if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
+  if (!config.tokenizer.file.empty()) check_file(config.tokenizer.file, "tokenizer.file");
+  if (!config.model.vectors.empty()) check_file(config.model.vectors, "model.vectors");
 }
 
 // Check that all files of each list have the same format.
@@ -135,7 +141,10 @@ void check_weights(const RunConfig& config) {
 
 void check_sources(const RunConfig& config) {
   const DataConfig& data = config.data;
-  if (data.train.empty()) throw usage_error("'data.train' is empty").expected("at least one file");
+  if (data.train.empty())
+    throw usage_error("'data.train' is empty")
+        .expected("at least one file")
+        .remedy("Name the files in 'data.train', or in a file that 'data.train_list' names");
   check_forms(config);
   const data::CorpusFormat form = corpus_format(config, data.train.front());
   if ((form == data::CorpusFormat::tsv || form == data::CorpusFormat::csv) &&
@@ -202,6 +211,17 @@ void check_validation(const RunConfig& config) {
 
 }  // namespace
 
+void check_train_file(const RunConfig& config, std::size_t index) {
+  const std::string& path = config.data.train[index];
+  if (index >= config.train_places.size())
+    return check_file(path, "data.train", task_traits(config.task).corpus.folders);
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return;
+  throw Error(ErrorKind::io, fmt::format("the list names '{}', which does not exist or is not a file", path),
+              config.train_places[index])
+      .remedy("Correct the line; paths in a list are relative to the list's folder");
+}
+
 bool RunConfig::wants(const std::string& metric) const {
   return std::find(validation.metrics.begin(), validation.metrics.end(), metric) != validation.metrics.end();
 }
@@ -239,15 +259,16 @@ RunConfig parse(const std::string& text, const std::string& file, const std::vec
   if (!saved_in.empty()) config.output.folder = fs::absolute(saved_in).lexically_normal().string();
   std::vector<GivenKey> set;
   for (const std::string& override_text : overrides) set.push_back(set_field(fields, override_text));
+  resolve_paths(config, file);
+  config.given = given;
+  config.given.insert(config.given.end(), set.begin(), set.end());
+  with_place_of_key(config, [&] { read_train_list(config); });
   // Do not check a saved run.toml: earlier versions saved all keys, including those without effect.
   if (saved_in.empty()) judge_keys(config, file_alone, given);
   for (const GivenKey& key : set)
     if (const std::string reason = why_unused(config, *find_field(fields, key.name)); !reason.empty())
       throw Error(ErrorKind::usage, fmt::format("'{}' has no effect: {}", key.name, reason), key.place);
-  resolve_paths(config, file);
   config.file = file;
-  config.given = given;
-  config.given.insert(config.given.end(), set.begin(), set.end());
   return config;
 }
 
@@ -263,7 +284,7 @@ void apply_older_rules(RunConfig& config, const std::string& run_toml) {
 }
 
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 24;  // a run may have many thousands of shards
   const bool is_folder = formats::RunFolder::is_run_folder(path);
   const fs::path file = is_folder ? fs::path(path) / "run.toml" : fs::path(path);
   const fs::path folder = fs::absolute(file).parent_path();
@@ -300,12 +321,14 @@ void check_run(const RunConfig& config, RunFiles files) {
   check_validation(config);
   if (config.output.folder.empty())
     throw usage_error("'output.folder' is empty").expected("the path of the run folder");
+  if (config.data.sharded) check_sharded(config);
   check_files(config, files);
   check_weights(config);
 }
 
 std::string run_as_toml(const RunConfig& config) {
   RunConfig copy = config;
+  copy.train_places.clear();  // data.train has the files of data.train_list
   return fields_as_toml(used_fields(copy));
 }
 

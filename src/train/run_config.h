@@ -35,6 +35,8 @@ struct DataConfig {
   bool valid_header = false;
   std::string cache = "auto";
   std::int64_t preview = 0;
+  std::string train_list;  // empty after read_run(): data.train then has the files of the list
+  bool sharded = false;
 };
 
 struct TokenizerConfig {
@@ -154,6 +156,8 @@ struct RunConfig {
   // The run file, and the place of each key that the file or an override sets. Neither is saved.
   std::string file{};
   std::vector<GivenKey> given{};
+  // The line of data.train_list that names each file of data.train; empty without a list. It is not saved.
+  std::vector<Place> train_places{};
   // Messages, with the line, about keys of the run file that have no effect because of an override. They are
   // not saved.
   std::vector<std::string> warnings{};
@@ -184,6 +188,9 @@ RunConfig parse_run(const std::string& text, const std::string& file,
 // a checkpoint; RunFiles::all also checks tokenizer.file and model.vectors.
 enum class RunFiles { all, data };
 void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
+// Throws io if file `index` of data.train is missing or not a regular file. With data.sharded, check_run()
+// does not check these files, because a process needs only some of them.
+void check_train_file(const RunConfig& config, std::size_t index);
 
 // Return the place of the first key that an error message names in quotes, such as 'model.heads'. If the run
 // file sets none of these keys, return the file.

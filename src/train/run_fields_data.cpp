@@ -3,7 +3,31 @@
 
 namespace regard::train {
 
+namespace {
+
+void add_shards(std::vector<Field>& list, DataConfig& c) {
+  list.push_back({.section = "data",
+                  .key = "train_list",
+                  .target = &c.train_list,
+                  .meaning =
+                      "Instead of `train`: a text file with the path of a training file on each line, "
+                      "or the paths of line-aligned files, separated by tabs. Paths are relative to the "
+                      "list's folder. run.toml of the run folder has the files as `train`.",
+                  .may_change = true});
+  list.push_back({.section = "data",
+                  .key = "sharded",
+                  .target = &c.sharded,
+                  .meaning =
+                      "The training files are shards, which no process reads completely: of `accumulate` "
+                      "micro-batches of a step, the one with index i is drawn from the shards i, i + "
+                      "accumulate, …, and a process reads only the shards of its own micro-batches. "
+                      "Needs `valid`, and `tokenizer.file` or `model.from`."});
+}
+
+}  // namespace
+
 void add_data_forms(std::vector<Field>& list, DataConfig& c) {
+  add_shards(list, c);
   list.push_back(
       {.section = "data",
        .key = "delimiter",

@@ -28,7 +28,8 @@ class Run {
 
   // Collective. Perform one step, and the validation and the checkpoint that are due after it. Returns false
   // if the run has ended: it has reached a limit and completed its last validation, or the listener has
-  // stopped it and a checkpoint has been written.
+  // stopped it and a checkpoint has been written. On one rank, a step that does not end soon after a stop is
+  // abandoned; a resumed run computes it again.
   bool advance();
   RunResult result() const;
 
@@ -45,7 +46,8 @@ class Run {
   double fraction() const;
   double seconds() const { return state_.seconds + watch_.seconds(); }
   Error with_remedy(const Error& error) const;
-  StepResult step();
+  std::optional<StepResult> step();
+  bool stop_overdue();
   void report_step(const StepResult& result);
   void note_skipped(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
@@ -79,6 +81,8 @@ class Run {
   double interval_loss_ = 0, interval_weight_ = 0;
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
+  Stopwatch since_question_;             // time since the listener was last asked within a step
+  std::optional<Stopwatch> since_stop_;  // time since it answered that the run stops
   bool begun_ = false, ended_ = false, stopped_ = false;
 };
 

@@ -90,7 +90,7 @@ std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config,
 }
 
 std::string source_words(const RunConfig& config, ThreadPool& pool) {
-  if (config.task != "translation" || !config.model.from.empty()) return "";
+  if (config.task != "translation" || !config.model.from.empty() || config.data.sharded) return "";
   RecordReader records(config, config.data.train);
   return infer::training_words_text(lines_of_records(records, 0, 1), &pool);
 }

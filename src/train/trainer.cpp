@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "ops/parameter.h"
+#include "ops/tape_observer.h"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,32 @@ std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* con
                         rates.empty() ? std::span<const double>() : std::span(rates).subspan(begin, count));
 }
 
+// Acts between the operations of a micro-batch: abandons the step if it is interrupted, and sends final
+// gradients.
+class PassObserver : public TapeObserver {
+ public:
+  // `sum` is null if the gradients are added after the pass.
+  PassObserver(const std::function<bool()>& interrupt, GradientSum* sum, ThreadPool& pool,
+               std::span<Parameter* const> parameters)
+      : interrupt_(interrupt), sum_(sum), pool_(pool) {
+    if (sum_ == nullptr) return;
+    sum_->begin_last();
+    for (Parameter* parameter : parameters) track(*parameter);
+  }
+
+ protected:
+  void between_operations() override {
+    if (interrupt_ && interrupt_()) throw StepAbandoned{};
+    if (sum_ != nullptr)
+      sum_->progress(pool_, [this](const Parameter& parameter) { return is_final(parameter); });
+  }
+
+ private:
+  const std::function<bool()>& interrupt_;
+  GradientSum* sum_;
+  ThreadPool& pool_;
+};
+
 bool is_finite(const StepResult& result) {
   return std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
 }
@@ -58,10 +85,11 @@ Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const O
       shards_(shards_of(parameters_, options)),
       optimizer_(optimizer_of(model, parameters_, shards_, options)),
       average_(parameters_, options.ema_decay, options.ema_warmup),
-      gradients_(parameters_, options.accumulate, ranks_, shards_),
+      gradients_(parameters_, options.accumulate, ranks_, shards_, options.bucket_elements),
       tape_(pool, arena_),
       batches_(static_cast<std::size_t>(per_rank_)),
-      losses_(static_cast<std::size_t>(options.accumulate)) {}
+      losses_(static_cast<std::size_t>(options.accumulate)),
+      sizes_(static_cast<std::size_t>(options.accumulate)) {}
 
 StepResult Trainer::step() {
   StepResult result = gradients();
@@ -90,39 +118,66 @@ StepResult Trainer::gradients() {
   StepResult result;
   result.step = steps() + 1;
   result.learning_rate = optimizer_->rate(options_.schedule.at(steps()));
-  draw(result);
+  const Json position = interrupt_ ? source_.state() : Json();
+  draw();
+  BatchSizes drawn;
+  for (const BatchSizes& sizes : sizes_) drawn.add(sizes);
+  result.sequences = drawn.sequences;
+  result.target_tokens = drawn.target_tokens;
+  result.tokens = drawn.tokens;
+  result.source_tokens = drawn.source_tokens;
+  result.weight = drawn.weight;
   for (Parameter* parameter : parameters_) parameter->clear_gradient();
-  // If the step has no counted labels, loss and gradient are 0.
-  const auto factor = result.weight == 0.0 ? 0.0f : static_cast<float>(1.0 / result.weight);
-  const std::span<double> losses =
-      std::span(losses_).subspan(static_cast<std::size_t>(ranks_.rank() * per_rank_), batches_.size());
-  for (std::size_t i = 0; i < batches_.size(); ++i) {
-    losses[i] = backward(batches_[i], factor);
-    if (gradients_.needed()) gradients_.add(pool_);
-  }
-  gradients_.finish(pool_);
-  if (!ranks_.alone()) {
-    const std::vector<double> own(losses.begin(), losses.end());
-    ranks_.gather_bytes(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(losses_)));
+  try {
+    // A step without counted labels has loss 0 and gradient 0.
+    sum_micro_batches(result.weight == 0.0 ? 0.0f : static_cast<float>(1.0 / result.weight));
+  } catch (const StepAbandoned&) {
+    gradients_.discard();
+    source_.restore(position, "");
+    throw;
   }
   for (const double loss : losses_) result.loss += loss;
   result.gradient_norm = norm_of_gradient();
   return result;
 }
 
-// Draw the micro-batches of the step, and keep those of this rank. Every rank draws all of them, because it
-// needs the sizes and weights of all before its first pass.
-void Trainer::draw(StepResult& result) {
+// Compute the losses of all micro-batches and the sum of their gradients.
+void Trainer::sum_micro_batches(float factor) {
+  const std::span<double> losses =
+      std::span(losses_).subspan(static_cast<std::size_t>(ranks_.rank() * per_rank_), batches_.size());
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    // Gradients of the last micro-batch are sent as soon as they are final.
+    const bool during = !ranks_.alone() && i + 1 == batches_.size();
+    losses[i] = backward(batches_[i], factor, during);
+    if (!during && gradients_.needed()) gradients_.add(pool_);
+  }
+  gradients_.finish(pool_);
+  if (ranks_.alone()) return;
+  const std::vector<double> own(losses.begin(), losses.end());
+  ranks_.gather_bytes(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(losses_)));
+}
+
+void Trainer::set_interrupt(std::function<bool()> interrupt) {
+  if (!ranks_.alone()) throw usage_error("a step on several ranks cannot be abandoned");
+  interrupt_ = std::move(interrupt);
+}
+
+// Draw the micro-batches of the step, keep those of this rank, and set the sizes of all. Unless the data is
+// sharded, every rank draws all of them.
+void Trainer::draw() {
+  if (ShardedBatches* shards = source_.sharded()) {
+    for (Batch& batch : batches_) shards->next(batch, 0);
+    shards->exchange_sizes(batches_, sizes_);
+    return;
+  }
   const std::int64_t first = ranks_.rank() * per_rank_;
+  std::int64_t sequences = 0;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
     const bool here = i >= first && i < first + per_rank_;
     Batch& batch = here ? batches_[static_cast<std::size_t>(i - first)] : others_;
-    source_.next(batch, static_cast<std::uint64_t>(result.sequences));
-    result.sequences += batch.sequences();
-    result.target_tokens += batch.target_tokens();
-    result.weight += batch.weight();
-    result.tokens += batch.tokens();
-    result.source_tokens += static_cast<std::int64_t>(batch.source_ids.size());
+    source_.next(batch, static_cast<std::uint64_t>(sequences));
+    sizes_[static_cast<std::size_t>(i)] = BatchSizes::of(batch);
+    sequences += batch.sequences();
   }
 }
 
@@ -141,13 +196,14 @@ double Trainer::norm_of_gradient() {
   return norm_of_parts(parts, options_.clip_norm_type);
 }
 
-double Trainer::backward(const Batch& batch, float factor) {
+double Trainer::backward(const Batch& batch, float factor, bool send) {
   tape_.begin({.record = true,
                .training = true,
                .seed = options_.seed,
                .step = static_cast<std::uint64_t>(steps()),
                .checkpoint = options_.gradient_checkpointing,
                .precision = options_.precision});
+  PassObserver observer(interrupt_, send ? &gradients_ : nullptr, pool_, parameters_);
   Var loss = objective_.loss(model_, tape_, batch,
                              {.label_smoothing = static_cast<float>(options_.label_smoothing),
                               .factor = factor,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "train/objective.h"
 #include "train/optimizers/optimizer.h"
 #include "train/schedule.h"
+#include "train/sharded_batches.h"
 #include "train/weight_ema.h"
 
 namespace regard::train {
@@ -46,7 +48,8 @@ struct TrainerOptions {
   // The processes of data-parallel training; null if there is only this process. `accumulate` is the number
   // of micro-batches of all ranks together.
   distributed::Ranks* ranks = nullptr;
-  bool shard_optimizer = false;  // divide the optimiser's state among the ranks
+  bool shard_optimizer = false;                         // divide the optimiser's state among the ranks
+  std::int64_t bucket_elements = GradientSum::kBucket;  // maximum size of a bucket of gradients
 };
 
 // Numbers of steps whose loss or gradient norm was not finite. Such a step does not change the weights or the
@@ -67,7 +70,11 @@ struct StepResult {
   bool skipped = false;  // true if loss or gradient norm is not finite; the weights did not change
 };
 
-// With several ranks, every rank has the model, draws the same micro-batches and computes its share of them.
+// Thrown by Trainer::step() if it is interrupted. It is not an error.
+struct StepAbandoned {};
+
+// With several ranks, every rank has the model, draws the same micro-batches (or only its own, with
+// data.sharded) and computes its share of them.
 // The gradients are summed over all ranks, and every rank applies the same update. The weights are
 // bit-identical for any number of ranks. All ranks must call the constructor and the functions marked
 // collective.
@@ -77,6 +84,8 @@ class Trainer {
   // except the frozen ones. Throws usage as make_optimizer(), freeze() and micro_batches_of_rank() do.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
           const TrainerOptions& options);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   // Collective. Run one training step and update the weights. The result is bit-identical for any number of
   // threads. Once buffers have grown, only the plan of a new epoch allocates memory. If loss or gradient norm
@@ -84,6 +93,10 @@ class Trainer {
   // than max_skipped_steps would be skipped in a row, throws numeric instead. The batches are then consumed,
   // so training must not continue.
   StepResult step();
+  // Set a function that step() calls between operations; may be empty. If it returns true, step() throws
+  // StepAbandoned: weights, optimiser and position in the data are those before the step. Throws usage on
+  // several ranks, which would wait for the abandoned step.
+  void set_interrupt(std::function<bool()> interrupt);
   // Collective. Compute loss and gradients of the next batches, which is the first half of step(). Weights
   // and steps() do not change. Throws numeric if loss or gradient norm is not finite.
   StepResult compute_gradients();
@@ -115,9 +128,11 @@ class Trainer {
  private:
   friend class AveragedWeights;
   StepResult gradients();
-  void draw(StepResult& result);
+  void sum_micro_batches(float factor);
+  void draw();
   double norm_of_gradient();
-  double backward(const Batch& batch, float factor);  // returns the loss of the micro-batch times `factor`
+  // Return the loss of the micro-batch times `factor`. If `send`, its gradients are sent during the pass.
+  double backward(const Batch& batch, float factor, bool send);
   void check_finite(const StepResult& result) const;
 
   Network& model_;
@@ -138,9 +153,11 @@ class Trainer {
   GradientSum gradients_;
   Arena arena_;
   Tape tape_;
-  std::vector<Batch> batches_;  // micro-batches of this rank in the step
-  Batch others_;                // buffer for a micro-batch of another rank
-  std::vector<double> losses_;  // losses of all micro-batches of the step
+  std::vector<Batch> batches_;       // micro-batches of this rank in the step
+  Batch others_;                     // buffer for a micro-batch of another rank
+  std::vector<double> losses_;       // losses of all micro-batches of the step
+  std::function<bool()> interrupt_;  // may be empty
+  std::vector<BatchSizes> sizes_;    // sizes of all micro-batches of the step
 };
 
 // During the lifetime of this object, the model contains the moving average of its weights, if there is one.

@@ -4,10 +4,12 @@
 
 #include <utility>
 
+#include "base/hash.h"
 #include "kernels/bf16.h"
 #include "models/weights.h"
 #include "train/new_families.h"
 #include "train/rank_share.h"
+#include "train/sharded_batches.h"
 #include "train/word_embedding.h"
 
 namespace regard::train {
@@ -71,9 +73,10 @@ std::string adapter_note(const Lora& lora, Network& model) {
 
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint,
                                  distributed::Ranks& together)
-    : task(make_task(config)), ranks(together) {
+    : ranks(together) {
   micro_batches_of_rank(config.training.accumulate, ranks.size());  // check this now, before the data is read
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
+  make_tasks(config);
   task->read();
   if (checkpoint.empty() || !task->traits().has_text)
     tokenizers = obtain_tokenizers(config, *task, pool);
@@ -82,10 +85,9 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
   model = obtain_model(config, *task, tokenizers, checkpoint, pool);
   check_positions(config, model->max_positions(),
                   config.model.from.empty() ? "'model.max_positions'" : config.model.from);
-  task->load(tokenizers, pool);
+  load_data(config, pool);
   if (!config.model.vectors.empty() && checkpoint.empty())
     task->notes().push_back(set_word_embedding(*model, config, *tokenizers.source, pool));
-  batches = task->batches();
   TrainerOptions options = trainer_options(config);
   options.ranks = &ranks;
   if (config.model.freeze_vectors) options.freeze.push_back(embedding_of_source(*model));
@@ -99,6 +101,59 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
     task->notes().push_back(adapter_note(*lora, *model));
   }
   trainer = std::make_unique<Trainer>(*model, pool, *batches, *task, options);
+}
+
+// Make the task or, with data.sharded, one for each micro-batch of this rank.
+void TrainingContext::make_tasks(const RunConfig& config) {
+  if (!config.data.sharded) {
+    task = make_task(config);
+    return;
+  }
+  const std::int64_t own = config.training.accumulate / ranks.size();
+  for (std::int64_t i = ranks.rank() * own; i < (ranks.rank() + 1) * own; ++i) {
+    shard_configs.push_back(std::make_unique<RunConfig>(config_of_micro_batch(config, i)));
+    std::unique_ptr<Task> made = make_task(*shard_configs.back());
+    if (task == nullptr)
+      task = std::move(made);
+    else
+      more_tasks.push_back(std::move(made));
+  }
+}
+
+void TrainingContext::load_data(const RunConfig& config, ThreadPool& pool) {
+  if (config.data.sharded) return load_shards(config, pool);
+  task->load(tokenizers, pool);
+  batches = task->batches();
+  fingerprint = task->fingerprint();
+}
+
+// Load this rank's shards. The batches of each micro-batch have a seed of their own; the tasks keep the seed
+// of the run, which validations use.
+void TrainingContext::load_shards(const RunConfig& config, ThreadPool& pool) {
+  std::vector<std::unique_ptr<BatchSource>> sources;
+  std::vector<std::uint64_t> own;
+  std::vector<std::string> notes;
+  const std::int64_t first = ranks.rank() * std::ssize(shard_configs);
+  for (std::size_t i = 0; i < shard_configs.size(); ++i) {
+    Task& part = i == 0 ? *task : *more_tasks[i - 1];
+    if (i > 0) part.read();
+    part.load(tokenizers, pool);
+    const std::int64_t index = first + static_cast<std::int64_t>(i);
+    shard_configs[i]->seed = config.seed + index;
+    sources.push_back(part.batches());
+    shard_configs[i]->seed = config.seed;
+    own.push_back(part.fingerprint());
+    for (const std::string& note : part.notes())
+      notes.push_back(fmt::format("micro-batch {}: {}", index, note));
+  }
+  std::vector<std::uint64_t> all(own.size() * static_cast<std::size_t>(ranks.size()));
+  ranks.gather_bytes(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+  fingerprint = xxh3(std::as_bytes(std::span(all)));
+  batches = std::make_unique<ShardedBatches>(std::move(sources), config.training.accumulate, ranks);
+  notes.insert(notes.begin(),
+               fmt::format("{} shards for {} micro-batches of a step; this process reads those of {}",
+                           shards_of(config).size(), config.training.accumulate, shard_configs.size()));
+  task->notes() = std::move(notes);
 }
 
 }  // namespace regard::train

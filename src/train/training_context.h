@@ -14,11 +14,16 @@
 namespace regard::train {
 
 struct TrainingContext {
+  // With data.sharded: the configurations and tasks of this rank's micro-batches of a step. `task` is the
+  // first of these tasks.
+  std::vector<std::unique_ptr<RunConfig>> shard_configs;
+  std::vector<std::unique_ptr<Task>> more_tasks;
   std::unique_ptr<Task> task;  // the task, which holds the data
   Tokenizers tokenizers;
   std::unique_ptr<Network> model;  // model, initialised or loaded from model.from
   std::optional<Lora> lora;        // the adapter to train, if the run file has [lora]
   std::unique_ptr<BatchSource> batches;
+  std::uint64_t fingerprint = 0;  // hash of the data; equal on all ranks
   std::unique_ptr<Trainer> trainer;
   distributed::Ranks& ranks;
 
@@ -27,9 +32,14 @@ struct TrainingContext {
   // load the weights. The configuration must outlive the context. Throws usage if the model has fewer
   // positions than the data requires or does not match task or tokenizers, and throws as Task::load(),
   // load_model() and set_word_embedding() do. `ranks` are the processes that train together; every rank reads
-  // all data. `ranks` must outlive the context.
+  // all data, or with data.sharded only its own. `ranks` must outlive the context. Collective.
   TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
                   distributed::Ranks& ranks = distributed::Ranks::one());
+
+ private:
+  void make_tasks(const RunConfig& config);
+  void load_data(const RunConfig& config, ThreadPool& pool);
+  void load_shards(const RunConfig& config, ThreadPool& pool);
 };
 
 }  // namespace regard::train

@@ -74,8 +74,10 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   run_->take(resumption);
 }
 
-// On ranks other than the first, disable writing of the token cache: these ranks write no files.
+// On ranks other than the first, disable writing of the token cache, because these ranks write no files. With
+// data.sharded, every rank writes the token ids of its own shards.
 void TrainingRun::read_cache_only() {
+  if (config_->data.sharded) return;
   if (!ranks_.first() && config_->data.cache != "never") config_->data.cache = kReadCache;
 }
 

@@ -99,6 +99,9 @@ const std::vector<Rule>& form_rules() {
       {{"data.valid_format", "data.valid_columns", "data.valid_header"},
        [](const RunConfig& c) { return c.data.valid.empty(); },
        "'data.valid' names no file"},
+      {{"data.train_list"},
+       [](const RunConfig& c) { return c.data.train_list.empty() && c.train_places.empty(); },
+       "no list is named"},
   };
   return all;
 }

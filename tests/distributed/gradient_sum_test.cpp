@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/random.h"
@@ -83,7 +84,23 @@ const std::vector<std::int64_t> kSizes{3, 1, 6000, 17, 40, 5};
 // Sizes of parameters. With two ranks, the part of each rank is larger than one message.
 const std::vector<std::int64_t> kLarge{3, 1100000, 17};
 
-void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std::int64_t leaves) {
+// How the last leaf of a rank is added: as the others, or during its backward pass, after the gradients of
+// some parameters are final.
+enum class Last { whole, during };
+
+// Add the leaf as a backward pass would: the last parameter's gradient is final first.
+void add_during(GradientSum& sum, ThreadPool& pool, std::span<Parameter* const> list, std::int64_t leaf) {
+  sum.begin_last();
+  draw(list, leaf);
+  for (std::size_t left = list.size(); left-- > 2;)
+    sum.progress(pool, [&](const Parameter& parameter) {
+      return std::find(list.begin(), list.end(), &parameter) - list.begin() >=
+             static_cast<std::ptrdiff_t>(left);
+    });
+}
+
+void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std::int64_t leaves,
+                             std::int64_t bucket = GradientSum::kBucket, Last last = Last::whole) {
   const std::vector<float> expected = sum_on_one_rank(sizes, leaves);
   if (leaves > 3) {
     EXPECT_FALSE(equal_bits(expected, sum_in_order(sizes, leaves))) << "the case shows nothing";
@@ -92,10 +109,15 @@ void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std
     ThreadPool pool(1);
     const auto parameters = parameters_of(sizes);
     const std::vector<Parameter*> list = pointers(parameters);
-    GradientSum sum(list, leaves, here);
+    GradientSum sum(list, leaves, here, {}, bucket);
     const std::int64_t each = leaves / here.size();
     for (int round = 0; round < 2; ++round) {  // the second round starts from zero
-      for (std::int64_t leaf = here.rank() * each; leaf < (here.rank() + 1) * each; ++leaf) {
+      const std::int64_t end = (here.rank() + 1) * each;
+      for (std::int64_t leaf = here.rank() * each; leaf < end; ++leaf) {
+        if (leaf + 1 == end && last == Last::during) {
+          add_during(sum, pool, list, leaf);
+          break;
+        }
         draw(list, leaf);
         sum.add(pool);
       }
@@ -108,20 +130,51 @@ void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std
 TEST(GradientSumOfRanks, HasTheBitsOfOneRank) {
   for (const auto& [ranks, leaves] : std::vector<std::pair<int, std::int64_t>>{
            {2, 2}, {2, 4}, {4, 4}, {2, 6}, {3, 3}, {3, 9}, {4, 8}, {5, 5}, {6, 12}, {7, 7}})
-    expect_bits_of_one_rank(kSizes, ranks, leaves);
+    for (const std::int64_t bucket : {std::int64_t{5}, std::int64_t{1000}, GradientSum::kBucket})
+      for (const Last last : {Last::whole, Last::during})
+        if (bucket != 5 || ranks == 3) expect_bits_of_one_rank(kSizes, ranks, leaves, bucket, last);
   expect_bits_of_one_rank(kLarge, 2, 2);
 }
 
-TEST(GradientSumOfRanks, ShardedGivesEachRankItsParameters) {
+// A bucket is sent as soon as all of its gradients are final, not at the end.
+TEST(GradientSumOfRanks, ABucketIsSentWhenItIsFinal) {
+  testing::ThreadNetwork network(2);
+  on_ranks(network, [&](distributed::Ranks& here) {
+    ThreadPool pool(1);
+    const auto parameters = parameters_of(std::vector<std::int64_t>{10, 10, 10});
+    const std::vector<Parameter*> list = pointers(parameters);
+    GradientSum sum(list, 2, here, {}, 15);  // two buckets; each has half of the second parameter
+    sum.begin_last();
+    draw(list, here.rank());
+    const auto sent_with_final = [&](std::size_t first) {
+      sum.progress(pool, [&](const Parameter& parameter) {
+        return std::find(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(), &parameter) !=
+               list.end();
+      });
+      return network.sent(here.rank());
+    };
+    EXPECT_EQ(sent_with_final(3), 0);
+    EXPECT_EQ(sent_with_final(2), 0) << "a part of the bucket is not final";
+    const std::int64_t first =
+        sent_with_final(1);  // the other rank's part, and perhaps the total of this rank's
+    EXPECT_TRUE(first == 1 || first == 2) << first;
+    sum.finish(pool);
+    EXPECT_EQ(network.sent(here.rank()), 4);
+  });
+}
+
+class GradientShards : public ::testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Buckets, GradientShards, ::testing::Values(7, 1000, GradientSum::kBucket));
+
+TEST_P(GradientShards, GiveEachRankItsParameters) {
   const std::vector<float> expected = sum_on_one_rank(kSizes, 4);
   on_ranks(4, [&](distributed::Ranks& here) {
     ThreadPool pool(1);
     const auto parameters = parameters_of(kSizes);
     const std::vector<Parameter*> list = pointers(parameters);
     const std::vector<std::size_t> shards = shard_bounds(list, here.size());
-    GradientSum sum(list, 4, here, shards);
-    draw(list, here.rank());
-    sum.add(pool);
+    GradientSum sum(list, 4, here, shards, GetParam());
+    add_during(sum, pool, list, here.rank());
     sum.finish(pool);
     const auto rank = static_cast<std::size_t>(here.rank());
     std::size_t at = 0;

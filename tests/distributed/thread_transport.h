@@ -20,8 +20,16 @@ namespace regard::testing {
 
 class ThreadNetwork {
  public:
-  explicit ThreadNetwork(int size) : size_(size), queues_(static_cast<std::size_t>(2 * size * size)) {}
+  explicit ThreadNetwork(int size)
+      : size_(size),
+        queues_(static_cast<std::size_t>(kChannels * size * size)),
+        sent_(static_cast<std::size_t>(size)) {}
   int size() const { return size_; }
+  // Return the number of messages that `rank` has sent so far.
+  std::int64_t sent(int rank) {
+    const std::lock_guard lock(mutex_);
+    return sent_[static_cast<std::size_t>(rank)];
+  }
   // Deliver no message of `rank` from number `from_message` on.
   void silence(int rank, std::int64_t from_message) {
     silent_rank_ = rank;
@@ -30,16 +38,17 @@ class ThreadNetwork {
 
  private:
   friend class ThreadTransport;
-  // Return the queue from one rank to another. Notices have a separate queue.
-  std::deque<std::vector<std::byte>>& queue(int from, int to, int id) {
-    const int kind = id >= distributed::kFirstNotice ? size_ * size_ : 0;
-    return queues_[static_cast<std::size_t>(kind + from * size_ + to)];
+  static constexpr int kChannels = 3;
+  // Return the queue from one rank to another.
+  std::deque<std::vector<std::byte>>& queue(int from, int to, distributed::Channel channel) {
+    return queues_[static_cast<std::size_t>((static_cast<int>(channel) * size_ + from) * size_ + to)];
   }
   int size_;
   int silent_rank_ = -1;
   std::int64_t silent_from_ = 0;
   std::mutex mutex_;
   std::vector<std::deque<std::vector<std::byte>>> queues_;
+  std::vector<std::int64_t> sent_;
 };
 
 class ThreadTransport : public distributed::Transport {
@@ -48,27 +57,27 @@ class ThreadTransport : public distributed::Transport {
   int rank() const override { return rank_; }
   int size() const override { return network_.size(); }
   int local_size() const override { return network_.size(); }
-  bool send(int to, const std::byte* data, std::size_t bytes, int id) override {
+  bool send(int to, const std::byte* data, std::size_t bytes, int id, distributed::Channel channel) override {
     const std::lock_guard lock(network_.mutex_);
-    if (rank_ != network_.silent_rank_ || sent_ < network_.silent_from_)
-      network_.queue(rank_, to, id).emplace_back(data, data + bytes);
-    ++sent_;
+    std::int64_t& sent = network_.sent_[static_cast<std::size_t>(rank_)];
+    if (rank_ != network_.silent_rank_ || sent < network_.silent_from_)
+      network_.queue(rank_, to, channel).emplace_back(data, data + bytes);
+    ++sent;
     done_.push_back(id);
     return true;
   }
-  bool receive(int from, std::byte* data, std::size_t bytes, int id) override {
-    awaited_.push_back({from, data, bytes, id});
+  bool receive(int from, std::byte* data, std::size_t bytes, int id, distributed::Channel channel) override {
+    awaited_.push_back({from, data, bytes, id, channel});
     return true;
   }
   bool completed(std::vector<int>& ids) override {
     const std::lock_guard lock(network_.mutex_);
     ids.insert(ids.end(), done_.begin(), done_.end());
     done_.clear();
-    std::vector<bool> blocked(static_cast<std::size_t>(2 * size()));
+    std::vector<bool> blocked(static_cast<std::size_t>(ThreadNetwork::kChannels * size()));
     std::erase_if(awaited_, [&](const Awaited& message) {
-      auto& queue = network_.queue(message.from, rank_, message.id);
-      const int kind = message.id >= distributed::kFirstNotice ? size() : 0;
-      const auto sender = static_cast<std::size_t>(kind + message.from);
+      auto& queue = network_.queue(message.from, rank_, message.channel);
+      const auto sender = static_cast<std::size_t>(static_cast<int>(message.channel) * size() + message.from);
       if (blocked[sender] || queue.empty()) {
         blocked[sender] = true;  // later messages of this sender must wait for this one
         return false;
@@ -94,10 +103,10 @@ class ThreadTransport : public distributed::Transport {
     std::byte* data;
     std::size_t bytes;
     int id;
+    distributed::Channel channel;
   };
   ThreadNetwork& network_;
   int rank_;
-  std::int64_t sent_ = 0;
   std::vector<int> done_;
   std::vector<Awaited> awaited_;
   std::string failure_;

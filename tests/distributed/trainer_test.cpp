@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "distributed/thread_transport.h"
+#include "kernels/bf16.h"
 #include "train/rank_share.h"
 #include "train/tiny_task.h"
 
@@ -34,6 +35,8 @@ struct Case {
   bool shard = false;
   NormType norm = NormType::two;
   int steps = 50;
+  kernels::Precision precision = kernels::Precision::f32;
+  bool checkpointing = false;
 };
 
 Trained trained_on(distributed::Ranks& ranks, const Case& setup, std::int64_t& held) {
@@ -52,6 +55,9 @@ Trained trained_on(distributed::Ranks& ranks, const Case& setup, std::int64_t& h
   options.ema_decay = 0.9;
   options.ranks = &ranks;
   options.shard_optimizer = setup.shard;
+  options.bucket_elements = 1500;  // several buckets, some with parts of a weight
+  options.precision = setup.precision;
+  options.gradient_checkpointing = setup.checkpointing;
   Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
   Trained result;
   for (int step = 0; step < setup.steps; ++step) {
@@ -95,6 +101,66 @@ TEST(TrainerOnRanks, FiftyStepsGiveTheBitsOfOneRank) {
   const Trained one = trained(1, {});
   ASSERT_EQ(one.losses.size(), 50u);
   for (const int ranks : {2, 4}) EXPECT_TRUE(trained(ranks, {}) == one) << ranks;
+}
+
+// Layers that are computed again in the backward pass send their gradients after the second computation.
+TEST(TrainerOnRanks, CheckpointedLayersGiveTheBitsOfOneRank) {
+  const Trained one = trained(1, {.steps = 10});
+  EXPECT_TRUE(trained(4, {.steps = 10, .checkpointing = true}) == one);
+}
+
+TEST(TrainerOnRanks, Bf16GivesTheBitsOfOneRank) {
+  if (kernels::bf16_paths().empty()) kernels::set_bf16_path(kernels::Bf16Path::emulated);
+  const Case bf16{.precision = kernels::Precision::bf16}, sharded{.shard = true, .precision = bf16.precision};
+  const Trained one = trained(1, bf16);
+  EXPECT_NE(one.weights, trained(1, {}).weights) << "the case shows nothing";
+  for (const int ranks : {2, 4}) EXPECT_TRUE(trained(ranks, bf16) == one) << ranks;
+  EXPECT_TRUE(trained(4, sharded) == one);
+  kernels::reset_bf16_path();
+}
+
+// The first node of the forward pass. Its backward function runs after all others.
+struct LastOfBackward : Tape::Node {
+  std::int64_t* messages = nullptr;
+  testing::ThreadNetwork* network = nullptr;
+  int rank = 0;
+  static void backward(LastOfBackward& node, Tape&) { *node.messages = node.network->sent(node.rank); }
+};
+
+// Counts the messages that a rank has sent before the forward pass and at the end of the backward pass.
+struct CountingObjective : Objective {
+  testing::ThreadNetwork& network;
+  int rank;
+  mutable std::int64_t before = 0, during = 0;
+  CountingObjective(testing::ThreadNetwork& of, int rank) : network(of), rank(rank) {}
+  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
+    before = network.sent(rank);
+    tape.record(LastOfBackward{{}, &during, &network, rank});
+    return next_token_loss(model, tape, batch, options);
+  }
+};
+
+// When the last node of the backward pass runs, all 12 buckets have been sent.
+TEST(TrainerOnRanks, BucketsAreSentDuringTheBackwardPass) {
+  testing::ThreadNetwork network(2);
+  testing::on_ranks(network, [&](distributed::Ranks& here) {
+    const data::PairStore pairs = testing_task::tiny_pairs();
+    const auto batches = pair_batches(pairs, {.batch_tokens = 60, .seed = 1}, 2);
+    const auto model = testing_task::tiny_model(0.1);
+    ThreadPool pool(1);
+    TrainerOptions options;
+    options.schedule = {.kind = ScheduleKind::constant, .peak = 3e-3};
+    options.accumulate = 4;
+    options.ranks = &here;
+    options.bucket_elements = model->parameter_count() / 12 + 1;
+    const CountingObjective objective(network, here.rank());
+    Trainer trainer(*model, pool, *batches, objective, options);
+    for (int step = 0; step < 3; ++step) {
+      trainer.step();
+      // A message with this rank's sum of a part, and perhaps one with the total of its own part.
+      EXPECT_GE(objective.during - objective.before, 12) << "step " << step;
+    }
+  });
 }
 
 // Test every optimiser, since their states have different shapes, and every norm.

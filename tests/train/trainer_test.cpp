@@ -142,6 +142,37 @@ TEST(Trainer, LearnsToCopy) {
   EXPECT_LT(last, 1.0);
 }
 
+// A step that is interrupted after any of its operations changes nothing: the next step is that of a trainer
+// that was never interrupted.
+TEST(Trainer, AnAbandonedStepChangesNothing) {
+  const data::PairStore pairs = tiny_pairs();
+  const auto trained = [&](bool interrupted, int& calls) {
+    const auto batches = pair_batches(pairs, {.batch_tokens = 60, .seed = 1}, 2);
+    const auto model = tiny_model(0.1);
+    ThreadPool pool(1);
+    TrainerOptions options = options_with(3);
+    options.gradient_checkpointing = true;
+    Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
+    int operations = 0, limit = 0;
+    trainer.set_interrupt([&] { return ++operations == limit; });
+    for (int step = 0; step < 4; ++step) {
+      for (limit = step + 1; interrupted && limit < calls; limit += 1 + calls / 7) {
+        operations = 0;
+        EXPECT_THROW(trainer.step(), StepAbandoned);
+        EXPECT_EQ(trainer.steps(), step);
+      }
+      limit = operations = 0;
+      trainer.step();
+      if (!interrupted) calls = std::max(calls, operations);
+    }
+    return weights(*model);
+  };
+  int calls = 0;
+  const std::vector<float> plain = trained(false, calls);
+  EXPECT_GT(calls, 100);
+  EXPECT_EQ(trained(true, calls), plain);
+}
+
 class SteadySteps : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SteadySteps, AllocateNothing) {

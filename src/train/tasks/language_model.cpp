@@ -215,7 +215,8 @@ const TaskTraits& language_model_traits() {
   static const TaskTraits traits{
       .name = "language-model",
       .meaning = "the next token of a text",
-      .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache"},
+      .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache",
+               "data.sharded"},
       .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
       .families = {"transformer", "gpt2", "llama", "mistral", "qwen2", "rnn", "lstm", "gru"},

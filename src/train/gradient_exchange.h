@@ -1,0 +1,93 @@
+// Exchange of gradient sums among ranks in buckets, which starts while the backward pass computes the other
+// gradients.
+//
+// A bucket is a range of the gradient's elements. Buckets go from the last element to the first, because the
+// backward pass computes the gradients of the last layers first. Each bucket is divided into one part per
+// rank. A rank receives its part of the other ranks' sums, computes the rest of the tree (reduction_tree.h),
+// and sends the result to all (reduce-scatter, then all-gather): each rank sends and receives 2 (R − 1) / R
+// of the gradient. With shards, a rank's part of a bucket is what the bucket has of its shard, and the
+// results are not sent.
+//
+// All ranks post the buckets in the same order, whatever their speed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "distributed/ranks.h"
+#include "regard/tensor.h"
+#include "train/reduction_tree.h"
+
+namespace regard::train {
+
+class GradientExchange {
+ public:
+  struct Layout {
+    std::int64_t elements = 0;         // of the gradient
+    std::int64_t leaves = 0;           // number of micro-batches of all ranks
+    std::int64_t bucket_elements = 0;  // maximum number of elements of a bucket
+    // Rank r has the elements from shards[r] to shards[r + 1]. Empty: every rank gets all sums.
+    std::vector<std::int64_t> shards{};
+  };
+  GradientExchange(distributed::Ranks& ranks, const Layout& layout);
+
+  std::int64_t buckets() const { return buckets_; }
+  std::int64_t begin_of(std::int64_t bucket) const {
+    return std::max<std::int64_t>(0, end_of(bucket) - layout_.bucket_elements);
+  }
+  std::int64_t end_of(std::int64_t bucket) const {
+    return layout_.elements - bucket * layout_.bucket_elements;
+  }
+
+  // Post the messages of the next bucket, without waiting. `sums` holds this rank's sums, one for each of its
+  // complete nodes of the tree; they must stay valid until finish(), which overwrites this rank's part of
+  // them.
+  void post(std::span<float* const> sums);
+  std::int64_t posted() const { return posted_; }  // number of buckets posted since finish()
+  // Let messages progress, compute the sums whose operands have arrived, and send them. Does not wait. Throws
+  // io as Ranks does.
+  void progress(ThreadPool& pool);
+  // Wait for all sums. All buckets must have been posted. Collective. Throws io as Ranks does.
+  void finish(ThreadPool& pool);
+
+  // The sums, valid after finish(): the elements from first() on.
+  const Tensor& total() const { return total_; }
+  std::int64_t first() const { return sharded() ? layout_.shards[rank()] : 0; }
+
+ private:
+  // A part of a rank's sum, one operand of the rest of the tree.
+  struct Operand {
+    int rank;
+    TreeNode node;
+    std::int64_t offset;  // index of its first element in received_; unused for this rank's own
+  };
+  struct Posted {
+    std::size_t begin = 0, end = 0;  // numbers of the messages that this rank receives to compute its part
+  };
+  bool sharded() const { return !layout_.shards.empty(); }
+  std::size_t rank() const { return static_cast<std::size_t>(ranks_.rank()); }
+  std::int64_t part_begin(std::int64_t bucket, int rank) const;
+  std::int64_t part_size(std::int64_t bucket, int rank) const {
+    return part_begin(bucket, rank + 1) - part_begin(bucket, rank);
+  }
+  float* result(std::int64_t bucket) const;
+  float* sum_of(ThreadPool& pool, std::int64_t bucket);
+  void sum_next(ThreadPool& pool);
+
+  distributed::Ranks& ranks_;
+  Layout layout_;
+  std::int64_t buckets_ = 0;
+  std::vector<Operand> operands_;      // in the order of the tree
+  std::vector<std::int64_t> offsets_;  // for each bucket, the elements of this rank's parts of earlier ones
+  Tensor received_, total_;
+  std::unique_ptr<distributed::Exchange> exchange_;  // null between finish() and post()
+  std::vector<float*> sums_;
+  std::vector<Posted> arriving_;
+  std::int64_t posted_ = 0, summed_ = 0;
+};
+
+}  // namespace regard::train

@@ -1,0 +1,56 @@
+// The end of a run: its limits, and stops by the listener.
+#include <algorithm>
+
+#include "train/run_steps.h"
+
+namespace regard::train {
+namespace {
+
+// A step that has not ended this long after a stop is abandoned, so that a run is saved and ends within 10
+// seconds however long its steps are.
+constexpr double kLongestWait = 6.0;       // seconds
+constexpr double kBetweenQuestions = 0.1;  // seconds
+
+}  // namespace
+
+// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop signal at any
+// rank counts, and the time is that of rank 0.
+Run::Decision Run::decide() {
+  const bool stop = listener_.stop();
+  const Decision here{stop, !stop && limit().has_value()};
+  if (context_.ranks.alone()) return here;
+  const std::vector<Decision> all = context_.ranks.gather(here);
+  return {std::any_of(all.begin(), all.end(), [](const Decision& rank) { return rank.stop; }),
+          all.front().limit};
+}
+
+std::optional<std::string> Run::limit() const {
+  const TrainingConfig& training = config_.training;
+  if (training.max_steps > 0 && context_.trainer->steps() >= training.max_steps) return "max_steps";
+  if (training.max_epochs > 0 && context_.batches->epochs() >= training.max_epochs) return "max_epochs";
+  if (training.max_minutes > 0 && seconds() >= 60.0 * training.max_minutes) return "max_minutes";
+  const std::int64_t patience = config_.validation.patience;
+  if (patience > 0 && state_.validations_since_best >= patience) return "patience";
+  return std::nullopt;
+}
+
+double Run::fraction() const {
+  const TrainingConfig& training = config_.training;
+  double most = 0.0;
+  if (training.max_steps > 0)
+    most = static_cast<double>(context_.trainer->steps()) / static_cast<double>(training.max_steps);
+  if (training.max_epochs > 0) most = std::max(most, context_.batches->epochs() / training.max_epochs);
+  if (training.max_minutes > 0) most = std::max(most, seconds() / (60.0 * training.max_minutes));
+  return std::min(most, 1.0);
+}
+
+// Return true if the step under way must be abandoned.
+bool Run::stop_overdue() {
+  if (since_question_.seconds() < kBetweenQuestions) return false;
+  since_question_.restart();
+  if (!listener_.stop()) return false;
+  if (!since_stop_) since_stop_.emplace();
+  return since_stop_->seconds() > kLongestWait;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,70 @@
+// Batches of a run whose training data is divided into shards (data.sharded): the micro-batch with index i of
+// every step is drawn from the shards i, i + n, i + 2 n, … of n micro-batches. The division depends only on
+// the index in the step, so that any number of ranks draws the same batches, and a rank needs only the shards
+// of its own micro-batches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "distributed/ranks.h"
+#include "train/batch.h"
+#include "train/run_config.h"
+
+namespace regard::train {
+
+// Sizes of a micro-batch, as in StepResult.
+struct BatchSizes {
+  std::int64_t sequences = 0, target_tokens = 0, tokens = 0, source_tokens = 0;
+  double weight = 0;
+
+  static BatchSizes of(const Batch& batch);
+  void add(const BatchSizes& other);
+};
+
+class ShardedBatches : public BatchSource {
+ public:
+  // `own` are the sources of this rank's micro-batches of a step, in order. `micro_batches` is the number of
+  // micro-batches of all ranks. `ranks` must outlive the object.
+  ShardedBatches(std::vector<std::unique_ptr<BatchSource>> own, std::int64_t micro_batches,
+                 distributed::Ranks& ranks);
+
+  // Return the next of this rank's micro-batches. `first_index` is not used: the indices of a micro-batch
+  // depend only on its index in the step.
+  void next(Batch& batch, std::uint64_t first_index) override;
+  // Collective, after a rank has drawn its micro-batches of a step. Set `all` to the sizes of the
+  // micro-batches of all ranks, and update epochs().
+  void exchange_sizes(std::span<const Batch> own, std::span<BatchSizes> all);
+
+  // Return the smallest number of passes of a micro-batch over its shards.
+  double epochs() const override;
+  Json state() const override;  // collective
+  void restore(const Json& state, const std::string& file) override;
+  ShardedBatches* sharded() override { return this; }
+
+ private:
+  std::size_t first() const { return static_cast<std::size_t>(ranks_.rank()) * own_.size(); }
+  std::vector<std::unique_ptr<BatchSource>> own_;
+  distributed::Ranks& ranks_;
+  std::vector<double> epochs_;  // of all micro-batches
+  std::size_t at_ = 0;          // index in own_ of the next micro-batch
+  struct Drawn {
+    BatchSizes sizes;
+    double epochs = 0;
+  };
+  std::vector<Drawn> mine_, drawn_;  // buffers of exchange_sizes()
+};
+
+// Return the shards of data.train: a table, a text file, or a group of line-aligned files.
+std::vector<std::vector<std::string>> shards_of(const RunConfig& config);
+
+// Return the configuration of micro-batch `index`: data.train names its shards. Throws io if a file of them
+// is missing; the message has the line of data.train_list.
+RunConfig config_of_micro_batch(const RunConfig& config, std::int64_t index);
+
+// Check the keys of a run with data.sharded. Throws usage.
+void check_sharded(const RunConfig& config);
+
+}  // namespace regard::train
