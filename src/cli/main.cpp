@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/unreadable_mapping.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
 #include "regard/error.h"
@@ -99,5 +100,6 @@ int ended(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   regard::cli::prepare_standard_streams();
+  regard::cli::report_unreadable_mappings();
   return ended(argc, argv);
 }

@@ -3,7 +3,8 @@
 //
 //   REGARD_FAULT_FOLDER  the folder: an absolute path without symbolic links
 //   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "full" (ENOSPC from
-//                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER unused)
+//                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER unused),
+//                        "unreadable" (EIO from the NUMBERth read() of a file in the folder on)
 //   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
 //   REGARD_FAULT_RECORD  a file outside the folder to which every successful call that changes or syncs the folder is
 //                        appended: one line of words ending in absolute paths; after a write, its bytes
@@ -13,7 +14,7 @@
 //   REGARD_CLOCK_JUMPS   READINGS:SECONDS,…: from this reading of the system's clock (CLOCK_REALTIME) on, it differs
 //                        from the true one by so many seconds
 //
-// Reading is not counted, nor are calls that the C library makes inside itself (stdio).
+// Reading is counted only for "unreadable", and then alone. Not counted are are calls that the C library makes inside itself (stdio).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +32,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum fault_kind { FAULT_NONE, FAULT_KILL, FAULT_IO, FAULT_FULL, FAULT_NO_EXCHANGE };
+enum fault_kind { FAULT_NONE, FAULT_KILL, FAULT_IO, FAULT_FULL, FAULT_NO_EXCHANGE, FAULT_UNREADABLE };
 
 static enum fault_kind kind = FAULT_NONE;
 static long chosen = -1;
-static atomic_long count;
+static atomic_long count, reads;
 static atomic_bool is_full;
 static const char* folder;
 static int log_descriptor = -1, record_descriptor = -1;
@@ -49,7 +50,8 @@ __attribute__((constructor)) static void read_settings(void) {
   static const struct {
     const char* name;
     enum fault_kind kind;
-  } kinds[] = {{"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"full:", FAULT_FULL}, {"no-exchange:", FAULT_NO_EXCHANGE}};
+  } kinds[] = {{"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"full:", FAULT_FULL}, {"no-exchange:", FAULT_NO_EXCHANGE},
+               {"unreadable:", FAULT_UNREADABLE}};
   folder = getenv("REGARD_FAULT_FOLDER");
   const char* fault = getenv("REGARD_FAULT");
   for (size_t i = 0; fault != NULL && i < sizeof kinds / sizeof kinds[0]; ++i) {
@@ -213,6 +215,12 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
   const ssize_t written = syscall(SYS_write, descriptor, bytes, size);
   if (inside) record_write(descriptor, bytes, written);
   return written;
+}
+
+ssize_t read(int descriptor, void* bytes, size_t size) {
+  if (kind == FAULT_UNREADABLE && descriptor_is_inside(descriptor))
+    FAIL_IF(atomic_fetch_add(&reads, 1) + 1 >= chosen ? EIO : 0);
+  return syscall(SYS_read, descriptor, bytes, size);
 }
 
 int fsync(int descriptor) {

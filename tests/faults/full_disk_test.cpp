@@ -1,4 +1,4 @@
-// Tests on a disk that is really full: a small tmpfs in its own mount namespace.
+// Tests on a disk that is really full or read-only: a small tmpfs in its own mount namespace.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
@@ -100,6 +100,35 @@ TEST_F(FullDisk, ARunKeepsItsCheckpointsAndGoesOnWhenThereIsSpace) {
   ASSERT_EQ(::mount("tmpfs", disk().c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);
   const ProgramResult resumed = run_program(train, folder_.path());
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(leftovers(disk()), std::vector<std::string>());
+}
+
+// The disk becomes read-only, as Linux makes a file system with errors: the run ends with a message, all of
+// its checkpoints stay, and it goes on when the disk can be written again.
+TEST_F(FullDisk, ARunOnAReadOnlyDiskKeepsItsCheckpointsAndGoesOnLater) {
+  train::testing_task::write_run(folder_.path());
+  ASSERT_EQ(::mount("tmpfs", disk().c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);
+  const auto train = [&](const std::string& run, int steps) {
+    return run_program({"train", (folder_ / "run.toml").string(), "-q", "-t", "1", "--resume", "--set",
+                        "training.average_last=0", "--set", "training.max_steps=" + std::to_string(steps),
+                        "--set", "output.folder=" + (disk() / run).string()},
+                       folder_.path());
+  };
+  ASSERT_EQ(train("whole", 30).exit_code, 0);
+  ASSERT_EQ(train("run", 20).exit_code, 0);
+  ASSERT_EQ(::mount("tmpfs", disk().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  const std::string before = file_content(disk() / "run/latest/model.safetensors");
+  for (const char* run : {"run", "new"}) {
+    const ProgramResult result = train(run, 30);
+    EXPECT_EQ(result.exit_code, 4) << result.err;
+    EXPECT_NE(result.err.find("Read-only file system"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(file_content(disk() / "run/latest/model.safetensors"), before);
+  ASSERT_EQ(::mount("tmpfs", disk().c_str(), "tmpfs", MS_REMOUNT, nullptr), 0);
+  const ProgramResult resumed = train("run", 30);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(file_content(disk() / "run/latest/model.safetensors"),
+            file_content(disk() / "whole/latest/model.safetensors"));
   EXPECT_EQ(leftovers(disk()), std::vector<std::string>());
 }
 

@@ -10,7 +10,9 @@
 #include <map>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "formats/checkpoint.h"
 #include "support/program.h"
@@ -198,27 +200,60 @@ TEST_P(Kills, AreResumedToTheBitsOfARunWithoutThem) {
 INSTANTIATE_TEST_SUITE_P(Each, Kills, ::testing::ValuesIn(kill_cases()),
                          [](const auto& row) { return row.param.name; });
 
-// The second signal ends the process, however long the step takes.
-TEST(SecondSignal, EndsATrainingAtOnce) {
-  const TemporaryFolder folder;
+void pause(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+// Start a run whose steps take minutes, and return its process when it has begun its first step.
+pid_t start_slow_run(const fs::path& folder) {
   KillCase slow = kill_cases()[1];
   const std::string steps = "max_steps = 200";
   slow.settings.replace(slow.settings.find(steps), steps.size(), "max_steps = 2\naccumulate = 60000");
-  write_task(folder.path(), slow);
-  bool killed = false;
-  // The settings make a step take minutes.
+  write_task(folder, slow);
   const pid_t child = fork();
-  ASSERT_GE(child, 0);
   if (child == 0) {
-    if (chdir(folder.path().c_str()) != 0) _exit(126);
+    if (chdir(folder.c_str()) != 0) _exit(126);
     execl(program_path(), "regard", "train", "run.toml", "-q", "-t", "1", nullptr);
     _exit(127);
   }
-  const auto pause = [](int milliseconds) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-  };
   std::error_code none;
   for (int i = 0; i < 3000 && !(fs::file_size(folder / "run/log.jsonl", none) > 0 && !none); ++i) pause(10);
+  return child;
+}
+
+// A run that is told to stop abandons a step that takes minutes: it saves and ends within 10 seconds (the
+// limit below allows for a busy machine), and the resumed run begins with that step.
+TEST(FirstSignal, SavesWithoutWaitingForALongStep) {
+  const TemporaryFolder folder;
+  const pid_t child = start_slow_run(folder.path());
+  ASSERT_GE(child, 0);
+  pause(300);
+  const Stopwatch watch;
+  kill(child, SIGTERM);
+  int status = 0;
+  bool ended = false;
+  while (!ended && watch.seconds() < 60) {
+    ended = waitpid(child, &status, WNOHANG) == child;
+    pause(10);
+  }
+  if (!ended) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  ASSERT_TRUE(ended);
+  EXPECT_LT(watch.seconds(), 20.0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM) << status;
+  const Json state = Json::parse(file_content(folder / "run/latest/state.json"));
+  EXPECT_EQ(state.at("step"), 0);
+  EXPECT_EQ(state.at("position").at("batch"), 0) << state.at("position");
+}
+
+// The second signal ends the process, however long the step takes.
+TEST(SecondSignal, EndsATrainingAtOnce) {
+  const TemporaryFolder folder;
+  bool killed = false;
+  const pid_t child = start_slow_run(folder.path());
+  ASSERT_GE(child, 0);
   int status = 0;
   kill(child, SIGTERM);
   pause(100);

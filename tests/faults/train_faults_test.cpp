@@ -1,6 +1,13 @@
 // A tiny training run in which one file call fails: the program is killed, or the call reports an I/O error
 // or a full disk. From its first checkpoint, the run folder always contains the latest and the best
 // checkpoint. The resumed run ends with the same bits as a run without faults and leaves no temporary files.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
 #include "faults/train_task.h"
 
 namespace regard::testing {
@@ -40,6 +47,75 @@ TEST_F(TrainTask, ReplacesACheckpointWithoutExchange) {
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_TRUE(bits_of(place / "run") == before);
   EXPECT_EQ(leftovers(place), std::vector<std::string>());
+}
+
+// A file becomes unreadable while the run is resumed, first its settings, then its corpora in the middle: the
+// error names the file, and the checkpoints stay as they are.
+TEST_F(TrainTask, AnUnreadableFileIsNamedAndTheRunGoesOnAfterRepair) {
+  std::vector<std::string> uncached = kTrain;
+  uncached.insert(uncached.end(), {"--set", "data.cache=never", "--set", "training.average_last=0"});
+  std::vector<std::string> half = uncached;
+  half.insert(half.end(), {"--set", "training.max_steps=2"});
+  ASSERT_EQ(run_program(uncached, fresh("alone")).exit_code, 0);
+  const auto undisturbed = bits_of(folder_ / "alone" / "run");
+  const fs::path begun = fresh("begun");
+  ASSERT_EQ(run_program(half, begun).exit_code, 0);
+  const auto before = bits_of(begun / "run");
+  bool read_all = false, corpus = false;
+  for (int number = 1; !read_all && number < 200; number += number < 4 ? 1 : 3) {
+    const fs::path place = fresh(std::to_string(number));
+    fs::remove_all(place);
+    fs::copy(begun, place, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    const ProgramResult result = run_with_fault(uncached, place, "unreadable:" + std::to_string(number));
+    read_all = result.exit_code == 0;
+    if (!read_all) {
+      // 3: no manifest of a checkpoint can be read
+      EXPECT_TRUE(result.exit_code == 4 || result.exit_code == 3) << number << ": " << result.err;
+      EXPECT_NE(result.err.find("cannot read"), std::string::npos) << result.err;
+      EXPECT_TRUE(bits_of(place / "run") == before) << number;
+      corpus = corpus || result.err.find("train.") != std::string::npos;
+    }
+    ASSERT_EQ(run_program(uncached, place).exit_code, 0) << number;
+    EXPECT_TRUE(bits_of(place / "run") == undisturbed) << number;
+    fs::remove_all(place);
+    if (HasFailure()) break;
+  }
+  EXPECT_TRUE(read_all);
+  EXPECT_TRUE(corpus) << "no read of a corpus failed";
+}
+
+// A mapped file of token ids becomes shorter during training, as if its disk had failed: the run ends with a
+// message instead of a silent signal, and the resumed run makes the cache again.
+TEST_F(TrainTask, AMappedFileThatCannotBeReadEndsTheRunWithAMessage) {
+  const fs::path place = fresh("mapped");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int log = ::open((place / "err").c_str(), O_CREAT | O_WRONLY, 0666);
+    if (chdir(place.c_str()) != 0 || dup2(log, 2) != 2) _exit(126);
+    execl(program_path(), "regard", "train", "run.toml", "-q", "-t", "1", "--set",
+          "training.max_steps=10000000", "--set", "training.average_last=0", "--set",
+          "validation.every_steps=0", nullptr);
+    _exit(127);
+  }
+  std::error_code none;
+  for (int i = 0; i < 3000 && !fs::exists(place / "run/latest", none); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (const auto& entry : fs::recursive_directory_iterator(place / "token-cache"))
+    if (entry.path().extension() == ".ids") fs::resize_file(entry.path(), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const std::string text = file_content(place / "err");
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 4) << status << ": " << text;
+  EXPECT_NE(text.find(".ids: a part of the file cannot be read"), std::string::npos) << text;
+  EXPECT_NE(text.find("--resume"), std::string::npos) << text;
+  const std::int64_t step = std::stoll(fs::read_symlink(place / "run/latest").filename().string());
+  const ProgramResult again =
+      run_program({"train", "run.toml", "--resume", "-t", "1", "--set", "training.average_last=0", "--set",
+                   "validation.every_steps=0", "--set", "training.max_steps=" + std::to_string(step + 2)},
+                  place);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("the cache is damaged"), std::string::npos) << again.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, TrainFaults, ::testing::Values("kill", "io", "full"),
