@@ -58,14 +58,14 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
   throw error;
 }
 
-// Set the number of threads of this rank; rank 0 prints it with the number of ranks.
-void share_host(Globals& globals, const distributed::Ranks& ranks) {
+// Set the number of threads of this rank; rank 0 prints it with the number of ranks and the binding to cores.
+void set_threads(Globals& globals, const distributed::Ranks& ranks) {
   if (ranks.alone()) return;
-  if (globals.threads == 0) globals.threads = distributed::threads_of_rank(ranks);
+  const distributed::HostShare share = distributed::share_host(ranks, globals.threads);
+  globals.threads = share.threads;
   if (!ranks.first()) globals.quiet = true;
   if (!globals.quiet)
-    print_message("{} ranks, {} of them on this host; {} thread{} each\n", ranks.size(), ranks.local_size(),
-                  globals.threads, globals.threads == 1 ? "" : "s");
+    print_message("{} ranks, {} of them on this host; {}\n", ranks.size(), ranks.local_size(), share.text());
 }
 
 train::RunResult train_together(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
@@ -102,7 +102,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
   }
   std::signal(SIGPIPE, SIG_IGN);  // ignore SIGPIPE: a closed pipe must not end the run
   const std::unique_ptr<distributed::Ranks> ranks = distributed::join();
-  share_host(globals, *ranks);
+  set_threads(globals, *ranks);
   const bool first = ranks->first();
   TrainingScreen screen(globals.quiet);
   const train::RunResult result = train_together(config, globals, screen, options.resume, *ranks);

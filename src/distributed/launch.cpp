@@ -66,19 +66,26 @@ std::unique_ptr<Ranks> join() {
       .remedy("Use the mpirun of the library that regard was built with");
 }
 
-int threads_of_rank(const Ranks& ranks) {
+std::string HostShare::text() const {
+  const std::string binding =
+      bound ? fmt::format("bound to {} core{} each", cores, cores == 1 ? "" : "s") : "not bound to cores";
+  return fmt::format("{} thread{} each, {}", threads, threads == 1 ? "" : "s", binding);
+}
+
+HostShare share_host(const Ranks& ranks, int threads) {
   const int bound = usable_cores();
-  if (ranks.alone()) return bound;
+  if (ranks.alone()) return {threads > 0 ? threads : bound, bound, false};
   cpu_set_t before, all;
   const bool known = sched_getaffinity(0, sizeof before, &before) == 0;
   CPU_ZERO(&all);
   for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
   // Request all cores. The kernel reduces the set to those that exist and that the process may use.
   const bool widened = known && sched_setaffinity(0, sizeof all, &all) == 0;
-  const int threads = std::max(1, usable_cores() / ranks.local_size());
-  if (widened && bound >= threads)
-    sched_setaffinity(0, sizeof before, &before);  // restore the binding, because it allows enough cores
-  return threads;
+  const int cores = usable_cores();
+  if (threads == 0) threads = std::max(1, cores / ranks.local_size());
+  if (!widened || bound < threads) return {threads, cores, false};
+  sched_setaffinity(0, sizeof before, &before);  // restore the binding, because it allows enough cores
+  return {threads, bound, bound < cores};
 }
 
 }  // namespace regard::distributed

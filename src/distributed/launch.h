@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "distributed/ranks.h"
 
@@ -16,9 +17,18 @@ int launched_processes();
 // the module does not exist (regard was built without MPI) or cannot be loaded, and io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
-// Return the number of threads of this rank if the user gives none: the physical cores of this host, divided
-// among its ranks; at least 1. A launcher may have bound the rank to fewer cores (Open MPI binds each of two
-// ranks to one core). The binding is then widened to all cores of the host, as far as the system allows.
-int threads_of_rank(const Ranks& ranks);
+// A rank's share of its host.
+struct HostShare {
+  int threads = 1;           // number of threads of the rank
+  int cores = 1;             // number of physical cores on which they may run
+  bool bound = false;        // true if the host has more cores than that
+  std::string text() const;  // "1 thread each, bound to 1 core each"
+};
+
+// Return this rank's share for `threads` threads; 0 means the physical cores of this host, divided among its
+// ranks, at least 1. A launcher may have bound the rank to fewer cores than it has threads (Open MPI binds
+// each of two ranks to one core). The binding is then widened to all cores of the host, as far as the system
+// allows.
+HostShare share_host(const Ranks& ranks, int threads);
 
 }  // namespace regard::distributed

@@ -3,12 +3,15 @@
 #include "distributed/ranks.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/thread_pool.h"
 #include "distributed/launch.h"
 #include "distributed/stop_vote.h"
 #include "distributed/thread_transport.h"
@@ -131,6 +134,25 @@ TEST(Launch, WithoutALauncherThereIsOneProcess) {
   EXPECT_TRUE(ranks->first());
   EXPECT_EQ(ranks->gather(3), std::vector<int>{3});
   ranks->close();
+}
+
+// A rank that its launcher bound to one core keeps the binding for one thread, and loses it for two.
+TEST(Launch, ABindingStaysIfItHasEnoughCores) {
+  const int host = usable_cores();
+  if (host < 2) GTEST_SKIP() << "one core";
+  on_ranks(2, [host](Ranks& ranks) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const HostShare kept = share_host(ranks, 1);
+    EXPECT_EQ(kept.text(), "1 thread each, bound to 1 core each");
+    EXPECT_EQ(usable_cores(), 1);
+    const HostShare widened = share_host(ranks, 2);
+    EXPECT_EQ(widened.text(), "2 threads each, not bound to cores");
+    EXPECT_EQ(usable_cores(), host);
+    EXPECT_EQ(share_host(ranks, 0).threads, std::max(1, host / 2));
+  });
 }
 
 }  // namespace
