@@ -18,7 +18,7 @@ help:
 	@echo "make faults     let every file call of a tiny run and of every output fail once (make test tries some of them)"
 	@echo "make check-peers  check that other programs read files of regard (installs the packages of tools/peers.txt)"
 	@echo "make check-serve  use regard serve with clients of its protocols (installs the packages of tools/serve_peers.txt)"
-	@echo "make check-mpi  train tiny runs by several processes under mpirun (installs Open MPI; KILLS=3)"
+	@echo "make check-mpi  train tiny runs by several processes under mpirun (installs Open MPI; KILLS=4)"
 	@echo "make check-kills  kill runs at 200 random times and resume them, with bit-identical results (KILLS=200)"
 	@echo "make soak-serve  clients stream, cancel and send bad requests to regard serve, three tests of ten minutes"
 	@echo "make check-viewer check the page of attend --html: types, tests, build, Chromium (installs npm packages and Chromium)"
@@ -164,13 +164,13 @@ check-mpi:
 	@cmake --preset release >/dev/null
 	@$(MAKE) --no-print-directory program
 	@echo "== several processes"
-	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),3)
+	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),4)
 
-# Kill each of four kinds of runs KILLS times, and a run of two processes if mpirun is installed.
-KILLS_EACH := $(or $(KILLS),200)
+# Kill single processes and runs of four (if mpirun is installed) KILLS times in all. Each half has four kinds of runs.
+ALL_KILLS := $(or $(KILLS),200)
 check-kills: build
-	@REGARD_KILLS=$(KILLS_EACH) $(BUILD)/bin/test_faults --gtest_filter='Each/Kills.*'
-	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $(KILLS_EACH); fi
+	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $$(($(ALL_KILLS) / 2)) --kills-only; fi
+	@REGARD_KILLS=$$(($(ALL_KILLS) / 8)) $(BUILD)/bin/test_faults --gtest_filter='Each/Kills.*'
 
 # 64 clients stream, cancel, read slowly and send bad requests. Each response is compared with that of the request
 # alone.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Train tiny runs by several processes under mpirun and compare the bits of their weights with one process.
 
-Usage: check_mpi.py PROGRAM [KILLS]   KILLS: random kills of a run on two ranks (default 3)
+Usage: check_mpi.py PROGRAM [KILLS] [--kills-only]   KILLS: random kills of runs on four ranks, divided among four tasks (default 4)
 
-Covers 1, 2 and 4 ranks for three tasks, a sharded optimiser, different transports and algorithms of Open MPI,
+Covers 1, 2 and 4 ranks for three tasks, a sharded optimiser, sharded data, different transports and algorithms of Open MPI,
 resuming on another number of ranks, stop signals, a killed rank, a rank that does not answer, and numbers of ranks
 that are refused.
 """
@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 PROGRAM = Path(sys.argv[1]).resolve()
-KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+KILLS_ONLY = "--kills-only" in sys.argv
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2].isdigit() else 4
 MPIRUN = ["mpirun", "--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
 SECONDS = 300
 
@@ -53,6 +54,32 @@ keep = 3
 """
 
 
+LORA = """task = "classification"
+seed = 5
+[data]
+train = ["train.tsv"]
+valid = ["valid.tsv"]
+columns = [2, 1]
+max_length = 32
+[model]
+from = "base"
+[lora]
+rank = 2
+[training]
+learning_rate = 1e-2
+batch_size = 4
+accumulate = 4
+max_steps = 50
+[validation]
+every_steps = 20
+metrics = ["accuracy"]
+[output]
+folder = "run"
+checkpoint_every_steps = 7
+keep = 3
+"""
+
+
 def write_task(folder, task):
     folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(7)
@@ -73,7 +100,12 @@ def write_task(folder, task):
                                tokenizer="wordpiece\"\nvocab_size = 60\nlower_case = true #\"", model='family = "bert"\nlayers = 1',
                                batch="batch_size = 4", validation='metrics = ["accuracy"]'),
     }
-    (folder / "run.toml").write_text(RUN.format(task=task, **kinds[task]))
+    if task != "lora":
+        (folder / "run.toml").write_text(RUN.format(task=task, **kinds[task]))
+        return
+    (folder / "run.toml").write_text(RUN.format(task="classification", **kinds["classification"]))
+    train(folder, 1, "output.folder=base", "training.average_last=0", "training.max_steps=10", "validation.every_steps=10")
+    (folder / "run.toml").write_text(LORA)
 
 
 def command(ranks, arguments, mca=()):
@@ -93,7 +125,9 @@ def train(folder, ranks, *settings, resume=False, mca=(), expect=0):
 
 def bits(folder, run="run", step=50):
     found = {}
-    for name in ("model.safetensors", "optimizer.safetensors"):
+    for name in ("model.safetensors", "optimizer.safetensors", "adapter_model.safetensors"):
+        if name != "model.safetensors" and not (folder / run / "checkpoints" / str(step) / name).exists():
+            continue
         found[name] = hashlib.sha256((folder / run / "checkpoints" / str(step) / name).read_bytes()).hexdigest()
     return found
 
@@ -129,6 +163,15 @@ def rank_processes(mpirun):
         except OSError:
             continue
     return [found[rank] for rank in sorted(found)]
+
+
+def wait_for_ranks(mpirun, ranks):
+    """Process ids of the ranks as soon as all have started; fewer if mpirun ends before that."""
+    found = []
+    while mpirun.poll() is None and len(found) < ranks:
+        time.sleep(0.01)
+        found = rank_processes(mpirun)
+    return found
 
 
 def start(folder, ranks, *settings, resume=True):
@@ -238,52 +281,81 @@ def refused(base):
     check(text.count("missing.en") == 1, "an error of all ranks is reported once")
 
 
-def kills(base, alone, count):
-    """Kill all processes of a run at random instants, and resume."""
+def sharded_data(base):
+    """The training files are shards: ranks read different files, with the bits of one process that reads all."""
+    expected = None
+    for ranks in (1, 2, 4):
+        folder = base / f"sharded-{ranks}"
+        write_task(folder, "translation")
+        english, german = ((folder / f"train.{side}").read_text().splitlines() for side in ("en", "de"))
+        lines = []
+        for shard in range(6):
+            for side, texts in (("en", english), ("de", german)):
+                (folder / f"part-{shard}.{side}").write_text("\n".join(texts[shard::6]) + "\n")
+            lines.append(f"part-{shard}.en\tpart-{shard}.de\n")
+        (folder / "shards.txt").write_text("".join(lines))
+        train(folder, 1, "output.folder=first", "training.max_steps=1", "training.average_last=0")  # makes the tokenizer
+        text = (folder / "run.toml").read_text().replace('train = ["train.en", "train.de"]', 'train_list = "shards.txt"\nsharded = true')
+        (folder / "run.toml").write_text(text.replace('type = "char"', 'file = "first/tokenizer.json"'))
+        train(folder, ranks)
+        expected = expected or bits(folder)
+        check(bits(folder) == expected, f"sharded data: {ranks} ranks")
+
+
+def kills(base, task, count):
+    """Kill one process of a run on four ranks at a random instant, and resume, again and again."""
     draw = random.Random(11)
-    folder = base / "kills"
-    write_task(folder, "translation")
-    done = 0
+    folder = base / f"kills-{task}"
+    write_task(folder, task)
+    settings = () if task == "lora" else ("training.average_last=0",)
+    train(folder, 1, *settings)
+    alone = bits(folder)
+    subprocess.run(["rm", "-r", str(folder / "run")], check=True)
+    whole = None  # seconds from the start of the ranks to the end of an undisturbed run
+    done, late = 0, 0
     while done < count:
-        process = start(folder, 2, "training.average_last=0")
-        time.sleep(draw.uniform(0.2, 3.0))
-        victims = rank_processes(process)
-        killed = bool(victims) and process.poll() is None
+        process = start(folder, 4, *settings)
+        victims = wait_for_ranks(process, 4)
+        begin = time.monotonic()
+        if whole is not None:
+            time.sleep(draw.uniform(0, whole * draw.choice((1, 0.2))))
+        killed = whole is not None and process.poll() is None
         if killed:
+            victim = draw.choice(victims + [process.pid])
             try:
-                os.kill(draw.choice(victims + [process.pid]), signal.SIGKILL)
+                for one in (process.pid, *victims) if victim == process.pid else (victim,):  # without mpirun nobody ends the ranks
+                    os.kill(one, signal.SIGKILL)
             except ProcessLookupError:
-                killed = False
+                killed = victim == process.pid
             done += killed
         text = process.communicate(timeout=SECONDS)[1]
         if not killed and process.returncode != 0:
-            sys.exit(f"failed: after {done} kills a resumed run ends with exit code {process.returncode}\n{text}")
-        for left in victims:  # processes that a killed mpirun has left
-            try:
-                os.kill(left, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            sys.exit(f"failed: {task}: after {done} kills a resumed run ends with exit code {process.returncode}\n{text}")
         if process.returncode == 0:
-            check(bits(folder) == alone, f"after {done} kills: the same bits")
+            late += 1
+            whole = min(whole or SECONDS, time.monotonic() - begin)
+            check(bits(folder) == alone, f"{task}: after {done} kills: the same bits")
             subprocess.run(["rm", "-r", str(folder / "run")], check=True)
-    train(folder, 2, "training.average_last=0", resume=(folder / "run").exists())
-    check(bits(folder) == alone, f"{done} kills of two ranks: the same bits at the end")
+    train(folder, 4, *settings, resume=(folder / "run").exists())
+    check(bits(folder) == alone, f"{task}: {done} kills of a run on four ranks, {late} runs to the end between them: the same bits")
 
 
 def main():
     with tempfile.TemporaryDirectory() as place:
         base = Path(place)
-        same_bits(base)
-        folder = base / "alone"
-        write_task(folder, "translation")
-        train(folder, 1, "training.average_last=0")
-        alone = bits(folder)
-        resume_on_others(base, alone)
-        stop_and_resume(base)
-        killed_rank(base)
-        silent_rank(base)
-        refused(base)
-        kills(base, alone, KILLS)
+        if not KILLS_ONLY:
+            same_bits(base)
+            folder = base / "alone"
+            write_task(folder, "translation")
+            train(folder, 1, "training.average_last=0")
+            resume_on_others(base, bits(folder))
+            sharded_data(base)
+            stop_and_resume(base)
+            killed_rank(base)
+            silent_rank(base)
+            refused(base)
+        for index, task in enumerate(("translation", "language-model", "classification", "lora")):
+            kills(base, task, KILLS // 4 + (index < KILLS % 4))
     print("several processes: everything passed")
 
 
