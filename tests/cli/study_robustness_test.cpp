@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "support/golden.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
