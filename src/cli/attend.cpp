@@ -39,6 +39,7 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
   request.selection.heads.insert(options.heads.begin(), options.heads.end());
   if (!options.kind.empty()) request.selection.kinds.insert(named);
   request.selection.values = options.values || !options.html.empty();
+  request.selection.parameters = options.parameters || !options.html.empty();
   request.selection.activations.insert(options.activations.begin(), options.activations.end());
   request.page = !options.html.empty();
   return request;
@@ -179,6 +180,9 @@ void add_attend(CLI::App& app, Globals& globals) {
   add_intervene(*verb, options->interventions);
   verb->add_flag("--values", options->values,
                  "Add the query, key and value vectors of the heads to --json; --html always has them");
+  verb->add_flag("--parameters", options->parameters,
+                 "Add W_Q, W_K, W_V and W_O of the heads with the highest scores to --json, for texts of at "
+                 "most 64 tokens, with the vectors of --values; --html always has them");
   verb->add_option("--activations", options->activations,
                    "Add activations to --json and --html: names of probe points or their ends, such as "
                    "residual or encoder.0.feed_forward.inner, separated by commas")

@@ -17,7 +17,7 @@ struct AttendOptions {
   std::vector<std::int64_t> layers, heads;
   std::vector<std::string> interventions;
   std::vector<std::string> activations;
-  bool average = false, all = false, values = false, full = false;
+  bool average = false, all = false, values = false, parameters = false, full = false;
 
   inspect::Precision precision() const { return full ? inspect::Precision::full : inspect::Precision::bits8; }
 };

@@ -11,6 +11,7 @@
 #include "inspect/generation_steps.h"
 #include "inspect/head_pattern.h"
 #include "inspect/pass_input.h"
+#include "inspect/shown_parameters.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
 #include "text/visible.h"
@@ -21,6 +22,8 @@ namespace {
 // Maximum number of elements of the query, key and value vectors in one view, and of its activations: 0.6 MB
 // of base64 each.
 constexpr std::size_t kMostNumbers = 120000;
+// Maximum number of elements of the weights in Map::parameters: 0.8 MB of base64.
+constexpr std::size_t kMostParameters = 300000;
 // Maximum of tokens · features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
@@ -239,10 +242,13 @@ Selection selection_of(const infer::LoadedModel& loaded, const AttendRequest& re
   if (request.page && selection.activations.empty() &&
       tokens * loaded.model->hidden_size() <= kMostPageNumbers)
     selection.activations = {"embedding", "residual", "input", "inner", "output"};
+  else if (selection.parameters && tokens <= 2 * kMostSteppedTokens)
+    selection.activations.insert({"input", "output"});
   return selection;
 }
 
-void add_activations(const Capture& capture, std::size_t most, View& view) {
+void add_activations(const Capture& capture, std::size_t most, const std::set<std::string>& needed,
+                     View& view) {
   for (const PointShape& one : capture.shapes()) {
     const auto found = capture.hidden_states().find(one.point);
     if (found == capture.hidden_states().end()) continue;
@@ -250,7 +256,7 @@ void add_activations(const Capture& capture, std::size_t most, View& view) {
     view.activations.push_back({one.point, value.rows(), value.columns(),
                                 std::vector<float>(value.f32(), value.f32() + value.shape().elements())});
   }
-  limit_activations(view, most);
+  limit_activations(view, most, needed);
 }
 
 // Return true if the model adds sinusoidal position encodings (family "transformer", models/transformer.h).
@@ -316,7 +322,8 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
     throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
   summarize_maps(view);
   limit_values(view, kMostNumbers / request.views);
-  add_activations(capture, kMostNumbers / request.views, view);
+  const auto needed = add_parameters(capture, pool, kMostParameters / request.views, view);
+  add_activations(capture, kMostNumbers / request.views, needed, view);
   view.size = size_of(*loaded.model, capture);
   return view;
 }

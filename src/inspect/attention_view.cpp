@@ -34,7 +34,7 @@ HeadValues values_of(const LayerVectors& vectors, std::int64_t head) {
   const std::int64_t size = vectors.query.columns() / vectors.heads;
   const std::int64_t groups = vectors.key.columns() / size, shared = vectors.heads / groups;
   HeadValues out;
-  out.size = size, out.value_size = vectors.value.columns() / groups;
+  out.size = size, out.value_size = vectors.value.columns() / groups, out.scale = vectors.scale;
   out.query = columns_of(vectors.query, head * size, size);
   out.key = columns_of(vectors.key, head / shared * size, size);
   out.value = columns_of(vectors.value, head / shared * out.value_size, out.value_size);

@@ -11,6 +11,7 @@
 #include "inspect/capture.h"
 #include "inspect/head_summary.h"
 #include "models/network.h"
+#include "ops/attention_parameters.h"
 
 namespace regard::inspect {
 
@@ -37,6 +38,7 @@ struct Tokens {
 // Queries, keys and values of a head, after position encodings and head norms.
 struct HeadValues {
   std::int64_t size = 0, value_size = 0;  // number of elements of a query or key, and of a value
+  float scale = 0.0f;                     // factor of the products of queries and keys
   std::vector<float> query;               // [rows, size]
   std::vector<float> key;                 // [columns, size]
   std::vector<float> value;               // [columns, value_size]
@@ -51,6 +53,7 @@ struct Map {
   std::vector<float> weights;  // [rows, columns]; each row sums to one
   std::string caption;         // title of the map; if empty, title() is used
   std::optional<HeadValues> values = {};
+  std::optional<HeadParameters> parameters = {};
   std::optional<HeadSummary> summary = {};  // summary of the map; empty if not computed yet
 
   float at(std::int64_t row, std::int64_t column) const {

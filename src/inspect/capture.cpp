@@ -90,6 +90,14 @@ float Capture::head_scale(std::string_view point, std::int64_t head) {
   return ablated_.count({at->kind, at->layer, head}) != 0 ? 0.0f : 1.0f;
 }
 
+void Capture::see_parameters(std::string_view point,
+                             const std::shared_ptr<const AttentionParameters>& parameters) {
+  const auto at = attention_point(point);
+  if (!at || !selection_.wants(at->kind, at->layer)) return;
+  if (selection_.values) vectors_[{at->kind, at->layer}].scale = parameters->scale();
+  if (selection_.parameters) parameters_[{at->kind, at->layer}] = parameters;
+}
+
 std::vector<PointShape> Capture::shapes() const {
   std::vector<PointShape> shapes = shapes_;
   for (PointShape& one : shapes)
@@ -102,6 +110,11 @@ std::vector<PointShape> Capture::shapes() const {
 const LayerVectors* Capture::vectors(Kind kind, std::int64_t layer) const {
   const auto found = vectors_.find({kind, layer});
   return found == vectors_.end() || !found->second.query.defined() ? nullptr : &found->second;
+}
+
+const AttentionParameters* Capture::parameters(Kind kind, std::int64_t layer) const {
+  const auto found = parameters_.find({kind, layer});
+  return found == parameters_.end() ? nullptr : found->second.get();
 }
 
 void Capture::check_head(const Head& head, const char* purpose) const {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "inspect/head.h"
+#include "ops/attention_parameters.h"
 #include "ops/probe.h"
 #include "regard/tensor.h"
 
@@ -21,6 +23,7 @@ struct Selection {
   std::set<std::int64_t> layers, heads;
   bool hidden_states = false;  // select the embedding, the state after each layer, and the final output
   bool values = false;         // select the query, key and value vectors of the selected layers
+  bool parameters = false;     // select the parameters of the selected layers
   // Further values, named by probe point or the end of its name: "encoder.0.residual", "residual", "inner".
   std::set<std::string> activations = {};
   bool shapes = false;  // store the shape of every value of the pass
@@ -40,6 +43,7 @@ struct LayerWeights {
 // The query, key and value vectors of one layer, for a batch of one sequence.
 struct LayerVectors {
   std::int64_t heads = 0;  // number of query heads; key and value may have fewer heads
+  float scale = 0.0f;      // factor of the products of queries and keys
   Tensor query;            // [queries, heads × size]
   Tensor key, value;       // keys and values [keys, heads × size]
 };
@@ -51,7 +55,7 @@ struct PointShape {
   std::int64_t heads = 0;
 };
 
-class Capture : public Probe {
+class Capture : public Probe, public ParametersProbe {
  public:
   explicit Capture(Selection selection, std::vector<Head> ablated = {});
 
@@ -59,6 +63,8 @@ class Capture : public Probe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
   float head_scale(std::string_view point, std::int64_t head) override;
+  void see_parameters(std::string_view point,
+                      const std::shared_ptr<const AttentionParameters>& parameters) override;
 
   // weights of all layers, in the order of the pass
   const std::vector<LayerWeights>& weights() const { return weights_; }
@@ -72,6 +78,9 @@ class Capture : public Probe {
 
   // Return the vectors of a layer; null if they were not selected.
   const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
+
+  // Return the parameters of a layer; null if they were not selected. Valid while the model exists.
+  const AttentionParameters* parameters(Kind kind, std::int64_t layer) const;
 
   // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head; the error lists
   // those that exist.
@@ -90,6 +99,7 @@ class Capture : public Probe {
   std::map<std::pair<Kind, std::int64_t>, std::set<std::int64_t>> shown_;  // selected heads of each layer
   std::vector<LayerWeights> weights_;
   std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
+  std::map<std::pair<Kind, std::int64_t>, std::shared_ptr<const AttentionParameters>> parameters_;
   std::map<std::string, Tensor> hidden_states_;
   std::vector<PointShape> shapes_;
   std::set<std::string> points_;  // names of all points of the pass except those of attention weights

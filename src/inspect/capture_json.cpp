@@ -195,8 +195,24 @@ class Writer {
       out["values"] = {{"query", matrix(map.values->query, map.values->size)},
                        {"key", matrix(map.values->key, map.values->size)},
                        {"value", matrix(map.values->value, map.values->value_size)},
-                       {"scale", 1.0f / std::sqrt(static_cast<float>(map.values->size))},
+                       {"scale", map.values->scale},
                        {"causal", map.head.kind == Kind::decoder}};
+    if (map.parameters)
+      out["parameters"] = {{"query", projection(map.parameters->query)},
+                           {"key", projection(map.parameters->key)},
+                           {"value", projection(map.parameters->value)},
+                           {"output", projection(map.parameters->output)}};
+    return out;
+  }
+
+  FloatJson projection(const Projection& one) const {
+    const auto numbers = [](const Tensor& tensor) {
+      return std::span(tensor.f32(), static_cast<std::size_t>(tensor.shape().elements()));
+    };
+    const std::int64_t columns = one.weight.columns();
+    FloatJson out{{"weight", full_ ? rows_json(numbers(one.weight), columns)
+                                   : packed_int16(numbers(one.weight), columns)}};
+    if (one.bias.defined()) out["bias"] = std::vector<float>(one.bias.f32(), one.bias.f32() + columns);
     return out;
   }
 
@@ -298,14 +314,17 @@ void limit_values(View& view, std::size_t numbers) {
                  fmt::format("Query, key and value vectors are left out for {} of {} heads.", dropped, all));
 }
 
-void limit_activations(View& view, std::size_t numbers) {
+void limit_activations(View& view, std::size_t numbers, const std::set<std::string>& needed) {
   const std::size_t all = view.activations.size();
   std::vector<bool> kept(all, false);
   std::size_t used = 0;
-  for (const bool first : {true, false})
+  const auto rank = [&](const std::string& point) {
+    return needed.count(point) != 0 ? 0 : whole_side(point) ? 1 : 2;
+  };
+  for (const int turn : {0, 1, 2})
     for (std::size_t i = 0; i < all; ++i) {
       const Activation& one = view.activations[i];
-      if (whole_side(one.point) != first || used + one.numbers.size() > numbers) continue;
+      if (rank(one.point) != turn || used + one.numbers.size() > numbers) continue;
       kept[i] = true;
       used += one.numbers.size();
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "inspect/attention_view.h"
@@ -22,8 +23,9 @@ std::string to_json(const View& view, Precision precision = Precision::bits8);
 // (HeadSummary::telling) until at most `numbers` numbers remain. Describe the removal in view.left_out.
 void limit_values(View& view, std::size_t numbers);
 
-// Remove activations until at most `numbers` numbers remain, and describe the removal in view.left_out.
-// Embeddings, residuals and outputs are kept first, then the others in the order of the pass.
-void limit_activations(View& view, std::size_t numbers);
+// Remove activations until at most `numbers` numbers remain, and describe the removal in view.left_out. Those
+// of `needed` are kept first, then embeddings, residuals and outputs, then the others in the order of the
+// pass.
+void limit_activations(View& view, std::size_t numbers, const std::set<std::string>& needed = {});
 
 }  // namespace regard::inspect

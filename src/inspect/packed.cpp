@@ -47,6 +47,27 @@ FloatJson packed_f32(std::span<const float> numbers, std::int64_t columns) {
   return packed(rows_of(numbers, columns), columns, 32, bytes);
 }
 
+FloatJson packed_int16(std::span<const float> numbers, std::int64_t columns) {
+  std::string bytes;
+  bytes.reserve(numbers.size() * 2);
+  std::vector<float> scales;
+  for (std::int64_t r = 0; r < rows_of(numbers, columns); ++r) {
+    const auto row =
+        numbers.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
+    float scale = 0.0f;
+    for (const float value : row) scale = std::max(scale, std::abs(value));
+    scales.push_back(scale);
+    for (const float value : row) {
+      const auto bits = static_cast<std::uint16_t>(scale > 0 ? std::lround(value / scale * 32767) : 0);
+      bytes += static_cast<char>(bits & 255u);
+      bytes += static_cast<char>(bits >> 8);
+    }
+  }
+  FloatJson out = packed(rows_of(numbers, columns), columns, 16, bytes);
+  out["scale"] = scales;
+  return out;
+}
+
 FloatJson packed_bytes(std::span<const float> numbers, std::int64_t columns) {
   std::string bytes;
   std::vector<float> scales;

@@ -21,6 +21,11 @@ FloatJson rows_json(std::span<const float> numbers, std::int64_t columns);
 // Return {"rows", "columns", "bits": 32, "data"}: the f32 values, little-endian, in row order.
 FloatJson packed_f32(std::span<const float> numbers, std::int64_t columns);
 
+// Return {"rows", "columns", "bits": 16, "scale": [rows], "data"}: little-endian signed integers. A value is
+// scale · integer / 32767, where scale is the row's largest absolute value; the error is at most scale /
+// 65534.
+FloatJson packed_int16(std::span<const float> numbers, std::int64_t columns);
+
 // Return {"rows", "columns", "bits": 8, "scale": [rows], "data"} for values ≥ 0. A value is scale · byte /
 // 255, where scale is the row's largest value; the error is at most scale / 510.
 FloatJson packed_bytes(std::span<const float> numbers, std::int64_t columns);

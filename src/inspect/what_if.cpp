@@ -61,7 +61,8 @@ bool fits(const AttendRequest& request, const View& view) {
 
 WhatIf without(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest request,
                const WhatIfOptions& options, const View& view) {
-  request.page = false, request.selection.values = false, request.selection.activations.clear();
+  request.page = request.selection.values = request.selection.parameters = false,
+  request.selection.activations.clear();
   View after = attend(loaded, pool, request);
   WhatIf found{.off = request.ablated[0], .lost = lost_between(view, after)};
   found.changes = changes_between(view, after);

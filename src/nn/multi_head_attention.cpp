@@ -1,5 +1,6 @@
 #include "nn/multi_head_attention.h"
 
+#include "nn/head_parameters.h"
 #include "ops/bf16_store.h"
 #include "ops/replacing_probe.h"
 #include "ops/rotary.h"
@@ -74,6 +75,7 @@ Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, 
   if (input.cache != nullptr && tape.recording())
     throw usage_error("a pass over a cache cannot record gradients: train without a cache");
   x = show(tape, point_, "input", x);
+  show_parameters(tape, point_, config_, {query_.get(), key_value_.get(), output_.get()});
   Var context = input.cache == nullptr ? known_context(tape, point_) : nullptr;
   if (context == nullptr)
     context = config_.cross ? attend_cross(tape, x, input) : attend_self(tape, x, input);

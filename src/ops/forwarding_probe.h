@@ -2,11 +2,12 @@
 // it overrides the calls that it handles itself.
 #pragma once
 
+#include "ops/attention_parameters.h"
 #include "ops/replacing_probe.h"
 
 namespace regard {
 
-class ForwardingProbe : public ReplacingProbe {
+class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
  public:
   // `next` receives the calls. Not owned; may be null.
   explicit ForwardingProbe(Probe* next = nullptr) { set_next(next); }
@@ -25,6 +26,10 @@ class ForwardingProbe : public ReplacingProbe {
   }
   float head_scale(std::string_view point, std::int64_t head) override {
     return next_ == nullptr ? 1.0f : next_->head_scale(point, head);
+  }
+  void see_parameters(std::string_view point,
+                      const std::shared_ptr<const AttentionParameters>& parameters) override {
+    if (auto* next = dynamic_cast<ParametersProbe*>(next_)) next->see_parameters(point, parameters);
   }
   void begin(std::string_view stack, const Ragged& shape) override {
     if (replacing_ != nullptr) replacing_->begin(stack, shape);

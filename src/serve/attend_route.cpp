@@ -35,6 +35,7 @@ inspect::Selection selection_of(const Call& call) {
     selection.heads.insert(static_cast<std::int64_t>(head.get<double>()));
   if (const auto kind = inspect::kind_of(call.value<std::string>("kind", ""))) selection.kinds.insert(*kind);
   selection.values = call.value("values", false);
+  selection.parameters = call.value("parameters", false);
   return selection;
 }
 
@@ -147,6 +148,7 @@ Json file_schema() {
                  {"heads", array(integer(0, 100000), 0, 1000)},
                  {"ablate", text(10000)},
                  {"values", boolean()},
+                 {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
                  {"page", boolean()},
                  {"full", boolean()},
                  {"free", boolean()},
@@ -291,6 +293,7 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"interventions", interventions_schema()},
                    {"average", boolean()},
                    {"values", boolean()},
+                   {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
                    {"page", described(boolean(), "Add the activations that the page shows")},
                    {"full", boolean()},
                    {"free", described(boolean(), "Also generate freely; with written ids")},

@@ -204,14 +204,15 @@ export interface Head {
    */
   received?: number[][] | Packed;
   values?: HeadValues;
+  parameters?: HeadParameters;
 }
 /**
- * A matrix. data: base64 of its values, row by row. bits 32: little-endian f32. bits 8: a value is scale · byte / 255, with one scale for each row, or one for all.
+ * A matrix. data: base64 of its values, row by row. bits 32: little-endian f32. bits 8: a value is scale · byte / 255, with one scale for each row, or one for all. bits 16: little-endian signed integers; a value is scale · integer / 32767, with one scale for each row.
  */
 export interface Packed {
   rows: number;
   columns: number;
-  bits: 8 | 32;
+  bits: 8 | 16 | 32;
   scale?: number[];
   data: string;
 }
@@ -227,6 +228,28 @@ export interface HeadValues {
    */
   scale: number;
   causal: boolean;
+}
+/**
+ * The trained parameters of the head: W_Q, W_K and W_V [hidden, size], and the rows of W_O that multiply the head's output [value size, hidden], whose bias is that of the layer.
+ */
+export interface HeadParameters {
+  query: Projection;
+  key: Projection;
+  value: Projection;
+  output: Projection;
+}
+/**
+ * y = x weight + bias.
+ */
+export interface Projection {
+  /**
+   * [in, out].
+   */
+  weight: number[][] | Packed;
+  /**
+   * [out]; absent if there is none.
+   */
+  bias?: number[];
 }
 /**
  * A value of the pass [tokens, features].
@@ -323,12 +346,12 @@ export interface Sound {
   spectrogram: Packed1;
 }
 /**
- * A matrix. data: base64 of its values, row by row. bits 32: little-endian f32. bits 8: a value is scale · byte / 255, with one scale for each row, or one for all.
+ * A matrix. data: base64 of its values, row by row. bits 32: little-endian f32. bits 8: a value is scale · byte / 255, with one scale for each row, or one for all. bits 16: little-endian signed integers; a value is scale · integer / 32767, with one scale for each row.
  */
 export interface Packed1 {
   rows: number;
   columns: number;
-  bits: 8 | 32;
+  bits: 8 | 16 | 32;
   scale?: number[];
   data: string;
 }

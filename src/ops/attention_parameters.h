@@ -1,0 +1,43 @@
+// The parameters of one attention layer by head, for inspection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/thread_pool.h"
+#include "regard/tensor.h"
+
+namespace regard {
+
+// y = x weight + bias.
+struct Projection {
+  Tensor weight;  // [in, out]
+  Tensor bias;    // [out]; undefined if there is none
+};
+
+struct HeadParameters {
+  // [hidden, size]. In cross-attention, key and value have the hidden size of the memory. With grouped-query
+  // attention, several heads have the same key and value.
+  Projection query, key, value;
+  Projection output;  // the rows of W_O that multiply this head [value size, hidden]; the layer's bias
+};
+
+class AttentionParameters {
+ public:
+  virtual ~AttentionParameters() = default;
+  virtual float scale() const = 0;                   // factor of the products of queries and keys
+  virtual std::int64_t weights_of_head() const = 0;  // number of elements of the weights of one head
+  // Return copies in f32, with low-rank updates added. Call only while no pass runs and the model exists.
+  virtual HeadParameters of_head(ThreadPool& pool, std::int64_t head) const = 0;
+};
+
+// A probe that also receives the parameters of every attention of the pass, by point ("encoder.3.self").
+class ParametersProbe {
+ public:
+  virtual ~ParametersProbe() = default;
+  virtual void see_parameters(std::string_view point,
+                              const std::shared_ptr<const AttentionParameters>& parameters) = 0;
+};
+
+}  // namespace regard
