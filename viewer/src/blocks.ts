@@ -53,6 +53,29 @@ function titleOf(capture: Capture, side: string): string {
   return `${kind}-only`;
 }
 
+/** Return the blocks that make the first hidden states: the embedding and, if they are added, the positions. */
+function embeddingBlocks(capture: Capture, side: string, shape: number[]): Block[] {
+  const { weights, positions, kind } = capture.drawing!;
+  const isPosition = ({ name }: { name: string }) => /wpe|position_embedding|embed_position/i.test(name);
+  const other = kind === "encoder-decoder" && (side === "encoder" ? /decoder/ : /encoder/);
+  const own = weights.filter(({ name }) => !(other && other.test(name)));
+  const learned = own.filter(isPosition);
+  const embedding = own.filter((weight) => /emb|wte|shared|patch/i.test(weight.name) && !isPosition(weight));
+  const block = (id: string, label: string, weights: Block["weights"]): Block => ({
+    id: `${side}.${id}`,
+    label,
+    shape,
+    inside: [],
+    weights,
+  });
+  return [
+    block("embedding", "embedding", embedding),
+    ...(positions || learned.length > 0
+      ? [block("positions", positions ? "+ sinusoidal positions" : "+ learned positions", learned)]
+      : []),
+  ];
+}
+
 /** Return one stack of blocks for each side of the model. */
 export function stacksOf(capture: Capture): Stack[] {
   const { drawing } = capture;
@@ -76,13 +99,7 @@ export function stacksOf(capture: Capture): Stack[] {
         inside: [],
         weights: [],
       },
-      {
-        id: `${side}.embedding`,
-        label: "embedding + positions",
-        shape: embedding,
-        inside: [],
-        weights: drawing.weights.filter(({ name }) => /emb|wte|wpe|shared|patch/i.test(name)),
-      },
+      ...embeddingBlocks(capture, side, embedding),
     ];
     for (let layer = 0; shape(`${side}.${layer}.residual`); ++layer) {
       for (const [part, label, kind] of [

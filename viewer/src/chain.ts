@@ -64,6 +64,11 @@ function randomMatrix(rows: number, columns: number, seed: number): number[][] {
   );
 }
 
+/** Return the random matrix that replaces W_Q, W_K or W_V. */
+export function randomWeight(hidden: number, size: number, part: "query" | "key" | "value"): number[][] {
+  return randomMatrix(hidden, size, { query: 11, key: 12, value: 13 }[part]);
+}
+
 /** Return the vectors of a head under the switches, or undefined if the capture lacks the inputs. */
 export function chosenVectors(
   capture: Capture,
@@ -79,11 +84,11 @@ export function chosenVectors(
   const { causal } = trained;
   if (vectors === "none") return { query, key, value: key, scale: 1 / Math.sqrt(hidden), causal };
   const size = trained.query[0]?.length ?? 1;
-  const random = (seed: number) => randomMatrix(hidden, size, seed);
+  const random = (part: "query" | "key" | "value") => randomWeight(hidden, size, part);
   return {
-    query: product(query, random(11)),
-    key: product(key, random(12)),
-    value: product(key, random(13)),
+    query: product(query, random("query")),
+    key: product(key, random("key")),
+    value: product(key, random("value")),
     scale: 1 / Math.sqrt(size),
     causal,
   };
@@ -110,15 +115,4 @@ export function chainOf(
   const masked = values.causal && mask ? causallyMasked(divided) : divided;
   const weights = softmaxRows(masked);
   return { key, raw, divided, masked, weights, output: weightedSums(weights, values.value), factor };
-}
-
-/** Return the output of a head's attention layer after W_O, or undefined if the capture lacks it. */
-export function joinedOutput(capture: Capture, head: Head): { heads: number; output: Matrix } | undefined {
-  const part = head.kind === "cross" ? "decoder" : head.kind;
-  const name = `${part}.${head.layer}.${head.kind === "cross" ? "cross" : "self"}.output`;
-  const output = activation(capture, name);
-  const heads = capture.attention.filter(
-    ({ kind, layer }) => kind === head.kind && layer === head.layer,
-  ).length;
-  return output && { heads, output };
 }

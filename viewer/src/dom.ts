@@ -23,6 +23,23 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
+function nameOf(node: HTMLElement): string {
+  return node.dataset["key"] ?? node.getAttribute("aria-label") ?? node.textContent;
+}
+
+/** Replace the content of `node`. An element that has the focus passes it to the new element of the same name. */
+export function redraw(node: HTMLElement, ...children: Child[]): void {
+  const focused = document.activeElement;
+  const inside = focused instanceof HTMLElement && focused !== node && node.contains(focused);
+  const [tag, name] = inside ? [focused.tagName, nameOf(focused)] : ["", ""];
+  const [left, top] = inside ? [focused.scrollLeft, focused.scrollTop] : [0, 0];
+  node.replaceChildren(...children);
+  if (!inside) return;
+  const same = [...node.querySelectorAll<HTMLElement>(tag)].find((each) => nameOf(each) === name);
+  same?.focus({ preventScroll: true });
+  same?.scrollTo(left, top);
+}
+
 export function s<K extends keyof SVGElementTagNameMap>(
   name: K,
   attributes: Attributes = {},

@@ -1,4 +1,4 @@
-// Matrices of a capture: rows of numbers, or bytes in base64 (Packed).
+// Matrices of a capture: rows of numbers, or packed in base64 (Packed).
 import type { Packed } from "./capture.gen";
 
 export type Matrix = readonly (readonly number[])[];
@@ -14,10 +14,12 @@ function bytesOf(base64: string): Uint8Array {
 function unpacked({ rows, columns, bits, scale, data }: Packed): number[][] {
   const bytes = bytesOf(data);
   const view = new DataView(bytes.buffer);
-  const value = (index: number, row: number) =>
-    bits === 32
-      ? view.getFloat32(4 * index, true)
-      : ((scale?.length === 1 ? scale[0]! : (scale?.[row] ?? 0)) * bytes[index]!) / 255;
+  const scaleOf = (row: number) => (scale?.length === 1 ? scale[0]! : (scale?.[row] ?? 0));
+  const value = (index: number, row: number) => {
+    if (bits === 32) return view.getFloat32(4 * index, true);
+    if (bits === 16) return (scaleOf(row) * view.getInt16(2 * index, true)) / 32767;
+    return (scaleOf(row) * bytes[index]!) / 255;
+  };
   return Array.from({ length: rows }, (_, r) =>
     Array.from({ length: columns }, (_, c) => value(r * columns + c, r)),
   );

@@ -113,7 +113,12 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
       ),
     ),
     draw: () => {
-      for (const [view, tab] of tabs) tab.setAttribute("aria-selected", String(view === store.state.view));
+      for (const [view, tab] of tabs) {
+        const selected = view === store.state.view;
+        tab.setAttribute("aria-selected", String(selected));
+        const list = tab.parentElement!;
+        if (selected && list.scrollWidth > list.clientWidth) list.scrollLeft = tab.offsetLeft - 60;
+      }
       const weights = ["map", "lines", "picture", "table"].includes(store.state.view);
       for (const each of checks) {
         each.box.checked = store.state[each.key];

@@ -45,6 +45,7 @@ export interface State {
   chosen: number[]; // keys whose weights are summed
   overlay: string[]; // further heads drawn in the line view
   step: number; // step that the step-by-step view shows
+  feature: number; // feature whose dot product the step-by-step view shows
   written: number; // step that the generation view shows
   temperature: number;
   topK: number; // 0: all listed tokens
@@ -68,6 +69,7 @@ const numbers = {
   row: "row",
   column: "column",
   step: "step",
+  feature: "feature",
   written: "written",
   temperature: "temperature",
   topK: "top-k",
@@ -118,6 +120,7 @@ export class Store {
       chosen: [],
       overlay: [],
       step: 0,
+      feature: 0,
       written: 0,
       temperature: 1,
       topK: 0,

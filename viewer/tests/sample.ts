@@ -1,5 +1,7 @@
 // Captures made by the tests: hand-made weights of any shape of model.
 import type { Capture, Head, Packed } from "../src/capture.gen";
+import { product, softmaxRows, weightedSums } from "../src/math";
+import { rowsOf } from "../src/packed";
 
 export interface Sample {
   kind?: "encoder" | "decoder" | "encoder-decoder";
@@ -152,8 +154,53 @@ export function sampleVectors(capture: Capture, size = 8): void {
     packed32(
       rows(tokens.length, 0).map((row, r) => row.map((x, c) => x + seed * Math.cos(r * tokens.length + c))),
     );
-  capture.activations = ["encoder.embedding", "encoder.0.residual", "encoder.1.residual"].map((name, i) => ({
-    name,
-    values: state(0.3 * i),
-  }));
+  const names = ["encoder.embedding", "encoder.0.self.input", "encoder.0.residual", "encoder.1.residual"];
+  capture.activations = names.map((name, i) => ({ name, values: state(0.3 * i) }));
+}
+
+/** f32 rows, packed in 16 bits as the program packs parameters. */
+export function packed16(rows: number[][]): Packed {
+  const scale = rows.map((row) => Math.max(...row.map(Math.abs)));
+  const numbers = rows.flatMap((row, r) => row.map((x) => Math.round((x / (scale[r] || 1)) * 32767)));
+  const data = base64(new Uint8Array(new Int16Array(numbers).buffer));
+  return { rows: rows.length, columns: rows[0]?.length ?? 0, bits: 16, scale, data };
+}
+
+/**
+ * Give the heads of the encoder's layer 0 parameters, and the queries, keys and values that follow from them. The
+ * capture has vectors (sampleVectors()).
+ */
+export function sampleParameters(capture: Capture): void {
+  const input = rowsOf(capture.activations!.find(({ name }) => name === "encoder.0.self.input")!.values);
+  const hidden = input[0]!.length;
+  const heads = capture.attention.filter(({ kind, layer }) => kind === "encoder" && layer === 0);
+  const bias = Array.from({ length: hidden }, (_, i) => 0.1 * i);
+  const sum = input.map(() => [...bias]);
+  for (const head of heads) {
+    const matrix = (rows: number, columns: number, seed: number) =>
+      Array.from({ length: rows }, (_, r) =>
+        Array.from({ length: columns }, (_, c) => 0.5 * Math.sin(seed + 2.1 * r + 0.9 * c + head.head!)),
+      );
+    const weights = [1, 2, 3].map((seed) => matrix(hidden, 4, seed)) as [number[][], number[][], number[][]];
+    const out = matrix(4, hidden, 4);
+    const [query, key, value] = weights.map((weight) => product(input, weight)) as typeof weights;
+    head.values = {
+      ...head.values!,
+      query: packed32(query.map((row) => row.map((x) => x + 0.25))),
+      key: packed32(key),
+      value: packed32(value),
+      scale: 0.5,
+    };
+    const scores = query.map((q) => key.map((k) => 0.5 * q.reduce((s, x, i) => s + (x + 0.25) * k[i]!, 0)));
+    head.weights = packed(softmaxRows(scores));
+    const output = product(weightedSums(softmaxRows(scores), value), out);
+    output.forEach((row, r) => row.forEach((x, i) => (sum[r]![i]! += x)));
+    head.parameters = {
+      query: { weight: packed16(weights[0]), bias: [0.25, 0.25, 0.25, 0.25] },
+      key: { weight: packed16(weights[1]) },
+      value: { weight: packed16(weights[2]) },
+      output: { weight: packed16(out), bias },
+    };
+  }
+  capture.activations!.push({ name: "encoder.0.self.output", values: packed32(sum) });
 }

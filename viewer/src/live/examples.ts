@@ -1,7 +1,7 @@
 // The articles' sentences. Most are pairs: the same words in another meaning or order.
 const pairs = [
   ["The exam was a piece of cake.", "He ate a piece of cake."],
-  ["I deposit money at the bank.", "I sit on the bank of the river."],
+  ["I keep money in the bank.", "I sit on the bank of the river."],
   ["The man beats the boy.", "The boy beats the man."],
 ] as const;
 

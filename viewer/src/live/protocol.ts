@@ -15,6 +15,7 @@ export interface Question {
   generate?: number; // number of tokens to generate, for decoders
   free?: boolean; // with `written`: also generate a text without it
   page?: boolean; // include vectors and activations, as `regard attend --html` does
+  parameters?: boolean; // include W_Q, W_K, W_V and W_O
   kind?: string; // return the attention of this kind only
   layers?: readonly number[]; // return the attention of these layers only
   heads?: readonly number[]; // return the attention of these heads only
@@ -97,8 +98,8 @@ export async function listModels(key: string, signal: AbortSignal): Promise<Mode
 
 /** The body of POST attend, without empty members. */
 export function bodyOf(question: Question): Record<string, unknown> {
-  const { model, text, file, written, off, interventions, generate, free, page, kind, layers, heads } =
-    question;
+  const { model, text, file, written, off, interventions, generate, free } = question;
+  const { page, parameters, kind, layers, heads } = question;
   return {
     ...(file ? {} : { text }),
     ...(model ? { model } : {}),
@@ -108,6 +109,7 @@ export function bodyOf(question: Question): Record<string, unknown> {
     ...(generate ? { generate } : {}),
     ...(free ? { free } : {}),
     ...(page ? { page, values: true } : {}),
+    ...(parameters ? { parameters } : {}),
     ...(kind ? { kind } : {}),
     ...(layers ? { layers } : {}),
     ...(heads ? { heads } : {}),

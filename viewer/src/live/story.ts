@@ -37,7 +37,7 @@ export const chapters: readonly Chapter[] = [
     words:
       "One head with its own numbers: select a cell to see its dot product, then press Next. Switch scaling and parameters to see symmetry, diagonal and sums change.",
     text: exam,
-    state: { view: "steps", step: "2", head: "encoder.0.0" },
+    state: { view: "steps", step: "3", head: "encoder.0.0" },
   },
   {
     title: "Which heads carry the translation",

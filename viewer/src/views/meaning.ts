@@ -29,13 +29,17 @@ export function statesOf(capture: Capture, side: "encoder" | "decoder"): States 
   return states.length > 1 && fits ? { side, tokens, names, states } : undefined;
 }
 
-/** Return the first tokens to show: every place of the longest repeated word, else the first eight tokens. */
+/**
+ * Return the first tokens to show: every place of the longest repeated word, else the first eight words. Punctuation
+ * is not shown at first: its vectors are far from those of words, which then lie on one spot of the map.
+ */
 function firstTokens(tokens: readonly string[]): number[] {
   const all = tokens.map((_, i) => i);
   const places = (token: string) => all.filter((i) => tokens[i]!.toLowerCase() === token.toLowerCase());
   const repeated = tokens.filter((token) => places(token).length > 1 && /\p{L}{2}/u.test(token));
   const word = repeated.reduce((best, token) => (token.length > best.length ? token : best), "");
-  return word ? places(word) : all.slice(0, 8);
+  const words = all.filter((i) => /\p{L}/u.test(tokens[i]!) && !/^<.*>$|^\[.*\]$/.test(tokens[i]!));
+  return word ? places(word) : (words.length > 1 ? words : all).slice(0, 8);
 }
 
 /** Move vertical positions of labels apart by at least `least`. */

@@ -55,7 +55,9 @@ function rowReadout(store: Store, head: Head): HTMLElement[] {
           h(
             "p",
             { class: "quiet" },
-            `Each of the others has at most ${share(weights[order[shown.length]!] ?? 0)}.`,
+            weights[order[shown.length]!]! > 0
+              ? `Each of the others has at most ${share(weights[order[shown.length]!]!)}.`
+              : "The others have 0 %.",
           ),
         ]
       : []),

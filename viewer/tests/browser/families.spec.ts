@@ -1,39 +1,14 @@
 // The page's numbers equal transformers' attentions on the tiny models of every family: 1e-5 with --full, half a step
 // of 8 bits (below 1/255) by default.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Page, test } from "@playwright/test";
 import type { Capture, Head } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
 import { copyOf, folderOf, goldens, program, whisper } from "./model";
 import { numbersOf, open, saved } from "./open";
-
-interface Tensor {
-  shape: number[];
-  at: (index: number) => number;
-}
-
-function tensorsOf(file: string): (name: string) => Tensor | undefined {
-  const bytes = readFileSync(file);
-  const header = Number(bytes.readBigUInt64LE(0));
-  const entries = JSON.parse(bytes.subarray(8, 8 + header).toString()) as Record<
-    string,
-    { dtype: string; shape: number[]; data_offsets: [number, number] }
-  >;
-  return (name) => {
-    const entry = entries[name];
-    if (!entry) return undefined;
-    const begin = 8 + header + entry.data_offsets[0];
-    return {
-      shape: entry.shape,
-      at: (index) =>
-        entry.dtype === "I64"
-          ? Number(bytes.readBigInt64LE(begin + 8 * index))
-          : bytes.readFloatLE(begin + 4 * index),
-    };
-  };
-}
+import { type Tensor, tensorsOf } from "./tensors";
 
 /** The ids [from, to) of a tensor's first sequence, as text for the tokenizer of folderOf(). */
 function words(ids: Tensor, from = 0, to = ids.shape[1]!): string {

@@ -94,6 +94,27 @@ for (const width of [390, 1280])
       expect(errors).toEqual([]);
     });
 
+test("parameters of a layer are requested when its steps are shown", async ({ page: browser }) => {
+  const errors = await visit(
+    browser,
+    fragment({ ...short, view: "steps", head: "cross.1.0", step: "2", feature: "1", column: "3" }),
+  );
+  await expect(browser.getByText("is the model's own K: largest difference")).toBeVisible();
+  const answer = await browser.request.post(`${server.url}/attend`, {
+    data: { ...asked, generate: 6, values: true, parameters: true, kind: "cross", layers: [1] },
+  });
+  const { parameters, values } = ((await answer.json()) as Capture).attention[0]!;
+  const weight = rowsOf(parameters!.key.weight);
+  await expect(browser.locator(".terms tbody tr")).toHaveCount(weight.length);
+  const key = rowsOf(values!.key)[3]![1]!;
+  await expect(browser.locator(".steps .formula b")).toHaveText(
+    new RegExp(`^${key.toFixed(2).replace("-", "−")}`),
+  );
+  await browser.getByRole("button", { name: "W_O", exact: true }).click();
+  await expect(browser.getByText("The model's own number:")).toBeVisible();
+  expect(errors).toEqual([]);
+});
+
 test("a head that is switched off changes what the server computes", async ({ page: browser }) => {
   await visit(browser, fragment({ ...short, view: "whatif" }));
   await expect(browser.getByText("All heads are on.")).toBeVisible();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
-import { sampleCapture, sampleSteps, sampleVectors } from "../sample";
+import { sampleCapture, sampleParameters, sampleSteps, sampleVectors } from "../sample";
 import { open, pageWith } from "./open";
 
 const folder = mkdtempSync(join(tmpdir(), "looks-"));
@@ -19,6 +19,7 @@ function story(): Capture {
   capture.translation = "परीक्षा एक सरल काम थी";
   sampleSteps(capture);
   sampleVectors(capture);
+  sampleParameters(capture);
   const other = sampleCapture({
     source: ["He", "ate", "a", "piece", "of", "cake", "</s>"],
     target: ["<s>", "उसने", "केक", "का", "टुकड़ा", "खाया"],
@@ -45,7 +46,8 @@ function story(): Capture {
 const views: [name: string, fragment: string][] = [
   ["map", "#view=map&row=3&column=4"],
   ["lines", "#view=lines"],
-  ["steps", "#view=steps&step=2&head=encoder.0.0"],
+  ["steps", "#view=steps&step=3&head=encoder.0.0"],
+  ["product", "#view=steps&step=1&head=encoder.0.0&row=2&feature=3"],
   ["generation", "#view=generation&written=2"],
   ["whatif", "#view=whatif&off=cross.1.2"],
   ["compare", "#view=compare"],

@@ -12,6 +12,7 @@ import { lostBetween } from "../../src/outcome";
 import { rowsOf } from "../../src/packed";
 import { folderOf, program, tinyText } from "./model";
 import { numbersOf, open, saved } from "./open";
+import { type Tensor, tensorsOf } from "./tensors";
 
 // PAGE and CAPTURE: page and JSON of an encoder.
 const page = process.env["PAGE"]!;
@@ -180,7 +181,7 @@ test("a written page has what changes without the most telling heads, and a seco
 });
 
 test("one head without trained parameters: symmetric, as the switches say", async ({ page: browser }) => {
-  await open(browser, page, "#head=encoder.0.0&view=steps&step=2&parameters=none");
+  await open(browser, page, "#head=encoder.0.0&view=steps&step=3&parameters=none");
   await expect(browser.getByText("This matrix is symmetric.")).toBeVisible();
   await browser.getByLabel("Parameters").selectOption("random");
   await expect(browser).toHaveURL(/parameters=random/);
@@ -242,6 +243,7 @@ test("every part of the state is in the address and restored from it", async ({ 
     row: "1",
     column: "2",
     step: "3",
+    feature: "2",
     temperature: "0.5",
     "top-k": "3",
     "top-p": "0.9",
@@ -285,19 +287,87 @@ test("basics: positions are dragged over, and the gradient of the softmax vanish
   expect(manyScaled!).toBeGreaterThan(fewScaled! / 10);
 });
 
-test("steps show the input and the joined heads of the layer", async ({ page: browser }) => {
+const text = (value: number, digits = 2) =>
+  value
+    .toFixed(digits)
+    .replace("-", "−")
+    .replace(/^−(?=0\.0*$)/, "");
+
+test("steps show the input and the output of the layer", async ({ page: browser }) => {
   await open(browser, page, "#head=encoder.0.0&view=steps");
   const shown = JSON.parse(await saved(browser, "json")) as Capture;
   const state = (name: string) => rowsOf(shown.activations!.find((each) => each.name === name)!.values);
-  await browser.locator(".input-states summary").click();
-  const text = (value: number) =>
-    value
-      .toFixed(2)
-      .replace("-", "−")
-      .replace(/^−(?=0\.00$)/, "");
-  await expect(browser.locator(".input-states td").first()).toHaveText(
-    text(state("encoder.0.self.input")[0]![0]!),
-  );
-  await browser.getByRole("button", { name: "Heads joined, W_O" }).click();
-  await expect(browser.locator(".steps td").first()).toHaveText(text(state("encoder.0.self.output")[0]![0]!));
+  const first = browser.locator(".steps td").first();
+  await expect(first).toHaveText(text(state("encoder.0.self.input")[0]![0]!));
+  await browser.getByRole("button", { name: "W_O", exact: true }).click();
+  await expect(first).toHaveText(text(state("encoder.0.self.output")[0]![0]!));
+});
+
+test("a number of Q is the dot product of X and the checkpoint's W_Q, term by term", async ({
+  page: browser,
+}) => {
+  const tensor = tensorsOf("../tests/data/hf-more/bert-nli/model.safetensors");
+  const [weight, bias] = ["weight", "bias"].map(
+    (name) =>
+      tensor(`bert.encoder.layer.1.attention.self.query.${name}`) ??
+      tensor(`encoder.layer.1.attention.self.query.${name}`)!,
+  ) as [Tensor, Tensor];
+  const hidden = weight.shape[1]!;
+  await open(browser, page, "#head=encoder.1.1&view=steps&step=1");
+  const shown = JSON.parse(await saved(browser, "json")) as Capture;
+  const head = shown.attention.find((each) => each.layer === 1 && each.head === 1)!;
+  const query = rowsOf(head.values!.query);
+  const x = rowsOf(shown.activations!.find(({ name }) => name === "encoder.1.self.input")!.values);
+  const [row, feature] = [2, 3];
+  const at = query[0]!.length + feature; // of head 1
+  await browser.locator(".steps .picking tr").nth(row).locator("td").nth(feature).click();
+  await expect(browser).toHaveURL(/feature=3/);
+  const terms = Object.fromEntries(
+    await browser
+      .locator(".terms tbody tr")
+      .evaluateAll((all) =>
+        all.map((tr) => [
+          tr.querySelector("th")!.textContent,
+          [...tr.querySelectorAll("td")].map((td) => td.textContent),
+        ]),
+      ),
+  ) as Record<string, string[]>;
+  expect(Object.keys(terms).length).toBe(hidden);
+  let sum = bias.at(at);
+  for (let i = 0; i < hidden; ++i) {
+    const w = weight.at(at * hidden + i);
+    const numbers = terms[String(i)]!.map((each) => Number(each.replace("−", "-")));
+    [x[row]![i]!, w, x[row]![i]! * w].forEach((expected, n) =>
+      expect(Math.abs(numbers[n]! - expected)).toBeLessThan(0.0006),
+    );
+    sum += x[row]![i]! * w;
+  }
+  expect(Math.abs(sum - query[row]![feature]!)).toBeLessThan(1e-4);
+  const result = await browser.locator(".steps .formula b").textContent();
+  expect(Math.abs(Number(result!.replace("−", "-")) - sum)).toBeLessThan(0.001);
+  await expect(browser.getByText("is the model's own Q: largest difference")).toBeVisible();
+  // The sum of all heads' parts is the layer's output.
+  await browser.getByRole("button", { name: "W_O", exact: true }).click();
+  const output = rowsOf(shown.activations!.find(({ name }) => name === "encoder.1.self.output")!.values);
+  await expect(
+    browser.getByText(`The model's own number: ${text(output[row]![feature]!, 3)}.`),
+  ).toBeVisible();
+  // The arrow keys select a cell, and the focus stays.
+  await browser.getByRole("group", { name: /^Output of the layer/ }).focus();
+  await browser.keyboard.press("ArrowRight");
+  await browser.keyboard.press("ArrowRight");
+  await expect(browser).toHaveURL(/feature=5/);
+});
+
+test("steps are read with the keyboard: the focus stays on Next and Play", async ({ page: browser }) => {
+  await open(browser, page, "#head=encoder.0.0&view=steps");
+  await browser.getByRole("button", { name: "Next" }).focus();
+  for (const step of [1, 2, 3]) {
+    await browser.keyboard.press("Enter");
+    await expect(browser).toHaveURL(new RegExp(`step=${step}`));
+  }
+  await expect(browser.getByRole("button", { name: "Next" })).toBeFocused();
+  await browser.getByRole("button", { name: "Play" }).focus();
+  await browser.keyboard.press("Enter");
+  await expect(browser.getByRole("button", { name: "Pause" })).toBeFocused();
 });
