@@ -1,7 +1,6 @@
 // Gradient checkpointing: the same bits of losses and weights, with less memory. Other families:
 // new_families_test.cpp.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstring>
 #include <fstream>
@@ -127,7 +126,6 @@ TEST(Checkpointing, ReportedMemoryIsWithinATenthOfThePeak) {
     TrainerOptions options;
     options.schedule = {.kind = ScheduleKind::constant, .peak = 3e-3};
     options.gradient_checkpointing = checkpointing;
-    malloc_trim(0);  // memory that earlier tests freed would be used again and would not count as growth
     if (!peak_restarted()) GTEST_SKIP() << "this kernel does not start a new peak";
     const double before = regard::testing::resident_mib();
     Trainer trainer(*model, pool, *batches, testing_task::next_token, options);

@@ -208,7 +208,7 @@ channels = 8)",
   const ProgramResult from = train(again);
   ASSERT_EQ(from.exit_code, 0) << from.err;
   std::vector<std::string> masked = again;
-  masked.insert(masked.end(), {"--set", "sound.mask_frames=0.2"});
+  masked.insert(masked.end(), {"--set", "sound.mask_frames=0.2", "--set", "output.folder=masked"});
   const ProgramResult refused = train(masked);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
   EXPECT_NE(refused.err.find("need a model that reads frames"), std::string::npos) << refused.err;

@@ -18,6 +18,7 @@ TEST(Tables, KeysThatMayChangeWhenARunIsResumed) {
       "data.cache",
       "data.preview",
       "data.train",
+      "data.train_list",
       "data.valid",
       "distributed.shard_optimizer",
       "distributed.timeout",
