@@ -17,7 +17,6 @@ saving the model. Memory is the peak of the process. Each round runs both sides,
 JSON."""
 import argparse
 import json
-import os
 import resource
 import shutil
 import statistics
@@ -26,6 +25,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from measured import measured
 
 ROOT = Path(__file__).resolve().parent.parent
 TASKS = {"classification": dict(batch=32, length=64), "token-classification": dict(batch=16, length=128),
@@ -137,13 +138,12 @@ def save_model(task, source, place, examples):
 
 def run_regard(options, place):
     shutil.rmtree(place / "run", ignore_errors=True)
-    process = subprocess.Popen([options.regard, "train", "run.toml", "-q", "-t", str(options.threads)], cwd=place)
-    _, status, usage = os.wait4(process.pid, 0)
+    status, seconds, megabytes = measured([options.regard, "train", "run.toml", "-q", "-t", str(options.threads)], place)
     if status:
         raise SystemExit("regard train failed")
     log = [json.loads(line) for line in (place / "run/log.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in log if row["step"] > 0 and "loss" in row and "learning_rate" in row]
-    return dict(losses=losses, seconds=usage.ru_utime + usage.ru_stime, megabytes=usage.ru_maxrss / 1024)
+    return dict(losses=losses, seconds=seconds, megabytes=megabytes)
 
 
 class PeerBatches:
