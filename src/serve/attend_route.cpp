@@ -113,13 +113,9 @@ void reply_with(Call& call, inspect::View& view) {
   call.reply_text(inspect::to_json(view, precision), "application/json");
 }
 
-// Set the interventions of the request, and wait for the turn of the model: the attention weights of one
-// request may occupy gigabytes, so such requests run one at a time. Interventions have the turn themselves.
-std::unique_ptr<TurnHolder> take_turn(Call& call, ModelHost& host, inspect::AttendRequest& request) {
-  const RequestEdits* edits = edits_of(call, host);
-  if (edits == nullptr) return std::make_unique<TurnHolder>(host, call);
-  request.edits = edits->pass(), request.interventions = edits->texts();
-  return nullptr;
+void set_interventions(inspect::AttendRequest& request, const ExclusiveUse& use) {
+  if (use.edits() == nullptr) return;
+  request.edits = use.edits()->pass(), request.interventions = use.edits()->texts();
 }
 
 void answer_attend(Call& call) {
@@ -130,7 +126,8 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  const auto turn = take_turn(call, *host, request);
+  const ExclusiveUse use(call, *host);  // because attention weights may occupy gigabytes
+  set_interventions(request, use);
   set_target(call, *host, request);
   call.waiting.require();
   inspect::View view = inspect::attend(loaded, host->pool(), request);
@@ -199,7 +196,8 @@ void answer_sound(Call& call) {
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
-  const auto turn = take_turn(call, *host, request);
+  const ExclusiveUse use(call, *host);  // because attention weights may occupy gigabytes
+  set_interventions(request, use);
   const MemoryFile file(call.only_file().value);
   tasks::ShownSound sound;
   try {
@@ -234,7 +232,8 @@ void answer_picture(Call& call) {
                     "language");
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
-  const auto turn = take_turn(call, *host, request);
+  const ExclusiveUse use(call, *host);  // because attention weights may occupy gigabytes
+  set_interventions(request, use);
   const data::Image image = read_picture(call);
   const InputSpec& spec = loaded.model->input_spec();
   const std::filesystem::path& folder = host->model_folder().path;

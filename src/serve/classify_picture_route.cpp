@@ -5,6 +5,7 @@
 #include "serve/json_schema.h"
 #include "serve/request_edits.h"
 #include "serve/request_file.h"
+#include "serve/request_scores.h"
 #include "tasks/best.h"
 #include "tasks/image_text.h"
 
@@ -17,14 +18,6 @@ struct Scored {
   std::vector<std::string> labels;
   Tensor scores;  // [1, labels]
 };
-
-std::optional<tasks::Scores> scores_of(const Call& call) {
-  const auto name = call.value<std::string>("scores", "");
-  if (name.empty()) return std::nullopt;
-  return name == "softmax"   ? tasks::Scores::softmax
-         : name == "sigmoid" ? tasks::Scores::sigmoid
-                             : tasks::Scores::plain;
-}
 
 Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
   tasks::ImageTextEncoder encoder(host.loaded(), host.model_folder().path, host.pool(), probe);
@@ -53,13 +46,11 @@ Scored classify_by_model(Call& call, ModelHost& host, const data::Image& image, 
 void answer_picture_labels(Call& call) {
   call.only_file();  // refuse other numbers of files first
   const auto host = call.find_model(Ability::classify_picture);
-  std::optional<TurnHolder> turn;
-  Probe* const edits = probe_of(call, *host);
-  if (edits == nullptr) turn.emplace(*host, call);  // the interventions have the turn themselves
+  const ExclusiveUse use(call, *host);
   const data::Image image = read_picture(call);
   const bool by_words = dual_encoder_of(*host->loaded().model) != nullptr;
-  const Scored scored =
-      by_words ? compare_with_words(call, *host, image, edits) : classify_by_model(call, *host, image, edits);
+  const Scored scored = by_words ? compare_with_words(call, *host, image, use.probe())
+                                 : classify_by_model(call, *host, image, use.probe());
   Json labels = Json::array();
   for (const std::int64_t i :
        tasks::best_of({scored.scores.f32(), scored.labels.size()}, scored.labels.size()))
@@ -79,7 +70,7 @@ void add_classify_picture_route(std::vector<Route>& routes) {
           {{"file", described(text(1000), "An image file")},
            {"labels", described(array(text(1000), 1, kMostLabels), "CLIP and SigLIP: labels given as words")},
            {"pattern", described(text(1000), "The text to compare with; {} is replaced by the label")},
-           {"scores", one_of({"softmax", "sigmoid", "none"})},
+           {"scores", scores_schema()},
            {"interventions", interventions_schema()},
            {"model", text(1000)}},
           {"file"}),

@@ -105,7 +105,7 @@ class Generator : private infer::SessionListener {
   std::vector<std::shared_ptr<Generation>> cancelling_;
   bool stopping_ = false;
 
-  // The members below are used only by the generator's thread.
+  // Only the generator's thread uses the members below.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
   Share rows_;              // rows of the generations in live_
   std::int64_t pages_ = 0;  // cache pages of the generations in live_

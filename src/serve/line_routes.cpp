@@ -3,6 +3,7 @@
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/request_edits.h"
+#include "serve/request_scores.h"
 
 namespace regard::serve {
 namespace {
@@ -31,13 +32,6 @@ void answer_vectors(Call& call) {
               {"results", std::move(results)}});
 }
 
-tasks::Scores scores_of(const Call& call, const ModelHost& host) {
-  const auto name = call.value<std::string>("scores", "");
-  if (name == "softmax") return tasks::Scores::softmax;
-  if (name == "sigmoid") return tasks::Scores::sigmoid;
-  return name == "none" ? tasks::Scores::plain : host.usual_scores();
-}
-
 void answer_classify(Call& call) {
   const auto host = call.find_model(Ability::classify);
   const bool truncate = call.value("truncate", false);
@@ -53,8 +47,8 @@ void answer_classify(Call& call) {
   count_inputs(call, inputs);
   Json results = Json::array();
   for (const tasks::Input& input : inputs) results.push_back({{"truncated", input.cut}});
-  const auto scores =
-      host->classify(std::move(inputs), scores_of(call, *host), call.waiting, probe_of(call, *host));
+  const auto scores = host->classify(std::move(inputs), scores_of(call).value_or(host->usual_scores()),
+                                     call.waiting, probe_of(call, *host));
   for (std::size_t i = 0; i < scores.size(); ++i) results[i]["scores"] = scores[i];
   call.reply({{"model", host->name()}, {"labels", host->labels()}, {"results", std::move(results)}});
 }
@@ -77,7 +71,7 @@ void add_line_routes(std::vector<Route>& routes) {
   routes.push_back(json_route(
       Protocol::regard, "/classify", "Scores of all labels of texts or pairs of texts", answer_classify,
       object({{"inputs", array(any_of({text(), pair}), 1, kMostTexts)},
-              {"scores", one_of({"softmax", "sigmoid", "none"})},
+              {"scores", scores_schema()},
               {"truncate", boolean()},
               {"interventions", interventions_schema()},
               {"model", text(1000)}},

@@ -116,6 +116,14 @@ Probe* probe_of(Call& call, ModelHost& host) {
   return edits == nullptr ? nullptr : edits->pass();
 }
 
+ExclusiveUse::ExclusiveUse(Call& call, ModelHost& host) : edits_(edits_of(call, host)) {
+  if (edits_ == nullptr) turn_.emplace(host, call);
+}
+
+Probe* ExclusiveUse::probe() const {
+  return edits_ == nullptr ? nullptr : edits_->pass();
+}
+
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host) {
   if (RequestEdits* edits = edits_of(call, host)) return {call.edits, &edits->generator()};
   return {host.shared_from_this(), &host.generator()};

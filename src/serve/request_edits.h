@@ -68,6 +68,22 @@ bool has_interventions(const Json& body);
 RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
+
+// Exclusive use of a model for a request that needs it with and without interventions, for example because of
+// its memory.
+class ExclusiveUse {
+ public:
+  // Throws as edits_of() and TurnHolder.
+  ExclusiveUse(Call& call, ModelHost& host);
+
+  const RequestEdits* edits() const { return edits_; }  // null if the request has no interventions
+  Probe* probe() const;                                 // the probe that applies them, or null
+
+ private:
+  const RequestEdits* edits_;       // has exclusive use itself
+  std::optional<TurnHolder> turn_;  // set if edits_ is null
+};
+
 // Return the generator of the request's interventions or, without interventions, that of the model.
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host);
 

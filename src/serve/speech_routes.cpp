@@ -102,10 +102,8 @@ void answer_speech(Call& call, bool translates) {
   const auto host = call.find_model(Ability::transcribe);
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);
-  std::optional<TurnHolder> turn;
-  Probe* const edits = probe_of(call, *host);
-  if (edits == nullptr) turn.emplace(*host, call);  // the interventions have the turn themselves
-  std::string text = transcript_of(call, *host, options_of(call, translates, edits), format);
+  const ExclusiveUse use(call, *host);
+  std::string text = transcript_of(call, *host, options_of(call, translates, use.probe()), format);
   if (format != TranscriptFormat::json) return call.reply_text(std::move(text), "text/plain; charset=utf-8");
   const Json transcript = parse_json(text, "the transcript");
   if (name == "verbose_json") return call.reply(verbose_json(transcript, translates));

@@ -127,12 +127,8 @@ void answer_study(Call& call) {
   const auto host = call.find_model(Ability::attend);
   inspect::StudyRequest request = request_of(call);
   check(*host, request, call);
-  // gives the request with interventions exclusive use of the model
-  std::optional<TurnHolder> turn;
-  if (const RequestEdits* edits = edits_of(call, *host))
-    request.interventions = edits->texts();
-  else
-    turn.emplace(*host, call);
+  const ExclusiveUse use(call, *host);
+  if (use.edits() != nullptr) request.interventions = use.edits()->texts();
   Content data{"data"}, alignments{"alignments"};
   request.data = data.path(call), request.alignments = alignments.path(call);
   Json json;
