@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "isa_fixture.h"
-#include "kernels/bf16.h"
+#include "bf16_fixture.h"
 
 namespace regard::kernels {
 namespace {
@@ -130,23 +129,7 @@ AttentionSpec spec_of(std::int64_t heads, std::int64_t kv_heads, std::int64_t si
   return spec;
 }
 
-class Bf16AttentionTest : public regard::testing::EachIsa {
- protected:
-  void TearDown() override {
-    reset_bf16_path();
-    EachIsa::TearDown();
-  }
-  template <class Body>
-  void each_path(Body&& body) {
-    std::vector<Bf16Path> paths = bf16_paths();
-    paths.push_back(Bf16Path::emulated);
-    for (const Bf16Path path : paths) {
-      set_bf16_path(path);
-      SCOPED_TRACE(name_of(path));
-      body(path);
-    }
-  }
-};
+class Bf16AttentionTest : public testing::EachBf16Path {};
 
 // Rounding changes an operand by at most 2⁻⁹ of its value. Weights and gradients of scores are rounded too.
 TEST_P(Bf16AttentionTest, IsNearTheF32Kernel) {

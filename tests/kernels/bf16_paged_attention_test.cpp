@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "isa_fixture.h"
-#include "kernels/bf16.h"
+#include "bf16_fixture.h"
 #include "kernels/bf16_pages.h"
 
 namespace regard::kernels {
@@ -202,28 +201,12 @@ std::vector<AttentionSpec> all_specs() {
   return all;
 }
 
-class Bf16PagedAttention : public regard::testing::EachIsa {
- protected:
-  void TearDown() override {
-    reset_bf16_path();
-    EachIsa::TearDown();
-  }
-  template <class Body>
-  void each_path(Body&& body) {
-    std::vector<Bf16Path> paths = bf16_paths();
-    paths.push_back(Bf16Path::emulated);
-    for (const Bf16Path path : paths) {
-      set_bf16_path(path);
-      SCOPED_TRACE(name_of(path));
-      body();
-    }
-  }
-};
+class Bf16PagedAttention : public testing::EachBf16Path {};
 
 // The rounding of an unnormalised weight may differ by one unit where the order of f32 sums changes its
 // score.
 TEST_P(Bf16PagedAttention, IsTheComposedReference) {
-  each_path([] {
+  each_path([](Bf16Path) {
     for (const AttentionSpec& spec : all_specs())
       for (const auto& [queries, keys] : {std::pair{1, 1}, {1, 70}, {70, 70}, {9, 100}, {3, 0}}) {
         const PagedSequence one(spec, queries, keys, 3);
@@ -235,7 +218,7 @@ TEST_P(Bf16PagedAttention, IsTheComposedReference) {
 }
 
 TEST_P(Bf16PagedAttention, AppliesBiasAndMask) {
-  each_path([] {
+  each_path([](Bf16Path) {
     AttentionSpec spec = spec_of(4, 2, 32);
     spec.causal = false;
     const PagedSequence one(spec, 5, 67, 5);
@@ -254,7 +237,7 @@ TEST_P(Bf16PagedAttention, AppliesBiasAndMask) {
 }
 
 TEST_P(Bf16PagedAttention, SameBitsForAnyCallThreadsAndBatch) {
-  each_path([] {
+  each_path([](Bf16Path) {
     for (const AttentionSpec& spec : all_specs()) {
       const PagedSequence one(spec, 70, 75, 11), other(spec, 70, 33 + 70, 12);
       const PagedResult whole = attend({&one}, {0, 70}, 1);

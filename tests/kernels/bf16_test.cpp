@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "isa_fixture.h"
+#include "bf16_fixture.h"
 #include "kernels/rows.h"
 #include "support/throws.h"
 
@@ -134,24 +134,7 @@ std::vector<float> product(const Bf16Case& c, const Bf16Operands& o, int threads
   return result;
 }
 
-class Bf16Test : public regard::testing::EachIsa {
- protected:
-  void TearDown() override {
-    reset_bf16_path();
-    EachIsa::TearDown();
-  }
-  // Call body(path) for every path of the instruction set.
-  template <class Body>
-  void each_path(Body&& body) {
-    std::vector<Bf16Path> paths = bf16_paths();
-    paths.push_back(Bf16Path::emulated);
-    for (const Bf16Path path : paths) {
-      set_bf16_path(path);
-      SCOPED_TRACE(name_of(path));
-      body(path);
-    }
-  }
-};
+class Bf16Test : public testing::EachBf16Path {};
 
 TEST_P(Bf16Test, ASubnormalOperandIsZero) {
   each_path([](Bf16Path) {

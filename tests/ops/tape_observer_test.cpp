@@ -23,63 +23,61 @@ class Observer : public TapeObserver {
   }
 };
 
-struct Weights {
-  Weights() {
-    for (Parameter* weight : {&early, &late, &unused}) {
+class TapeObserverTest : public ::testing::Test {
+ protected:
+  TapeObserverTest() {
+    for (Parameter* weight : {&early_, &late_, &unused_}) {
       weight->variable.value = Tensor::zeros({4, 4});
       weight->set_trainable(true);
     }
   }
   // Return which of early, late and unused are final.
-  std::vector<bool> final_ones(const TapeObserver& observer) const {
-    return {observer.is_final(early), observer.is_final(late), observer.is_final(unused)};
+  std::vector<bool> final_weights(const TapeObserver& observer) const {
+    return {observer.is_final(early_), observer.is_final(late_), observer.is_final(unused_)};
   }
-  Parameter early, late, unused;
+  Var input() { return tape_.input(values_, true); }
+  Var multiply(Var x, Parameter& weight) { return ops::linear(tape_, x, &weight.variable, nullptr); }
+
+  ThreadPool pool_{1};
+  Arena arena_;
+  Tape tape_{pool_, arena_};
+  Parameter early_, late_, unused_;
+  const Tensor values_ = Tensor::zeros({2, 4});
 };
 
 using Flags = std::vector<std::vector<bool>>;
 
-TEST(TapeObserver, AWeightIsFinalAfterTheFirstNodeThatUsesIt) {
-  ThreadPool pool(1);
-  Arena arena;
-  Tape tape(pool, arena);
-  Weights weights;
-  const Tensor input = Tensor::zeros({2, 4});
-  tape.begin({.record = true});
+TEST_F(TapeObserverTest, AWeightIsFinalAfterTheFirstNodeThatUsesIt) {
+  tape_.begin({.record = true});
   Observer observer;
-  for (Parameter* weight : {&weights.early, &weights.late, &weights.unused}) observer.track(*weight);
-  Var hidden = ops::linear(tape, tape.input(input, true), &weights.early.variable, nullptr);
-  hidden = ops::linear(tape, hidden, &weights.late.variable, nullptr);
-  hidden = ops::linear(tape, hidden, &weights.early.variable, nullptr);
-  EXPECT_EQ(weights.final_ones(observer), (std::vector<bool>{false, false, false}));
+  for (Parameter* weight : {&early_, &late_, &unused_}) observer.track(*weight);
+  Var hidden = multiply(input(), early_);
+  hidden = multiply(hidden, late_);
+  hidden = multiply(hidden, early_);
+  EXPECT_EQ(final_weights(observer), (std::vector<bool>{false, false, false}));
   Flags after;
   bool refused = false;
   observer.between = [&] {
-    after.push_back(weights.final_ones(observer));
+    after.push_back(final_weights(observer));
     if (after.size() != 2) return;
-    EXPECT_NE(tape.gradient(&weights.early.variable).data, nullptr);
+    EXPECT_NE(tape_.gradient(&early_.variable).data, nullptr);
     try {
-      tape.gradient(&weights.late.variable);
+      tape_.gradient(&late_.variable);
     } catch (const std::logic_error&) {
       refused = true;
     }
   };
-  tape.backward(hidden);
+  tape_.backward(hidden);
   EXPECT_EQ(after, (Flags{{false, false, false}, {false, true, false}, {true, true, false}}));
   EXPECT_TRUE(refused);
 }
 
 // The nodes of a checkpointed layer are recorded and run a second time: its weights are final after that.
-TEST(TapeObserver, ACheckpointedLayerIsFinalAfterItsSecondComputation) {
-  ThreadPool pool(1);
-  Arena arena;
-  Tape tape(pool, arena);
-  Weights weights;
-  const Tensor input = Tensor::zeros({2, 4});
-  tape.begin({.record = true, .checkpoint = true});
+TEST_F(TapeObserverTest, ACheckpointedLayerIsFinalAfterItsSecondComputation) {
+  tape_.begin({.record = true, .checkpoint = true});
   Observer observer;
-  observer.track(weights.early);
-  observer.track(weights.late);
+  observer.track(early_);
+  observer.track(late_);
   struct Layer {
     Var x;
     Parameter* weight;
@@ -87,35 +85,27 @@ TEST(TapeObserver, ACheckpointedLayerIsFinalAfterItsSecondComputation) {
       return ops::linear(on, ops::linear(on, x, &weight->variable, nullptr), &weight->variable, nullptr);
     }
   };
-  Var hidden = ops::checkpointed(tape, Layer{tape.input(input, true), &weights.early});
-  hidden = ops::checkpointed(tape, Layer{hidden, &weights.late});
+  Var hidden = ops::checkpointed(tape_, Layer{input(), &early_});
+  hidden = ops::checkpointed(tape_, Layer{hidden, &late_});
   Flags after;
-  observer.between = [&] {
-    after.push_back({observer.is_final(weights.early), observer.is_final(weights.late)});
-  };
-  tape.backward(hidden);
+  observer.between = [&] { after.push_back({observer.is_final(early_), observer.is_final(late_)}); };
+  tape_.backward(hidden);
   // Of each layer: before two operations, after their two nodes, after the layer.
   ASSERT_EQ(after.size(), 10u);
   for (std::size_t i = 0; i < after.size(); ++i)
     EXPECT_EQ(after[i], (std::vector<bool>{i == 9, i >= 4})) << i;
 }
 
-TEST(TapeObserver, MayAbandonAPass) {
-  ThreadPool pool(1);
-  Arena arena;
-  Tape tape(pool, arena);
-  Weights weights;
-  const Tensor input = Tensor::zeros({2, 4});
-  tape.begin({.record = true});
+TEST_F(TapeObserverTest, MayAbandonAPass) {
+  tape_.begin({.record = true});
   {
     Observer observer;
     observer.between = [] { throw std::runtime_error("stop"); };
-    EXPECT_THROW(ops::linear(tape, tape.input(input, true), &weights.early.variable, nullptr),
-                 std::runtime_error);
+    EXPECT_THROW(multiply(input(), early_), std::runtime_error);
   }
-  tape.begin({.record = true});  // without an observer, the tape goes on
-  tape.backward(ops::linear(tape, tape.input(input, true), &weights.early.variable, nullptr));
-  EXPECT_TRUE(weights.early.gradient().defined());
+  tape_.begin({.record = true});  // without an observer, the tape goes on
+  tape_.backward(multiply(input(), early_));
+  EXPECT_TRUE(early_.gradient().defined());
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Run a bf16 kernel test on every path of each instruction set: those of the hardware and the emulation.
+#pragma once
+
+#include <vector>
+
+#include "isa_fixture.h"
+#include "kernels/bf16.h"
+
+namespace regard::testing {
+
+class EachBf16Path : public EachIsa {
+ protected:
+  void TearDown() override {
+    kernels::reset_bf16_path();
+    EachIsa::TearDown();
+  }
+  // Call body(path) for every path of the instruction set.
+  template <class Body>
+  void each_path(Body&& body) {
+    std::vector<kernels::Bf16Path> paths = kernels::bf16_paths();
+    paths.push_back(kernels::Bf16Path::emulated);
+    for (const kernels::Bf16Path path : paths) {
+      kernels::set_bf16_path(path);
+      SCOPED_TRACE(name_of(path));
+      body(path);
+    }
+  }
+};
+
+}  // namespace regard::testing
