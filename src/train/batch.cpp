@@ -48,6 +48,22 @@ void Batch::add_source_input(const Tensor& input, std::int64_t length, std::uint
   source.add(length, index);
 }
 
+BatchSizes BatchSizes::of(const Batch& batch) {
+  return {.sequences = batch.sequences(),
+          .target_tokens = batch.target_tokens(),
+          .tokens = batch.tokens(),
+          .source_tokens = static_cast<std::int64_t>(batch.source_ids.size()),
+          .weight = batch.weight()};
+}
+
+void BatchSizes::add(const BatchSizes& other) {
+  sequences += other.sequences;
+  target_tokens += other.target_tokens;
+  tokens += other.tokens;
+  source_tokens += other.source_tokens;
+  weight += other.weight;
+}
+
 void Batch::add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                      std::int32_t start, std::uint64_t index) {
   source_ids.insert(source_ids.end(), source_tokens.begin(), source_tokens.end());

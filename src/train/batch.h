@@ -58,10 +58,19 @@ struct Batch {
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };
 
-// An endless source of micro-batches. state() returns the position in the data, and restore() continues from
-// such a position.
+// Sizes of a micro-batch, as in StepResult.
+struct BatchSizes {
+  std::int64_t sequences = 0, target_tokens = 0, tokens = 0, source_tokens = 0;
+  double weight = 0;
+
+  static BatchSizes of(const Batch& batch);
+  void add(const BatchSizes& other);
+};
+
 class ShardedBatches;
 
+// An endless source of micro-batches. state() returns the position in the data, and restore() continues from
+// such a position.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;

@@ -15,22 +15,6 @@ constexpr std::uint64_t kSequences = std::uint64_t{1} << 20;
 
 }  // namespace
 
-BatchSizes BatchSizes::of(const Batch& batch) {
-  return {.sequences = batch.sequences(),
-          .target_tokens = batch.target_tokens(),
-          .tokens = batch.tokens(),
-          .source_tokens = static_cast<std::int64_t>(batch.source_ids.size()),
-          .weight = batch.weight()};
-}
-
-void BatchSizes::add(const BatchSizes& other) {
-  sequences += other.sequences;
-  target_tokens += other.target_tokens;
-  tokens += other.tokens;
-  source_tokens += other.source_tokens;
-  weight += other.weight;
-}
-
 ShardedBatches::ShardedBatches(std::vector<std::unique_ptr<BatchSource>> own, std::int64_t micro_batches,
                                distributed::Ranks& ranks)
     : own_(std::move(own)),

@@ -15,15 +15,6 @@
 
 namespace regard::train {
 
-// Sizes of a micro-batch, as in StepResult.
-struct BatchSizes {
-  std::int64_t sequences = 0, target_tokens = 0, tokens = 0, source_tokens = 0;
-  double weight = 0;
-
-  static BatchSizes of(const Batch& batch);
-  void add(const BatchSizes& other);
-};
-
 class ShardedBatches : public BatchSource {
  public:
   // `own` are the sources of this rank's micro-batches of a step, in order. `micro_batches` is the number of

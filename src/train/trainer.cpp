@@ -1,14 +1,14 @@
 #include "train/trainer.h"
 
-#include "ops/parameter.h"
-#include "ops/tape_observer.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "ops/parameter.h"
+#include "ops/tape_observer.h"
 #include "train/layer_rates.h"
 #include "train/rank_share.h"
+#include "train/sharded_batches.h"
 
 namespace regard::train {
 namespace {

@@ -20,7 +20,6 @@
 #include "train/objective.h"
 #include "train/optimizers/optimizer.h"
 #include "train/schedule.h"
-#include "train/sharded_batches.h"
 #include "train/weight_ema.h"
 
 namespace regard::train {
@@ -93,9 +92,9 @@ class Trainer {
   // than max_skipped_steps would be skipped in a row, throws numeric instead. The batches are then consumed,
   // so training must not continue.
   StepResult step();
-  // Set a function that step() calls between operations; may be empty. If it returns true, step() throws
-  // StepAbandoned: weights, optimiser and position in the data are those before the step. Throws usage on
-  // several ranks, which would wait for the abandoned step.
+  // Set a function that step() calls between operations; an empty one disables this. If it returns true,
+  // step() throws StepAbandoned, and weights, optimiser and position in the data are as before the step.
+  // Throws usage if there are several ranks, because the others would wait for the abandoned step.
   void set_interrupt(std::function<bool()> interrupt);
   // Collective. Compute loss and gradients of the next batches, which is the first half of step(). Weights
   // and steps() do not change. Throws numeric if loss or gradient norm is not finite.
