@@ -90,10 +90,15 @@ float Capture::head_scale(std::string_view point, std::int64_t head) {
   return ablated_.count({at->kind, at->layer, head}) != 0 ? 0.0f : 1.0f;
 }
 
+bool Capture::wants_parameters(std::string_view point) {
+  if (!selection_.values && !selection_.parameters) return false;
+  const auto at = attention_point(point);
+  return at && selection_.wants(at->kind, at->layer);
+}
+
 void Capture::see_parameters(std::string_view point,
                              const std::shared_ptr<const AttentionParameters>& parameters) {
   const auto at = attention_point(point);
-  if (!at || !selection_.wants(at->kind, at->layer)) return;
   if (selection_.values) vectors_[{at->kind, at->layer}].scale = parameters->scale();
   if (selection_.parameters) parameters_[{at->kind, at->layer}] = parameters;
 }

@@ -63,6 +63,7 @@ class Capture : public Probe, public ParametersProbe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
   float head_scale(std::string_view point, std::int64_t head) override;
+  bool wants_parameters(std::string_view point) override;
   void see_parameters(std::string_view point,
                       const std::shared_ptr<const AttentionParameters>& parameters) override;
 

@@ -86,7 +86,8 @@ class LayerParameters : public AttentionParameters {
 void show_parameters(Tape& tape, std::string_view point, const AttentionConfig& config,
                      const AttentionLayers& layers) {
   if (tape.probe == nullptr) return;
-  if (auto* probe = dynamic_cast<ParametersProbe*>(tape.probe))
+  auto* probe = dynamic_cast<ParametersProbe*>(tape.probe);
+  if (probe != nullptr && probe->wants_parameters(point))
     probe->see_parameters(point, std::make_shared<LayerParameters>(config, layers));
 }
 

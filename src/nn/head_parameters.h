@@ -17,7 +17,7 @@ struct AttentionLayers {
   const Linear* output;
 };
 
-// Report the parameters to the tape's probe if it is a ParametersProbe.
+// Report the parameters to the tape's probe if it is a ParametersProbe that requests them.
 void show_parameters(Tape& tape, std::string_view point, const AttentionConfig& config,
                      const AttentionLayers& layers);
 

@@ -32,10 +32,12 @@ class AttentionParameters {
   virtual HeadParameters of_head(ThreadPool& pool, std::int64_t head) const = 0;
 };
 
-// A probe that also receives the parameters of every attention of the pass, by point ("encoder.3.self").
+// A probe that also receives the parameters of attentions of the pass, by point ("encoder.3.self").
 class ParametersProbe {
  public:
   virtual ~ParametersProbe() = default;
+  // Return true if the probe requests the parameters at this point.
+  virtual bool wants_parameters(std::string_view point) = 0;
   virtual void see_parameters(std::string_view point,
                               const std::shared_ptr<const AttentionParameters>& parameters) = 0;
 };

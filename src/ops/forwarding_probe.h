@@ -15,6 +15,7 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
   void set_next(Probe* next) {
     next_ = next;
     replacing_ = dynamic_cast<ReplacingProbe*>(next);
+    parameters_ = dynamic_cast<ParametersProbe*>(next);
   }
 
   bool wants(std::string_view point) override { return next_ != nullptr && next_->wants(point); }
@@ -27,9 +28,12 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
   float head_scale(std::string_view point, std::int64_t head) override {
     return next_ == nullptr ? 1.0f : next_->head_scale(point, head);
   }
+  bool wants_parameters(std::string_view point) override {
+    return parameters_ != nullptr && parameters_->wants_parameters(point);
+  }
   void see_parameters(std::string_view point,
                       const std::shared_ptr<const AttentionParameters>& parameters) override {
-    if (auto* next = dynamic_cast<ParametersProbe*>(next_)) next->see_parameters(point, parameters);
+    if (parameters_ != nullptr) parameters_->see_parameters(point, parameters);
   }
   void begin(std::string_view stack, const Ragged& shape) override {
     if (replacing_ != nullptr) replacing_->begin(stack, shape);
@@ -50,7 +54,8 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
 
  private:
   Probe* next_;
-  ReplacingProbe* replacing_;  // next_, if it replaces values
+  ReplacingProbe* replacing_;    // next_, if it replaces values
+  ParametersProbe* parameters_;  // next_, if it receives parameters
 };
 
 }  // namespace regard
