@@ -19,8 +19,8 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
                                  const std::vector<StudyExample>& examples,
                                  const BetweenPasses& between = {});
 
-// Attention in sequences that consist of `length` random tokens and a repetition of them. The members are
-// mean weights over the queries of the second half of all sequences.
+// Attention of a head in sequences that consist of `length` random tokens, which then occur a second time.
+// Each number is an attention weight, averaged over the queries of the second half of all sequences.
 struct InductionScore {
   Head head;
   // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix

@@ -16,12 +16,13 @@ namespace regard::kernels {
 
 constexpr std::int64_t kBf16PageRows = kBf16Steps;
 
-// Sizes of the keys and values in a page, of one layer.
+// The size of one layer's keys and values in a page.
 struct Bf16PageShape {
   std::int64_t heads = 0;  // key/value heads
   std::int64_t head_dim = 0, value_dim = 0;
 
-  // Numbers per head, and floats with the same size as all heads.
+  // key_numbers() and value_numbers() count the bf16 numbers of one head; key_floats() and value_floats() are
+  // the size of all heads, counted in floats.
   std::int64_t key_numbers() const { return round_up(head_dim, kBf16Steps) * kBf16PageRows; }
   std::int64_t value_numbers() const { return round_up(value_dim, kBf16Columns) * kBf16PageRows; }
   std::int64_t key_floats() const { return heads * key_numbers() / 2; }
