@@ -14,6 +14,8 @@ endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer -O1)
+  # The sanitizers do not see an index past the end of a span or vector whose buffer is larger.
+  target_compile_definitions(regard_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})
 endif()
 
