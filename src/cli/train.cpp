@@ -22,7 +22,7 @@ struct TrainOptions {
   std::string file;
   std::vector<std::string> overrides;
   bool resume = false, dry = false, help_config = false;
-  std::string new_task;
+  std::string key, new_task;
 };
 
 // Quote a path for a shell, if necessary.
@@ -83,7 +83,7 @@ train::RunResult train_together(const train::RunConfig& config, Globals& globals
 
 void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
   if (options.help_config) {
-    print_result("{}", train::help_config());
+    print_result("{}", train::help_config(options.key));
     return;
   }
   if (!options.new_task.empty()) {
@@ -140,7 +140,12 @@ void add_train(CLI::App& app, Globals& globals) {
                  "Check the configuration and data, compute one step, and write nothing");
   verb->add_option("--new", options->new_task,
                    "Print a commented run file for a task, such as translation or classification");
-  verb->add_flag("--help-config", options->help_config, "Print every key of the run file");
+  verb->add_option_function<std::string>(
+          "--help-config",
+          [options](const std::string& key) { options->help_config = true, options->key = key; },
+          "Print every key of the run file with its meaning and default, or only KEY or a section")
+      ->expected(0, 1)
+      ->type_name("[KEY]");
   add_globals(*verb, globals);
   verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });
 }

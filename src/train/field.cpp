@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/nearest.h"
 
@@ -269,6 +270,24 @@ GivenKey set_field(const std::vector<Field>& fields, const std::string& assignme
   return {field->name(), source.place};
 }
 
+std::vector<Field> named_fields(const std::vector<Field>& fields, const std::string& name) {
+  const auto select = [&](auto&& fits) {
+    std::vector<Field> found;
+    std::copy_if(fields.begin(), fields.end(), std::back_inserter(found), fits);
+    return found;
+  };
+  std::vector<Field> found = select([&](const Field& field) { return field.name() == name; });
+  if (found.empty()) found = select([&](const Field& field) { return field.section == name; });
+  if (found.empty()) found = select([&](const Field& field) { return field.key == name; });
+  if (!found.empty()) return found;
+  std::vector<std::string> names;
+  for (const Field& field : fields) names.push_back(field.name());
+  Error error = usage_error(fmt::format("unknown key '{}'", name));
+  const std::string_view near = nearest(name, names);
+  if (!near.empty()) throw error.remedy(fmt::format("Did you mean '{}'?", near));
+  throw error.remedy("'regard train --help-config' lists every key");
+}
+
 std::string value_text(const Field& field) {
   struct Writer {
     std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
@@ -307,7 +326,7 @@ std::string fields_as_help(const std::vector<Field>& fields,
   for (const Field& field : fields) {
     if (field.section != section) {
       section = field.section;
-      text += fmt::format("\n[{}]\n", section);
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     }
     std::string about = field.meaning;
     if (!field.unit.empty()) about += " Unit: " + field.unit + ".";

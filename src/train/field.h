@@ -58,6 +58,10 @@ GivenKey set_field(const std::vector<Field>& fields, const std::string& assignme
 // return the field of a key; null if the key is unknown
 const Field* find_field(const std::vector<Field>& fields, const std::string& name);
 
+// Return the field of a key with its section, otherwise the fields of a section, otherwise those of a key
+// without its section. Throws usage if there is none.
+std::vector<Field> named_fields(const std::vector<Field>& fields, const std::string& name);
+
 std::string value_text(const Field& field);  // return the value in TOML syntax
 std::string fields_as_toml(const std::vector<Field>& fields);
 // The same as fields_as_toml(), with meaning, unit and choices as a comment above each key. A key for which

@@ -332,9 +332,9 @@ std::string run_as_toml(const RunConfig& config) {
   return fields_as_toml(used_fields(copy));
 }
 
-std::string help_config() {
+std::string help_config(const std::string& key) {
   RunConfig defaults;
-  return fields_as_help(run_fields(defaults),
+  return fields_as_help(key.empty() ? run_fields(defaults) : named_fields(run_fields(defaults), key),
                         [&](const Field& field) { return why_unused(defaults, field); });
 }
 

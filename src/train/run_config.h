@@ -211,7 +211,9 @@ void with_place_of_key(const RunConfig& config, const Work& work) {
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
 
 std::string run_as_toml(const RunConfig& config);  // return the keys that have an effect, as TOML
-std::string help_config();
+// Return the keys as a commented run file with their defaults: all of them, or those that `key` names, which
+// is a key with or without its section, or a section. Throws usage if there is no such key.
+std::string help_config(const std::string& key = "");
 
 // A key whose values differ between two configurations of a run; the values are in TOML syntax.
 struct RunChange {

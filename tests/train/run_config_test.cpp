@@ -77,6 +77,20 @@ TEST(RunConfig, HelpIsARunFile) {
   EXPECT_EQ(run_as_toml(parse_run(help, "/help.toml")), run_as_toml(parse_run("", "/help.toml")));
 }
 
+TEST(RunConfig, HelpOfOneKeyOrSection) {
+  const std::string one = help_config("masking.share");
+  EXPECT_NE(one.find("share = 0.15"), std::string::npos) << one;
+  EXPECT_EQ(one.find("unit = "), std::string::npos) << one;
+  const std::string section = help_config("masking");
+  EXPECT_NE(section.find("share = 0.15"), std::string::npos) << section;
+  EXPECT_NE(section.find("unit = "), std::string::npos) << section;
+  EXPECT_EQ(section.find("seed = "), std::string::npos) << section;
+  EXPECT_EQ(help_config("share"), one);  // the section may be omitted
+  EXPECT_NE(help_config("folder").find("[output]"), std::string::npos);
+  EXPECT_REGARD_ERROR(help_config("maskin.share"), ErrorKind::usage, "masking.share");
+  EXPECT_REGARD_ERROR(help_config("nothing.like.it"), ErrorKind::usage, "lists every key");
+}
+
 TEST(RunConfig, EnvironmentVariablesInPaths) {
   ::setenv("REGARD_TEST_FOLDER", "/corpora", 1);
   ::unsetenv("REGARD_TEST_UNSET");
