@@ -52,8 +52,8 @@ int main() {
   std::printf(
       "\nWithout positions the second result is the first with its rows permuted (up to the rounding of "
       "sums\n"
-      "taken in another order): who beats whom is lost. With positions every word knows where it "
-      "stands.\n\n");
+      "taken in another order), so it does not show who beats whom. With positions, the vector of a word\n"
+      "depends on its place in the sentence.\n\n");
 
   const Tensor positions = regard::sinusoidal_positions(5, 8);
   std::printf("%s", regard::matrix_text("sinusoidal positions", positions,

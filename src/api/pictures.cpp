@@ -23,7 +23,7 @@ struct REGARD_HIDDEN Captioner::State {
       : model(std::move(of)),
         images(folder_of(*model), model->loaded.model->input_spec()),
         search(api::search_options(model->loaded, options)) {
-    model->need(ModelKind::encoder_decoder, "write texts about images");
+    model->need(ModelKind::encoder_decoder, "generate text from images");
     probe = api::probe_of(model->loaded, *turns.pool, {}, options.interventions);
     search.probe = probe.get();
   }

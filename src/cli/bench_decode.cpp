@@ -240,7 +240,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
       ->capture_default_str();
   decode->add_flag(
       "--beside-read", request->beside_read,
-      "Measure the memory bandwidth between the repetitions, as bench peak does, and report the share\n"
+      "Measure the memory bandwidth between the repetitions, as bench peak does, and report the fraction\n"
       "of it that the decoding steps reach");
   add_globals(*decode, globals);
   decode->callback([request, &globals] { run(*request, globals); });

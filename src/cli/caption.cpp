@@ -1,4 +1,4 @@
-// regard caption: generate texts about images, with an image encoder and a text decoder.
+// regard caption: generate text from images, with an image encoder and a text decoder.
 #include <fmt/format.h>
 
 #include <string>
@@ -43,7 +43,7 @@ class CaptionVerb {
         probes_(request.probes, loaded_, globals.pool()),
         output_(request.output) {
     if (loaded_.model->kind() != ModelKind::encoder_decoder)
-      throw usage_error("this model writes no text about images")
+      throw usage_error("this model does not generate text from images")
           .at({request.model, -1, -1})
           .expected("a VisionEncoderDecoder model");
     if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
@@ -116,7 +116,7 @@ class CaptionVerb {
 }  // namespace
 
 void add_caption(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("caption", "Write texts about images");
+  CLI::App* verb = app.add_subcommand("caption", "Generate captions of images, or read the text in images");
   verb->footer(
       "Prints one line per image: the text that a VisionEncoderDecoder model (captioning, or reading text "
       "in\n"

@@ -184,9 +184,10 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "File for one JSON object per request, without texts; - is standard error, '' disables it")
       ->capture_default_str();
   verb->add_option("--detect", request->detect,
-                   "Folder of a classifier of languages, for /detect and source auto");
-  verb->add_option("--languages", request->languages,
-                   "Languages of a translation model: NAME=SOURCES:TARGETS, as demo=en:hi. May be repeated");
+                   "Folder of a language classifier, for /detect and the source language \"auto\"");
+  verb->add_option(
+      "--languages", request->languages,
+      "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi. May be repeated");
   verb->add_option("--chat-template", options.chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
                    "zephyr. Default: the template in the folder");

@@ -147,7 +147,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
   verb.add_flag("--no-timestamps", request.no_timestamps,
                 "Write one segment per 30 seconds, without timestamps");
   verb.add_flag("--no-previous-text", request.no_previous,
-                "Do not use the text so far as a prompt for the next 30 seconds");
+                "Do not use the preceding text as the prompt of the next 30 seconds");
   verb.add_option("--temperatures", request.temperatures,
                   "Temperatures tried in order, separated by commas. Default: 0,0.2,0.4,0.6,0.8,1")
       ->delimiter(',');

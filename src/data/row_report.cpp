@@ -51,7 +51,7 @@ void RowReport::refuse_more_than(double most, const std::string& key) const {
   Error error(ErrorKind::bad_file, "too many rows are skipped", skipped_.front().place);
   error.found(fmt::format("{} of {} rows; {}", skipped_rows, all, text()))
       .expected(fmt::format("at most {:g} %", 100.0 * most))
-      .remedy("Correct the rows, or allow a larger share with " + key);
+      .remedy("Correct the rows, or allow a larger fraction with " + key);
   throw error;
 }
 

@@ -59,8 +59,8 @@ std::unique_ptr<Resampler> Resampler::make(std::int64_t from, std::int64_t to, c
 #else
 
 std::unique_ptr<Resampler> Resampler::make(std::int64_t from, std::int64_t to, const std::string& file) {
-  throw file_error(file,
-                   "the sampling rate of the sound is not the model's, and this build cannot convert it")
+  throw file_error(
+      file, "the sampling rate of the sound differs from the model's, and this build cannot convert it")
       .found(std::to_string(from) + " Hz")
       .expected(std::to_string(to) + " Hz")
       .remedy("Convert the file, or build regard with libsoxr (package libsoxr-dev)");

@@ -120,7 +120,7 @@ void add_masked_scores(Table statistics, Evaluation& result) {
 Evaluation masked_language_model(const Subject& subject, const DataOptions& data,
                                  const MaskedOptions& options) {
   if (!(options.share > 0 && options.share <= 1))
-    throw usage_error("the share of masked tokens is out of range")
+    throw usage_error("the fraction of masked tokens is out of range")
         .found(fmt::format("{}", options.share))
         .expected("more than 0 and at most 1");
   Evaluation result;

@@ -76,7 +76,7 @@ Weights Weights::open_index(const std::filesystem::path& path) {
   for (const auto& [name, value] : map.items()) {
     const auto shard = json_as<std::string>(value, name, weights.label_);
     if (!plain_file_name(shard))
-      throw file_error(weights.label_, "the index names a shard by something other than a plain file name")
+      throw file_error(weights.label_, "the name of a shard in the index is not a plain file name")
           .found(shard)
           .expected("a file name without a folder");
     shards.push_back(shard);

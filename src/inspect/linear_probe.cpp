@@ -142,8 +142,8 @@ LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& poo
   std::map<std::string, std::size_t> labels;
   for (const auto& [text, label] : texts) labels.emplace(label, labels.size());
   if (texts.size() < 10 || labels.size() < 2)
-    throw usage_error("probing needs at least 10 texts of 2 labels")
-        .found(fmt::format("{} texts of {} labels", texts.size(), labels.size()));
+    throw usage_error("probing needs at least 10 texts, and at least 2 different labels")
+        .found(fmt::format("{} texts and {} labels", texts.size(), labels.size()));
   Network& model = *loaded.model;
   const std::vector<std::string> points = points_of(model, pool);
   std::vector<std::vector<Vector>> fitted(points.size()), held_out(points.size());

@@ -321,7 +321,7 @@ StudyTable Study::rollout() {
   const std::vector<double> all = attention_rollout(model_, pool_, one.input);
   StudyTable table;
   table.study = "rollout";
-  table.title = "Attention rollout: the share of each input token (column) in each position (row)";
+  table.title = "Attention rollout: the contribution of each input token (column) to each position (row)";
   table.columns = {"position"};
   for (std::size_t i = 0; i < labels.size(); ++i) table.columns.push_back(fmt::format("{} {}", i, labels[i]));
   for (std::size_t row = 0; row < labels.size(); ++row) {

@@ -49,7 +49,7 @@ CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& co
   for (const auto& [token, value] : vocabulary.items()) {
     const auto id = json_as<std::int64_t>(value, token, file);
     if (id < 0 || id >= labels)
-      throw file_error(file, "an id is outside the model's labels")
+      throw file_error(file, "the id of a label is out of range")
           .found(std::to_string(id))
           .expected("0 to " + std::to_string(labels - 1));
     if (token == space) space_ = static_cast<std::int32_t>(id);

@@ -69,7 +69,7 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
     if (field.number == 2) parse_trainer(field.bytes, file, model.options);
     if (field.number == 3) parse_normalizer(field.bytes, file, model);
   }
-  if (model.pieces.empty()) throw file_error(file, "not a sentencepiece model: it holds no pieces");
+  if (model.pieces.empty()) throw file_error(file, "not a sentencepiece model: it has no pieces");
   return model;
 }
 

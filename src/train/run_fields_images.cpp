@@ -47,13 +47,14 @@ void add_augmentation(std::vector<Field>& list, AugmentationConfig& c) {
                     .low = low,
                     .high = high});
   };
-  number("smallest_crop", c.smallest_crop, 0.01, 1.0,
-         "Crop a part of at least this share of the picture, with sides in the ratio 3:4 to 4:3, and enlarge "
-         "it to full size; 1 disables cropping.");
+  number(
+      "smallest_crop", c.smallest_crop, 0.01, 1.0,
+      "Crop a part of at least this fraction of the picture, with sides in the ratio 3:4 to 4:3, and enlarge "
+      "it to full size; 1 disables cropping.");
   number("flip", c.flip, 0.0, 1.0, "Probability of flipping a picture horizontally.");
   number("rotation", c.rotation, 0.0, 180.0, "Rotate by at most this angle in either direction.", "degrees");
-  number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this share.");
-  number("shift", c.shift, 0.0, 0.9, "Shift by at most this share of the width and of the height.");
+  number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this fraction.");
+  number("shift", c.shift, 0.0, 0.9, "Shift by at most this fraction of the width and of the height.");
   number("shear", c.shear, 0.0, 60.0, "Shear horizontally by at most this angle.", "degrees");
 }
 

@@ -47,8 +47,8 @@ void add_masking(std::vector<Field>& list, MaskingConfig& c) {
   list.push_back({.section = "masking",
                   .key = "share",
                   .target = &c.share,
-                  .meaning = "Share of the tokens to predict. Of them 80 % become [MASK], 10 % a random "
-                             "token and 10 % are unchanged.",
+                  .meaning = "Fraction of the tokens to predict. 80 % of these become [MASK], 10 % become "
+                             "a random token, and 10 % are unchanged.",
                   .low = 0.001,
                   .high = 0.9});
 }

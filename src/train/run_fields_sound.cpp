@@ -30,12 +30,11 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         512);
   count("channels", c.channels, "", "wav2vec2: channels of the seven convolutions over the samples.", 4096);
   count("vocabulary", c.vocabulary, "tokens",
-        "whisper: vocabulary size of the byte-level BPE for texts, without the tokens of tasks and times.",
-        1e6);
+        "whisper: vocabulary size of the byte-level BPE for texts, without task and timestamp tokens.", 1e6);
   share("mask_frames", c.mask_frames,
-        "SpecAugment: share of the frames of an example that are set to 0, drawn again in each epoch.");
+        "SpecAugment: fraction of the frames of an example that are set to 0, drawn again in each epoch.");
   count("masked_frames", c.masked_frames, "frames", "Length of each masked span.", 10000);
-  share("mask_bins", c.mask_bins, "SpecAugment: share of the bins that are set to 0.");
+  share("mask_bins", c.mask_bins, "SpecAugment: fraction of the bins that are set to 0.");
   count("masked_bins", c.masked_bins, "bins", "Number of adjacent bins of each masked span.", 1024);
 }
 

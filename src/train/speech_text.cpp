@@ -71,7 +71,7 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
   for (const auto& [token, value] : vocabulary.items()) {
     const auto id = json_as<std::int64_t>(value, token, file);
     if (id < 0 || id >= std::ssize(tokens_))
-      throw file_error(file, "an id is outside the model's labels").found(std::to_string(id));
+      throw file_error(file, "the id of a label is out of range").found(std::to_string(id));
     tokens_[static_cast<std::size_t>(id)] = token;
     if (token == kSpace) space_ = static_cast<std::int32_t>(id);
     if (token == kUnknown) unknown_ = static_cast<std::int32_t>(id);
@@ -99,7 +99,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    // in some folders the blank is spelt as a character, such as "-"
+    // in some folders the blank is spelled as a character, such as "-"
     if (label < 0 || label == blank_) continue;
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;

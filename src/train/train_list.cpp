@@ -41,8 +41,7 @@ class ListReader {
       width_ = paths.size();
     }
     if (paths.size() != width_)
-      throw Error(ErrorKind::bad_file, "a line of the list has another number of paths than the first one",
-                  place)
+      throw Error(ErrorKind::bad_file, "the lines of the list have different numbers of paths", place)
           .found(count_of(paths.size()))
           .expected(fmt::format("{}, as in line {}", count_of(width_), first_))
           .remedy("Separate the paths of line-aligned files by one tab");

@@ -158,7 +158,7 @@ void Trainer::sum_micro_batches(float factor) {
 }
 
 void Trainer::set_interrupt(std::function<bool()> interrupt) {
-  if (!ranks_.alone()) throw usage_error("a step on several ranks cannot be abandoned");
+  if (!ranks_.alone()) throw usage_error("a step cannot be interrupted if there are several ranks");
   interrupt_ = std::move(interrupt);
 }
 

@@ -103,7 +103,7 @@ TEST(ImageTextEncoder, InterventionsChangeOneEncoder) {
 TEST(Captioner, NeedsAModelThatWritesAboutImages) {
   EXPECT_REGARD_ERROR(Captioner(load(testing::golden("hf-more/st-mean"))), ErrorKind::usage, "image");
   EXPECT_REGARD_ERROR(Captioner(load(testing::golden("hf-tiny/vit"))), ErrorKind::usage,
-                      "write texts about images");
+                      "generate text from images");
 }
 
 }  // namespace

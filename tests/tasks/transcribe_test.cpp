@@ -390,7 +390,7 @@ TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
     EXPECT_REGARD_ERROR(transcribe({}), ErrorKind::bad_file, what);
   };
   expect("[]", "must be JSON objects");
-  expect(R"({"A": 12})", "outside the model's labels");
+  expect(R"({"A": 12})", "the id of a label is out of range");
   expect(R"({"A": "B"})", "A");
   expect("{", "vocab.json");
 }
