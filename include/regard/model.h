@@ -91,7 +91,7 @@ struct WriteCallbacks {
 // threads and any batch, as in f32.
 enum class Precision { f32, bf16 };
 
-// Called with the completed share of a long operation, from 0 to 1. Return false to cancel the operation.
+// Called with the completed fraction of a long operation, from 0 to 1. Return false to cancel the operation.
 using Progress = std::function<bool(double share)>;
 
 struct Message {
@@ -146,8 +146,8 @@ class REGARD_API Model {
   // does not translate or options are invalid; invalid_input if the text is not UTF-8 or longer than the
   // model's positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
-  // Translate several texts in one batch. `progress` is called before each step with the share of completed
-  // texts; if it returns false, incomplete texts are returned empty.
+  // Translate several texts in one batch. `progress` is called before each step with the fraction of
+  // completed texts; if it returns false, incomplete texts are returned empty.
   std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
                                      const Progress& progress = {}) const;
 
@@ -193,8 +193,8 @@ class REGARD_API Model {
 // Load a model. `path` is a run folder (its best checkpoint is loaded), a checkpoint of a run, or a Hugging
 // Face folder. Throws bad_file and io, naming the file and the problem; cancelled if `progress` returns
 // false. `progress` is called before the folder is opened and after each matrix has been read and packed for
-// the kernels, with the completed share in bytes. With Precision::bf16, throws usage if the processor has no
-// bf16 instructions or the weights are int8.
+// the kernels, with the completed fraction of the bytes. With Precision::bf16, throws usage if the processor
+// has no bf16 instructions or the weights are int8.
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
                       Precision precision = Precision::f32);
 

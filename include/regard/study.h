@@ -44,7 +44,7 @@ struct StudyOptions {
   std::int64_t length = 20;    // induction: number of random tokens before the repetition
   std::int64_t sequences = 8;  // induction: number of sequences
   std::uint64_t seed = 1;
-  // Called during long studies with the completed share, 0 to 1. Return false to end the study, which then
+  // Called during long studies with the completed fraction, 0 to 1. Return false to end the study, which then
   // throws `cancelled`.
   std::function<bool(double share)> progress = {};
   std::vector<std::string> interventions = {};  // tokens: applied in every pass (docs/looking.md)

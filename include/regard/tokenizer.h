@@ -90,8 +90,8 @@ struct TokenizerTraining {
   bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; if false, throw bad_file with file and line
   // special tokens in the order of their ids
   std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};
-  // Called on the thread of train() with the completed share and the name of the current phase. Return false
-  // to cancel.
+  // Called on the thread of train() with the completed fraction and the name of the current phase. Return
+  // false to cancel.
   std::function<bool(double share, std::string_view part)> progress = {};
 };
 

@@ -39,7 +39,8 @@ struct TrainingStep {
   bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
   double tokens_per_second = 0.0;
   double epochs = 0.0;
-  double share = 0.0;  // completed share of the run, 0 to 1; of several limits, the one reached first counts
+  // completed fraction of the run, 0 to 1; of several limits, the one reached first counts
+  double share = 0.0;
   double seconds = 0.0;  // seconds of training so far, including the parts before resuming
 };
 
@@ -81,9 +82,9 @@ struct TrainingResult {
   std::filesystem::path folder = {};  // folder of the run; regard::load() opens its best checkpoint
 };
 
-// One training run. It keeps the threads that regard/threads.h had when it was constructed. It may be used
-// from several threads; calls are serialised. Not copyable; a moved-from Training can only be assigned to or
-// destroyed, every other call throws usage.
+// One training run. It keeps the number of threads (regard/threads.h) that was set when it was constructed.
+// It may be used from several threads; calls are serialised. Not copyable; a moved-from Training can only be
+// assigned to or destroyed, every other call throws usage.
 class REGARD_API Training {
  public:
   // Read the run file and its data, build the model and create the run's folder, or open it to resume.

@@ -1,4 +1,4 @@
-// Prefetch of mapped memory: lets the system read the pages while the program computes.
+// Prefetch of mapped memory: the system reads the pages while the program computes.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,7 @@ std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const Attend
   return all;
 }
 
-// Print the share of each patch in the weight on all patches, in percent, arranged as the patches are in the
+// Print the weight of each patch, in percent of the weight of all patches, arranged as the patches are in the
 // picture.
 void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   inspect::Map map;

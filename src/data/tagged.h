@@ -24,7 +24,7 @@ struct TaggedOptions {
   // are left out. `automatic` selects conllu if the file's name ends in .conllu, else plain.
   enum class Dialect { automatic, conllu, plain } dialect = Dialect::automatic;
   // Treatment of faulty sentences; `skip` leaves out the whole sentence. A sentence is malformed if one of
-  // its lines lacks the columns.
+  // its lines has too few columns.
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
 };

@@ -17,7 +17,7 @@ int launched_processes();
 // the module does not exist (regard was built without MPI) or cannot be loaded, and io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
-// A rank's share of its host.
+// The threads of a rank, and the physical cores of its host that they may use.
 struct HostShare {
   int threads = 1;           // number of threads of the rank
   int cores = 1;             // number of physical cores on which they may run

@@ -56,7 +56,8 @@ class Ranks {
     broadcast(0, std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  // Collective. `mine` has the same size on all ranks; `all` holds size() times as much, in order of ranks.
+  // Collective. Copy `mine` of all ranks to `all`, in the order of ranks. `mine` has the same size on all
+  // ranks, and `all` has size() times this size.
   void gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all);
   // Collective. Copy the bytes of rank `root` to all others.
   void broadcast(int root, std::span<std::byte> bytes);

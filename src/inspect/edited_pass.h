@@ -51,7 +51,8 @@ class EditedPass : public ForwardingProbe {
   void add(ValueEdit edit);
   void add(WeightEdit edit);
   void add(const EditedPass& other);  // adds the edits of `other`
-  // Add the edits in one encoder of a model with two, for passes over that encoder alone.
+  // Add the edits that apply to the encoder `tower` of a model with two encoders, for passes over that
+  // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
   bool empty() const { return values_.empty() && weights_.empty(); }
@@ -74,10 +75,10 @@ class EditedPass : public ForwardingProbe {
   const std::vector<WeightEdit>* edits_of(std::string_view point, std::int64_t head) const;
 
   std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
-  // Edits by the name of the encoder in a model with two, and by point or head.
+  // Edits by point or head and, in a model with two encoders, by the name of the encoder.
   std::map<std::string, std::map<std::string, std::vector<ValueEdit>, std::less<>>, std::less<>> values_;
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
-  std::string tower_;         // name of the encoder in the current pass of a model with two
+  std::string tower_;         // in a model with two encoders: name of the encoder of the current pass
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 

@@ -43,8 +43,8 @@ struct Quadrature {
 Quadrature gauss_legendre(std::int64_t count);
 
 // Attention rollout (Abnar and Zuidema 2020) over the self-attention of the encoder, or of a decoder-only
-// model: the share of each input token in each position's last state, [tokens, tokens] in row order. It is
-// the product over the layers of ½ · (mean of the heads) + ½ · I.
+// model: the contribution of each input token to each position's last state, [tokens, tokens] in row order.
+// It is the product over the layers of ½ · (mean of the heads) + ½ · I.
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input);
 // Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
 // matrices ½ · (mean of the heads) + ½ · I of the layers, as in attention_rollout(). Throws usage for more

@@ -121,7 +121,7 @@ class Sweep {
 // chosen.
 class SweepState {
  public:
-  // Open the file, at the first call. An empty path means no file.
+  // Open the file; only the first call has an effect. An empty path means no file.
   void open(const fs::path& path, const std::string& key) {
     if (!path_.empty()) return;
     path_ = path;

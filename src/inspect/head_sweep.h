@@ -33,7 +33,7 @@ struct HeadSweepOptions {
   // interrupted sweep continues. A file of another model, other data or other options throws usage. Empty
   // for no file.
   std::filesystem::path state;
-  // Called after each head with the completed share of the work. Return false to stop, which throws
+  // Called after each head with the completed fraction of the work. Return false to stop, which throws
   // cancelled.
   std::function<bool(double share)> progress;
 };

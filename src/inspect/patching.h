@@ -46,7 +46,7 @@ enum class PatchMode : std::uint8_t {
 // Patch the output of each head (all positions), each feed-forward layer (all positions), and, with `total`,
 // the residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
 // position or a token that does not exist, and models whose logits do not have these positions. `progress` is
-// called after each component with the completed share of the work; if it returns false, throws cancelled.
+// called after each component with the completed fraction of the work; if it returns false, throws cancelled.
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
                              PatchMode mode = PatchMode::total,

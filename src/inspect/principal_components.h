@@ -10,7 +10,7 @@ namespace regard::inspect {
 
 struct PlaneProjection {
   std::vector<std::array<double, 2>> points;  // coordinates of each row
-  std::array<double, 2> explained{0, 0};      // share of the variance along each axis
+  std::array<double, 2> explained{0, 0};      // fraction of the variance along each axis
 };
 
 // Project the rows of x [rows, features] onto their two main axes. The sign of an axis is chosen so that its

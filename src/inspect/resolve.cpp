@@ -338,7 +338,7 @@ class Resolver {
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
   DualEncoder* dual_;                          // the model, if it has two encoders
-  std::map<std::string, ModelPoints> points_;  // by the name of the encoder in a model with two
+  std::map<std::string, ModelPoints> points_;  // by the name of the encoder if there are two
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
 };
 

@@ -25,7 +25,8 @@ struct StudyTable {
   // the table as CSV (RFC 4180) with a header; numbers have the fewest digits that parse to the same values
   std::string csv() const;
   Json json() const;  // the table as {"study", "title", "columns", "rows": [{column: value}], "notes"}
-  // Draw a grid with one line per row. The shade of a number is its share of the column's largest magnitude.
+  // Draw a grid with one line per row. The shade of a number is its magnitude divided by the largest
+  // magnitude of the column.
   std::string svg() const;
 };
 

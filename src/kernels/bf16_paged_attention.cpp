@@ -81,7 +81,7 @@ class Unit {
   std::int64_t query_of(std::int64_t row) const { return queries_.begin + row / group_; }
   std::int64_t head_of(std::int64_t row) const { return kv_head_ * group_ + row % group_; }
 
-  // Return the keys that a query may attend to, apart from the mask.
+  // Return the range of keys that causality and the window allow for a query. The mask is not considered.
   Range keys_of(std::int64_t query) const {
     const std::int64_t position = query + sequence_.offset;
     std::int64_t begin = 0, end = sequence_.keys;

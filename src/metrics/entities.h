@@ -45,7 +45,7 @@ std::vector<Entity> entities_of(LabelSequences sequences, std::optional<EntitySc
 struct EntityScores {
   PrecisionRecall micro, macro, weighted;
   std::map<std::string, PrecisionRecall> by_type;
-  double accuracy = 0;  // share of correct labels
+  double accuracy = 0;  // fraction of correct labels
 };
 // Compute the scores. Throws usage if the numbers of sequences or their lengths differ.
 EntityScores entity_scores(LabelSequences predicted, LabelSequences truth,

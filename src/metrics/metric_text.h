@@ -55,7 +55,7 @@ class WordNumbers {
   std::unordered_map<std::u32string, char32_t> numbers_;
 };
 
-// Throw usage if there is no reference set, or if one has a number of lines other than `hypotheses`.
+// Throw usage if there is no reference set, or if the number of lines of a set is not `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
 // Return the references of one line: references[r][line] for each r.
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line);

@@ -1,4 +1,4 @@
-// Metrics of retrieval with one correct candidate per query. Recall at k ("accuracy at k") is the share of
+// Metrics of retrieval with one correct candidate per query. Recall at k ("accuracy at k") is the fraction of
 // queries whose correct candidate is among the best k. Mean reciprocal rank: Voorhees 1999. They equal
 // scikit-learn's top_k_accuracy_score and label_ranking_average_precision_score.
 #pragma once

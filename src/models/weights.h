@@ -35,8 +35,8 @@ void load_weights(Network& model, const formats::Weights& weights, WeightMode mo
 
 // Return all weights for saving, in the layout of the file from which they were loaded, including copies of
 // tied weights. With stored_dtypes, values are converted back to the file's dtypes (I8 tensors stay f32), and
-// held weights are returned in their held dtype with their scales. Otherwise weights are f32, as views if
-// possible.
+// weights held for inference (Parameter::Held) are returned in the dtype in which they are held, with their
+// scales. Otherwise weights are f32, as views if possible.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
 // Build the folder's model, load its weights and, if there is one, add its adapter (lora.h).

@@ -31,7 +31,7 @@ void check_columns(const Tape& tape, std::string_view name, const Columns& colum
         {{name, columns.variable}});
 }
 
-// Check the options. Return their AttentionSpec, with 0 replaced by the default that it stands for.
+// Check the options. Return their AttentionSpec, with the defaults in place of zeros.
 kernels::AttentionSpec checked(const AttentionOptions& options) {
   const kernels::AttentionSpec spec = options.resolved();
   if (spec.heads < 1 || spec.head_dim < 1 || spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0)

@@ -1,5 +1,5 @@
-// TapeObserver: follows the passes that the tapes of a thread record and run, and tells when the gradient of
-// a weight is final, so that it can be sent while the backward pass goes on.
+// TapeObserver: observes the passes that the tapes of a thread record and run, and reports when the gradient
+// of a weight is final, so that it can be sent during the backward pass.
 //
 // The backward pass runs the nodes in reverse order. The gradient of a weight is therefore final as soon as
 // the first node that uses the weight has run.

@@ -191,7 +191,7 @@ void add_sentence(std::string& text, const std::string& sentence) {
 }
 
 void answer_sound(Call& call) {
-  call.only_file();  // first refuse a request without exactly one file
+  call.only_file();  // refuse a request without exactly one file
   read_request(call);
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
@@ -224,7 +224,7 @@ void answer_sound(Call& call) {
 }
 
 void answer_picture(Call& call) {
-  call.only_file();  // first refuse a request without exactly one file
+  call.only_file();  // refuse a request without exactly one file
   read_request(call);
   const auto host = call.find_model(Ability::attend_picture);
   if (call.has("language"))

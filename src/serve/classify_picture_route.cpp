@@ -44,7 +44,7 @@ Scored classify_by_model(Call& call, ModelHost& host, const data::Image& image, 
 }
 
 void answer_picture_labels(Call& call) {
-  call.only_file();  // refuse other numbers of files first
+  call.only_file();  // refuse a request without exactly one file
   const auto host = call.find_model(Ability::classify_picture);
   const ExclusiveUse use(call, *host);
   const data::Image image = read_picture(call);

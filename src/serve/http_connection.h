@@ -32,7 +32,8 @@ struct ServerCore {
   HttpLimits limits;
 
   // Run `work` on the server's thread. Thread-safe. After stop(), work is dropped. Work that was accepted is
-  // always run. Work in the context's queue holds a reference to its connection, and thus to this object.
+  // always run. Work in the context's queue holds a reference to its connection, and therefore to this
+  // object.
   template <class Work>
   void post(Work&& work) {
     const std::lock_guard lock(guard);

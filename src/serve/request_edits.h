@@ -16,8 +16,8 @@
 
 namespace regard::serve {
 
-// Maximum number of tokens of a text whose attention weights are stored. The weights of a head have this
-// number squared elements.
+// Maximum number of tokens of a text whose attention weights are stored. A head has the square of this number
+// of weights.
 inline constexpr std::int64_t kMostAttended = 1024;
 
 // Throw HttpError 400 if the text has more than kMostAttended tokens.
@@ -80,7 +80,7 @@ class ExclusiveUse {
   Probe* probe() const;                                 // the probe that applies them, or null
 
  private:
-  const RequestEdits* edits_;       // has exclusive use itself
+  const RequestEdits* edits_;       // if not null, it gives the request exclusive use
   std::optional<TurnHolder> turn_;  // set if edits_ is null
 };
 

@@ -98,7 +98,7 @@ Json verbose_json(const Json& transcript, bool translates) {
 
 void answer_speech(Call& call, bool translates) {
   refuse_unavailable(call);
-  call.only_file();  // first refuse a request without exactly one file
+  call.only_file();  // refuse a request without exactly one file
   const auto host = call.find_model(Ability::transcribe);
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);

@@ -14,8 +14,8 @@ constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // target size of a ta
 // tasks per thread and round; few, so that their ids stay in the thread's CPU cache until they are copied
 constexpr std::size_t kTasksATime = 32;
 
-// A range of texts. `begin` and `count` are their ids in the thread's buffer, `place` is their index in the
-// result.
+// A range of texts. Their ids are at [begin, begin + count) in the thread's buffer and start at index `place`
+// in the result.
 struct Task {
   std::size_t first = 0, end = 0;
   const IdBuffer* buffer = nullptr;

@@ -20,7 +20,7 @@ struct Sentence {
 //   · after 。！？｡ and the Indic । ॥ with closing quotes and brackets, regardless of what follows;
 //   · at a line end.
 // The concatenated parts and spaces are the text without leading white space. At most `most` sentences are
-// returned; the rest of the text is then left out. Takes time in proportion to the text.
+// returned; the rest of the text is then left out. Runs in time linear in the length of the text.
 std::vector<Sentence> split_sentences(std::string_view text,
                                       std::size_t most = std::numeric_limits<std::size_t>::max());
 

@@ -22,7 +22,7 @@ struct UnigramTrainingOptions {
   std::size_t seed_pieces = 1000000;
   double shrinking = 0.75;
   int sub_iterations = 2;
-  WordRule words = WordRule::words;  // with metaspace, pieces are spelt as in sentencepiece
+  WordRule words = WordRule::words;  // with metaspace, pieces are spelled as in sentencepiece
   bool byte_fallback = true;         // encode other characters as bytes; if false, as the token `unknown`
   bool normalize = true;             // normalise to NFC
   bool lower_case = false;
@@ -30,7 +30,7 @@ struct UnigramTrainingOptions {
   bool end_token = false;     // encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";              // unknown token; added to the special tokens if missing
-  std::function<void(double part)> progress;  // called with the completed share; may be empty
+  std::function<void(double part)> progress;  // called with the completed fraction; may be empty
 };
 
 // Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.

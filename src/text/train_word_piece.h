@@ -1,5 +1,5 @@
 // Train a WordPiece tokenizer in the format of a Hugging Face tokenizer.json. As in that library's trainer,
-// pieces are learnt from pair counts as in BPE. Letters inside words ("##a") get ids in the order of code
+// pieces are learned from pair counts as in BPE. Letters inside words ("##a") get ids in the order of code
 // points; that library uses the order of a hash table.
 #pragma once
 

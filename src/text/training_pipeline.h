@@ -16,7 +16,7 @@ inline const std::vector<std::string> kSpecialTokens = {"<pad>", "<unk>", "<s>",
 // File name in error messages of trained tokenizers.
 extern const std::string kTrainedSource;
 
-// Rules that divide a text into words. No learnt piece crosses a word boundary.
+// Rules that divide a text into words. No learned piece crosses a word boundary.
 enum class WordRule {
   // sequences of letters with marks, of numbers, or of other signs, each with one preceding space; suitable
   // for all scripts

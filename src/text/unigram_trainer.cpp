@@ -216,7 +216,7 @@ std::vector<ScoredPiece> UnigramTrainer::learn(const Limits& limits, const std::
     lattice_ = UnigramLattice(pieces_);
     const double size = static_cast<double>(std::max<std::size_t>(pieces_.size(), 1));
     if (progress) progress(std::log(seeds / size) / std::log(seeds / static_cast<double>(goal)));
-    // The reference implementation also counts its unknown piece, hence + 1.
+    // The reference implementation also counts its unknown piece, so add 1.
     if (pieces_.size() + 1 <= goal) break;
     const auto shrunk = static_cast<std::size_t>(static_cast<double>(pieces_.size() + 1) * limits.shrinking);
     const std::size_t before = pieces_.size();

@@ -23,7 +23,7 @@ class UnigramTrainer {
     std::size_t special_tokens = 0;
     std::size_t seeds = 1000000;
     std::uint32_t max_length = 16;  // maximum length of a piece in characters
-    double shrinking = 0.75;        // share of the pieces kept in each round
+    double shrinking = 0.75;        // fraction of the pieces kept in each round
     int sub_iterations = 2;         // number of expectation-maximisation steps per round
   };
   // `words` must outlive the trainer, be sorted (for a reproducible result), and be valid UTF-8 without
@@ -31,7 +31,7 @@ class UnigramTrainer {
   UnigramTrainer(const std::vector<WordCount>& words, ThreadPool* pool);
 
   // Return the pieces in the order of decreasing scores, including all of `required`. There may be fewer than
-  // limits.pieces. `progress` is called with the completed share; it may be empty.
+  // limits.pieces. `progress` is called with the completed fraction; it may be empty.
   std::vector<ScoredPiece> learn(const Limits& limits, const std::vector<char32_t>& required,
                                  const std::function<void(double)>& progress = {});
 

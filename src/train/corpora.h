@@ -54,8 +54,8 @@ class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  // Read the next record into texts(). Returns false at the end. At the end, throws bad_file if the share of
-  // skipped rows is above data.max_skipped.
+  // Read the next record into texts(). Returns false at the end. At the end, throws bad_file if the fraction
+  // of skipped rows is above data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
   // Return true if data.valid_fraction assigns the record to validation. This depends on a hash of the first
@@ -83,7 +83,7 @@ class RecordReader {
 bool is_held_out(const RunConfig& config, const std::string& text);
 
 // The running text of a run, read in pieces. Without data.valid, the validation text is the last part of the
-// text; data.valid_fraction is its share of the characters.
+// text, with the fraction data.valid_fraction of the characters.
 class PlainText {
  public:
   enum class Part { train, valid };

@@ -5,10 +5,10 @@
 // backward pass computes the gradients of the last layers first. Each bucket is divided into one part per
 // rank. A rank receives its part of the other ranks' sums, computes the rest of the tree (reduction_tree.h),
 // and sends the result to all (reduce-scatter, then all-gather): each rank sends and receives 2 (R − 1) / R
-// of the gradient. With shards, a rank's part of a bucket is what the bucket has of its shard, and the
-// results are not sent.
+// of the gradient. With shards, a rank's part of a bucket is the overlap of the bucket and the rank's shard,
+// and the results are not sent.
 //
-// All ranks post the buckets in the same order, whatever their speed.
+// All ranks post the buckets in the same order, regardless of their speed.
 #pragma once
 
 #include <algorithm>

@@ -48,7 +48,7 @@ class GradientSum {
   // gradients of this rank's shard are defined. Collective. On one rank, it does not allocate memory. Throws
   // io as Ranks does.
   void finish(ThreadPool& pool);
-  // Drop the leaves added so far. No exchange may be under way.
+  // Drop the leaves added so far. No exchange may be in progress.
   void discard() {
     depth_ = 0;
     next_leaf_ = first_leaf_;

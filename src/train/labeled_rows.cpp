@@ -18,8 +18,8 @@ class RowReader {
   RowReader(const RunConfig& config, Problem problem, const std::vector<std::string>& files)
       : config_(config), problem_(problem), table_(table_options(config, files)) {}
 
-  // Read all rows. choose(text) must return the part of the split to which a row with this first text
-  // belongs.
+  // Read all rows. choose(text) must return the part of the split (training or validation) for a row whose
+  // first text is `text`.
   template <class Choose>
   data::RowReport read(Choose&& choose) {
     while (table_.next(row_)) {

@@ -173,7 +173,7 @@ Error Run::with_remedy(const Error& error) const {
       "Lower training.learning_rate, or raise training.warmup_steps");
 }
 
-// Perform one step. Returns nothing if a stop has abandoned it.
+// Perform one step. Returns std::nullopt if the step was abandoned because of a stop request.
 std::optional<StepResult> Run::step() {
   try {
     return context_.trainer->step();

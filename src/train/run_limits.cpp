@@ -6,8 +6,8 @@
 namespace regard::train {
 namespace {
 
-// A step that has not ended this long after a stop is abandoned, so that a run is saved and ends within 10
-// seconds however long its steps are.
+// A step that takes longer than this after a stop request is abandoned, so that a run is saved and ends
+// within 10 seconds regardless of the length of its steps.
 constexpr double kLongestWait = 6.0;       // seconds
 constexpr double kBetweenQuestions = 0.1;  // seconds
 
@@ -44,7 +44,7 @@ double Run::fraction() const {
   return std::min(most, 1.0);
 }
 
-// Return true if the step under way must be abandoned.
+// Return true if the current step must be abandoned.
 bool Run::stop_overdue() {
   if (since_question_.seconds() < kBetweenQuestions) return false;
   since_question_.restart();

@@ -81,8 +81,8 @@ class Run {
   double interval_loss_ = 0, interval_weight_ = 0;
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
-  Stopwatch since_question_;             // time since the listener was last asked within a step
-  std::optional<Stopwatch> since_stop_;  // time since it answered that the run stops
+  Stopwatch since_question_;             // time since the last call of the listener's stop() within a step
+  std::optional<Stopwatch> since_stop_;  // time since stop() first returned true
   bool begun_ = false, ended_ = false, stopped_ = false;
 };
 

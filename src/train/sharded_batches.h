@@ -51,8 +51,8 @@ class ShardedBatches : public BatchSource {
 // Return the shards of data.train: a table, a text file, or a group of line-aligned files.
 std::vector<std::vector<std::string>> shards_of(const RunConfig& config);
 
-// Return the configuration of micro-batch `index`: data.train names its shards. Throws io if a file of them
-// is missing; the message has the line of data.train_list.
+// Return the configuration of micro-batch `index`: its data.train names the shards of the micro-batch. Throws
+// io if a shard is missing; the message names the line of data.train_list that lists it.
 RunConfig config_of_micro_batch(const RunConfig& config, std::int64_t index);
 
 // Check the keys of a run with data.sharded. Throws usage.

@@ -20,7 +20,7 @@ struct AttendOptions {
 };
 
 struct AttendedWord {
-  std::string word, found;  // the word as given, and as spelt in the file
+  std::string word, found;  // the word as given, and as spelled in the file
   double stayed = 0;        // cosine of the word's vector before attention with its vector after attention
   // Cosines of the word's vector, before and after attention, with the vector of each word of the text before
   // attention.

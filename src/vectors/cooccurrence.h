@@ -22,7 +22,7 @@ struct CooccurrenceOptions {
   std::filesystem::path temporary = ".";
   std::uint64_t seed = 1;
   std::function<void(double part)>
-      progress;                   // called with the share of the corpus that has been counted; may be empty
+      progress;  // called with the fraction of the corpus that has been counted; may be empty
   std::function<bool()> stopped;  // if it returns true, counting stops early and the counts so far are kept
 };
 

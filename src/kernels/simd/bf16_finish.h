@@ -19,7 +19,8 @@ HWY_PUSH_ATTRIBUTES("avx512bf16")
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// The same as store_rounded(), but if kNative is set, with the instruction VCVTNEPS2BF16 of AVX512_BF16.
+// Store x rounded to bf16, with the same result as store_rounded(). If kNative is set, the instruction
+// VCVTNEPS2BF16 of AVX512_BF16 rounds.
 template <bool kNative>
 HWY_INLINE void store_as_bf16(FloatVector x, std::uint16_t* y, std::int64_t count) {
 #if defined(REGARD_BF16_INTRINSICS)

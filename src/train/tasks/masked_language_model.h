@@ -23,7 +23,7 @@ enum class MaskUnit {
 
 struct MaskRules {
   MaskUnit unit = MaskUnit::word;
-  double share = 0.15;  // share of the tokens to mask
+  double share = 0.15;  // fraction of the tokens to mask
   std::int32_t mask = -1;
   // A masked token becomes `mask` with probability 0.8, and a random id below `vocabulary` with probability
   // 0.1; otherwise it is unchanged.
