@@ -158,7 +158,7 @@ check-serve: program $(SERVE_PEERS)
 	@echo "== clients of regard serve"
 	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
 
-# Check training by several processes under mpirun: bit-identical results, killed and silent ranks.
+# Check training by several processes under mpirun: bit-identical results, killed and unresponsive ranks.
 check-mpi:
 	@tools/packages.sh mpi
 	@cmake --preset release >/dev/null

@@ -20,7 +20,7 @@ import zlib
 COLOURS = {"red": (220, 50, 47), "green": (60, 160, 60), "blue": (50, 90, 210), "yellow": (230, 200, 40),
            "purple": (140, 70, 180), "white": (245, 245, 245)}
 SHAPES = ("circle", "square", "triangle", "cross", "ring", "diamond")
-SIZES = {"small": 0.13, "large": 0.2}  # half of the width, as a share of the picture's width
+SIZES = {"small": 0.13, "large": 0.2}  # half of the width, as a fraction of the picture's width
 RELATIONS = {"left of": (-1, 0), "right of": (1, 0), "above": (0, -1), "below": (0, 1)}
 HELD_OUT_PAIRS = {("red", "ring"), ("green", "cross"), ("blue", "diamond"), ("yellow", "triangle"), ("purple", "square"),
                   ("white", "circle")}

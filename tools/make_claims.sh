@@ -3,7 +3,8 @@
 # Usage: tools/make_claims.sh REGARD [FOLDER]; FOLDER keeps data and runs; results that are there are not computed again.
 #
 # Each text is a list of words w0 … w7, drawn independently; its label is its first word. A network that ignores the order
-# cannot do better than the share of the most frequent word; one that forgets fails when the text is long.
+# is at most as accurate as always guessing the most frequent word of a text. The longer the text, the more steps a recurrent
+# network has to keep the first word.
 set -eu
 regard=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -86,7 +87,7 @@ order_pairs() {
   }'
 }
 
-# Print the share of the held-out pairs that a translator gets right, with positions ("sinusoidal") or without
+# Print the fraction of the held-out pairs that a translator gets right, with positions ("sinusoidal") or without
 # ("none").
 order() {
   local positions=$1 seed=$2 run=$folder/order-$1-$2

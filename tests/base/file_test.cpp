@@ -293,7 +293,7 @@ TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
 }
 
 // If the file system cannot exchange two names, the old folder is renamed first. After a kill between the
-// renames, restore_replaced() gives it its name back.
+// renames, restore_replaced() restores its name.
 int no_exchange(const char* step, const std::filesystem::path&) {
   return std::strcmp(step, "exchange") == 0 ? EINVAL : 0;
 }

@@ -230,7 +230,7 @@ TEST(ThreadPool, AChildComputesAloneAndExits) {
   EXPECT_EQ(sum_of_tasks(*pool), 4950);
 }
 
-// A child does not wait for a turn that another thread held at the time of the fork.
+// A child does not wait for the lock of take_turn() if another thread held it at the time of the fork.
 TEST(ThreadPool, AChildDoesNotWaitForThreadsOfItsParent) {
   if (!kForksBesideThreads) GTEST_SKIP() << "the sanitizer's allocator does not support it";
   ThreadPool pool(2);
@@ -250,7 +250,7 @@ TEST(ThreadPool, AChildDoesNotWaitForThreadsOfItsParent) {
   EXPECT_EQ(sum_of_tasks(pool), 4950);
 }
 
-// Threads that share a pool use its scratch memory only while they hold the turn.
+// Threads that share a pool use its scratch memory only while they hold the lock of take_turn().
 TEST(ThreadPool, ScratchIsOfOneThreadAtATime) {
   ThreadPool pool(2);
   std::atomic<int> wrong = 0;

@@ -96,7 +96,7 @@ TEST(Phrasebook, NeverTrainsOnASentenceOfTheArticles) {
       const bool all = std::ranges::all_of(
           keys, [&words](const std::string& key) { return std::ranges::count(words, key) > 0; });
       const bool reveals = exact ? words == words_of(sentence) : all;
-      // "The money grows in the bank" has another meaning than "The money bank grows".
+      // The meanings of "The money grows in the bank" and "The money bank grows" differ.
       if (phrase.english == "The money grows in the bank.") continue;
       EXPECT_FALSE(reveals) << "'" << phrase.english << "' is trained on, it reveals '" << sentence << "'";
     }

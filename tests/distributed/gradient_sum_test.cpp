@@ -1,5 +1,5 @@
-// Gradients summed over several ranks equal those summed on one rank bit for bit, however the micro-batches
-// are divided among the ranks.
+// Gradients summed over several ranks equal those summed on one rank bit for bit, regardless of how the
+// micro-batches are divided among the ranks.
 #include "train/gradient_sum.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Exchanges between ranks: every rank gets the values of all, and a silent rank ends the wait with an error
-// that names it.
+// Exchanges between ranks: every rank gets the values of all, and waiting for a rank that sends nothing ends
+// with an error that names it.
 #include "distributed/ranks.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Ranks, ASilentRankEndsTheWaitAndIsNamed) {
 }
 
 // Rank 1 is told to stop at its third step; the others stop long before their last one, within the time
-// limit of 0.5 s. Other exchanges go on while the vote is under way, and a second vote starts with no votes.
+// limit of 0.5 s. Other exchanges continue during the vote, and a second vote starts with no votes.
 TEST(StopVote, OneRankStopsAllWithoutATimeout) {
   constexpr int kSteps = 2000;
   ThreadNetwork network(3);

@@ -107,14 +107,14 @@ TEST_F(Sharded, AnyNumberOfRanksGivesTheSameBits) {
   for (const int ranks : {1, 2, 4}) train(ranks, config(std::to_string(ranks)));
   expect_equal_runs("1", "2");
   expect_equal_runs("1", "4");
-  // The shards matter: in another order, the run is a different one.
+  // The order of the shards affects the run.
   RunConfig other = config("other");
   std::swap(other.data.train[0], other.data.train[1]);
   train(1, other);
   EXPECT_NE(content("1", "model.safetensors"), content("other", "model.safetensors"));
 }
 
-// Rank 1 of 2 has micro-batches 2 and 3, so shards 2, 3 and 6; the others' files are not even there.
+// Rank 1 of 2 has micro-batches 2 and 3, so shards 2, 3 and 6; the files of the other shards do not exist.
 TEST_F(Sharded, ARankReadsOnlyItsOwnShards) {
   train(1, config("alone"));
   train(2, config("two"), false, [&](RunConfig& own, int rank) {

@@ -104,7 +104,7 @@ TEST_F(FullDisk, ARunKeepsItsCheckpointsAndGoesOnWhenThereIsSpace) {
 }
 
 // The disk becomes read-only, as Linux makes a file system with errors: the run ends with a message, all of
-// its checkpoints stay, and it goes on when the disk can be written again.
+// its checkpoints stay, and it continues when the disk can be written again.
 TEST_F(FullDisk, ARunOnAReadOnlyDiskKeepsItsCheckpointsAndGoesOnLater) {
   train::testing_task::write_run(folder_.path());
   ASSERT_EQ(::mount("tmpfs", disk().c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);

@@ -248,7 +248,7 @@ TEST(FirstSignal, SavesWithoutWaitingForALongStep) {
   EXPECT_EQ(state.at("position").at("batch"), 0) << state.at("position");
 }
 
-// The second signal ends the process, however long the step takes.
+// The second signal ends the process, regardless of the duration of the step.
 TEST(SecondSignal, EndsATrainingAtOnce) {
   const TemporaryFolder folder;
   bool killed = false;

@@ -118,7 +118,7 @@ TEST_F(PowerLoss, MissingSyncsAreFound) {
 }
 
 // The system's clock is set forward by a day and back by a year during the run: the bits are the same, no
-// checkpoint is missing, and times in the log that only grow.
+// checkpoint is missing, and the times in the log never decrease.
 TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   const fs::path alone = fresh("alone");
   ASSERT_EQ(run_program(kTrain, alone).exit_code, 0);

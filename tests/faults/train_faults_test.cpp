@@ -85,7 +85,7 @@ TEST_F(TrainTask, AnUnreadableFileIsNamedAndTheRunGoesOnAfterRepair) {
 }
 
 // A mapped file of token ids becomes shorter during training, as if its disk had failed: the run ends with a
-// message instead of a silent signal, and the resumed run makes the cache again.
+// message instead of a signal without one, and the resumed run makes the cache again.
 TEST_F(TrainTask, AMappedFileThatCannotBeReadEndsTheRunWithAMessage) {
   const fs::path place = fresh("mapped");
   const pid_t child = fork();

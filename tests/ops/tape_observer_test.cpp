@@ -103,7 +103,7 @@ TEST_F(TapeObserverTest, MayAbandonAPass) {
     observer.between = [] { throw std::runtime_error("stop"); };
     EXPECT_THROW(multiply(input(), early_), std::runtime_error);
   }
-  tape_.begin({.record = true});  // without an observer, the tape goes on
+  tape_.begin({.record = true});  // without an observer, the tape continues
   tape_.backward(multiply(input(), early_));
   EXPECT_TRUE(early_.gradient().defined());
 }

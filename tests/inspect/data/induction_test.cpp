@@ -1,4 +1,4 @@
-// A model of two layers that is trained on repeated sequences gets an induction head behind a previous-token
+// A model of two layers that is trained on repeated sequences gets an induction head after a previous-token
 // head, and a model of one layer does not (Olsson et al. 2022). Trains the recipes with fewer steps.
 #include <gtest/gtest.h>
 
