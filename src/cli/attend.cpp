@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "cli/adapter.h"
 #include "cli/attend.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -106,7 +107,8 @@ void attend(const AttendOptions& options, Globals& globals) {
   const InputKind reads = make_model(folder.config, folder.config_file)->input_spec().kind;
   if (reads == InputKind::pixels) return attend_picture(options, globals);
   if (reads == InputKind::features) return attend_sound(options, globals);
-  const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
+  const infer::LoadedModel opened = infer::LoadedModel::open(
+      options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
@@ -177,6 +179,7 @@ void add_attend(CLI::App& app, Globals& globals) {
                  "Show the average over each layer's heads instead of single heads");
   verb->add_option("--ablate", options->ablate,
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  add_adapter(*verb, options->adapter);
   add_intervene(*verb, options->interventions);
   verb->add_flag("--values", options->values,
                  "Add the query, key and value vectors of the heads to --json; --html always has them");

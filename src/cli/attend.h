@@ -12,7 +12,7 @@
 namespace regard::cli {
 
 struct AttendOptions {
-  std::string model, text, pair, target, kind, ablate, svg, html, compare;
+  std::string model, adapter, text, pair, target, kind, ablate, svg, html, compare;
   std::int64_t generate = 0, what_if = 10;
   std::vector<std::int64_t> layers, heads;
   std::vector<std::string> interventions;

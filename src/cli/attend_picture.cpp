@@ -82,7 +82,8 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
     if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads images");
   const infer::LoadedModel opened = infer::LoadedModel::open(
-      options.model, {.weight_mode = weight_mode(globals), .reads = InputKind::pixels});
+      options.model,
+      {.weight_mode = weight_mode(globals), .reads = InputKind::pixels, .adapter = options.adapter});
   if (!opened.warning.empty() && !globals.quiet) print_message("regard: {}\n", opened.warning);
   const InputSpec& spec = opened.model->input_spec();
   const ModelKind kind = opened.model->kind();

@@ -101,7 +101,8 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& opened, const tas
 
 void attend_sound(const AttendOptions& options, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(
-      options.model, {.weight_mode = weight_mode(globals), .reads = InputKind::features});
+      options.model,
+      {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
   if (!opened.warning.empty() && !globals.quiet) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   require_fitting(options, kind);

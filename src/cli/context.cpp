@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/line_reader.h"
+#include "cli/adapter.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/text_argument.h"
@@ -14,7 +15,7 @@ namespace regard::cli {
 namespace {
 
 struct ContextOptions {
-  std::string model, word, input, layer, svg;
+  std::string model, adapter, word, input, layer, svg;
   std::vector<std::string> sentences, senses;
   bool vectors = false;
 };
@@ -106,7 +107,8 @@ void print_context(const inspect::WordContext& context, const inspect::ContextLa
 
 void context_verb(const ContextOptions& options, Globals& globals) {
   std::vector<inspect::ContextSentence> sentences = sentences_of(options);
-  const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
+  const infer::LoadedModel opened = infer::LoadedModel::open(
+      options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   inspect::WordContext context =
       inspect::word_context(opened, globals.pool(), options.word, std::move(sentences));
@@ -142,6 +144,7 @@ void add_context(CLI::App& app, Globals& globals) {
   verb->add_option("--layer", options->layer, "Layer of the printed cosines. Default: the last one");
   verb->add_option("--svg", options->svg, "Write the projection of each layer to this file");
   verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");
+  add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { context_verb(*options, globals); });

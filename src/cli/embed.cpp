@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/require_writable.h"
+#include "cli/adapter.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -28,7 +29,7 @@ namespace regard::cli {
 namespace {
 
 struct EmbedRequest {
-  std::string model, input = "-", output, pooling;
+  std::string model, adapter, input = "-", output, pooling;
   std::optional<bool> normalise, cut;
   std::optional<std::string> prompt;
   std::int64_t most_tokens = 0;
@@ -42,7 +43,7 @@ struct EmbedRequest {
     tasks::EmbedOptions options;
     if (!pooling.empty()) options.pooling = tasks::pooling_mode_of(pooling);
     options.normalise = normalise, options.cut = cut, options.prompt = prompt;
-    options.most_tokens = most_tokens;
+    options.most_tokens = most_tokens, options.adapter = adapter;
     return options;
   }
   bool collects() const { return similarity || !queries.empty() || !output.empty(); }
@@ -66,6 +67,7 @@ std::unique_ptr<VectorSource> source_of(const EmbedRequest& request, const tasks
   server.exclude(request.cut.has_value() && !*request.cut, "--no-truncate");
   server.exclude(request.prompt.has_value(), "--prompt");
   server.exclude(request.most_tokens > 0, "--max-tokens");
+  server.exclude(!request.adapter.empty(), "--adapter");
   server.exclude(!request.probes.attend.empty(), "--attend");
   server.exclude(!request.probes.ablate.empty(), "--ablate");
   server.exclude(globals.int8, "--quantize");
@@ -265,6 +267,7 @@ void add_embed(CLI::App& app, Globals& globals) {
   verb->add_option("--output,-o", request->output,
                    "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file");
   add_skip_bad(*verb, request->skip_bad);
+  add_adapter(*verb, request->adapter);
   add_probe_options(*verb, request->probes);
   add_server_options(*verb, request->server);
   add_quantize(*verb, globals);

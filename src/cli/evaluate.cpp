@@ -1,6 +1,7 @@
 // regard evaluate: compute metrics of one model, or compare two, on given data.
 
 #include "base/file.h"
+#include "cli/adapter.h"
 #include "cli/evaluation_output.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct EvaluateOptions {
-  std::string model;
+  std::string model, adapter;
   std::vector<std::string> compared;  // model folders to compare: two, or none
   evaluate::DataOptions data;
   std::string task, tokenizer = "13a", output, scheme, scores, test = "bootstrap";
@@ -129,8 +130,8 @@ bool reads_sound(const std::string& path) {
 // Evaluate a model that reads sound, as a classifier or as a speech recogniser, depending on its head.
 evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
                                      Globals& globals) {
-  infer::LoadedModel model =
-      infer::LoadedModel::open(path, {.weight_mode = weight_mode(globals), .reads = InputKind::features});
+  infer::LoadedModel model = infer::LoadedModel::open(
+      path, {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
   model.options.beam = options.beam.value_or(1);
   model.model->prepare_for_inference(globals.pool());
@@ -143,15 +144,15 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
 evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::string& path,
                                     Globals& globals) {
   const auto embedding = [&] {
-    const tasks::EmbeddingFolder folder =
-        tasks::EmbeddingFolder::open(path, {.most_tokens = options.context}, weight_mode(globals));
+    const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(
+        path, {.adapter = options.adapter, .most_tokens = options.context}, weight_mode(globals));
     folder.loaded.model->prepare_for_inference(globals.pool());
     return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context});
   };
   if (options.task == "embedding") return embedding();
   if (options.task.empty() && reads_sound(path)) return evaluate_sounds(options, path, globals);
-  infer::LoadedModel model =
-      infer::LoadedModel::open(path, {.weight_mode = weight_mode(globals), .reads = std::nullopt});
+  infer::LoadedModel model = infer::LoadedModel::open(
+      path, {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
   const std::string task = options.task.empty() ? task_of(model, path) : options.task;
   if (task == "embedding") return embedding();
@@ -186,6 +187,9 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
   }
   if (!options.output.empty())
     throw usage_error("--output cannot be combined with --compare").remedy("Remove one of the two");
+  if (!options.adapter.empty())
+    throw usage_error("--adapter cannot be combined with --compare")
+        .remedy("Convert the model with its adapter first: regard convert MODEL MERGED --adapter FOLDER");
   const evaluate::Evaluation first = evaluate_model(options, options.compared[0], globals);
   throw_if_stopped();
   const evaluate::Evaluation second = evaluate_model(options, options.compared[1], globals);
@@ -284,6 +288,7 @@ void add_evaluate(CLI::App& app, Globals& globals) {
   add_data_options(*verb, *options);
   add_metric_options(*verb, *options);
   add_comparison_options(*verb, *options);
+  add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run_evaluate(*options, globals); });

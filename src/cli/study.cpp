@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/require_writable.h"
+#include "cli/adapter.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
@@ -15,18 +16,19 @@
 namespace regard::cli {
 namespace {
 
-struct StudyOutput {
-  std::string csv, svg;
+struct StudyOptions {
+  std::string adapter, csv, svg;
   std::size_t rows = 40;
 };
 
-void study(const inspect::StudyRequest& request, const StudyOutput& output, Globals& globals) {
-  for (const std::string& file : {output.csv, output.svg})
+void study(const inspect::StudyRequest& request, const StudyOptions& options, Globals& globals) {
+  for (const std::string& file : {options.csv, options.svg})
     if (!file.empty() && file != "-") require_writable(file);
   // this view computes gradients, which require weights in f32
   const bool gradients = request.view == "tokens";
-  const infer::LoadedModel loaded =
-      infer::LoadedModel::open(request.model, gradients ? WeightMode::widened : weight_mode(globals));
+  const infer::LoadedModel loaded = infer::LoadedModel::open(
+      request.model,
+      {.weight_mode = gradients ? WeightMode::widened : weight_mode(globals), .adapter = options.adapter});
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
   if (!gradients) loaded.model->prepare_for_inference(globals.pool());
   catch_signals();
@@ -37,12 +39,12 @@ void study(const inspect::StudyRequest& request, const StudyOutput& output, Glob
         return stop_signal() == 0;
       });
   bar.clear();
-  if (!output.csv.empty()) write_whole_result(output.csv, table.csv(), globals.quiet);
-  if (!output.svg.empty()) write_whole_result(output.svg, table.svg(), globals.quiet);
+  if (!options.csv.empty()) write_whole_result(options.csv, table.csv(), globals.quiet);
+  if (!options.svg.empty()) write_whole_result(options.svg, table.svg(), globals.quiet);
   if (globals.json)
     print_result("{}\n", table.json().dump(-1, ' ', false, Json::error_handler_t::replace));
-  else if (output.csv.empty() && output.svg.empty())
-    print_result("{}", table.text(output.rows));
+  else if (options.csv.empty() && options.svg.empty())
+    print_result("{}", table.text(options.rows));
 }
 
 void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
@@ -90,7 +92,7 @@ void add_study(CLI::App& app, Globals& globals) {
       "  probe      a linear classifier of the labels from each layer\n"
       "  alignment  alignment error rate of cross-attention (--alignments)");
   auto request = std::make_shared<inspect::StudyRequest>();
-  auto output = std::make_shared<StudyOutput>();
+  auto options = std::make_shared<StudyOptions>();
   verb->add_option("MODEL", request->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("DATA", request->data, "File of texts; - is standard input");
   verb->add_option("--view", request->view, "What to measure")
@@ -121,12 +123,13 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option(
       "--alignments", request->alignments,
       "alignment: file with the links of each line of DATA, such as '0-1 2p0'; p marks a possible link");
-  verb->add_option("--rows", output->rows, "Number of rows to print; 0 prints all")->capture_default_str();
-  verb->add_option("--csv", output->csv, "Write the table to this file as CSV");
-  verb->add_option("--svg", output->svg, "Write the table to this file as an SVG image");
+  add_adapter(*verb, options->adapter);
+  verb->add_option("--rows", options->rows, "Number of rows to print; 0 prints all")->capture_default_str();
+  verb->add_option("--csv", options->csv, "Write the table to this file as CSV");
+  verb->add_option("--svg", options->svg, "Write the table to this file as an SVG image");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
-  verb->callback([request, output, &globals] { study(*request, *output, globals); });
+  verb->callback([request, options, &globals] { study(*request, *options, globals); });
 }
 
 }  // namespace regard::cli

@@ -7,6 +7,7 @@
 #include "base/placed.h"
 #include "base/progress.h"
 #include "base/require_writable.h"
+#include "cli/adapter.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TranscribeRequest {
-  std::string model, format = "text", task = "transcribe", output, output_folder;
+  std::string model, adapter, format = "text", task = "transcribe", output, output_folder;
   std::vector<std::string> files;
   std::vector<double> temperatures;
   double compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
@@ -55,7 +56,8 @@ class TranscribeVerb {
         format_(globals.json ? tasks::TranscriptFormat::json : *tasks::transcript_format_of(request.format)),
         folder_(formats::ModelFolder::open(request.model)),
         loaded_(infer::LoadedModel::open(
-            request.model, {.weight_mode = weight_mode(globals), .reads = InputKind::features})),
+            request.model,
+            {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = request.adapter})),
         probes_(request.probes, loaded_, globals.pool()),
         transcriber_(placed({request.model}, [&] {
           return tasks::Transcriber(folder_, loaded_, globals.pool(),
@@ -192,6 +194,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->add_flag("--word-times", request->options.whisper.word_times,
                  "Write the times of words: a list in json, one row or subtitle per word in tsv and srt, "
                  "times within the text in vtt");
+  add_adapter(*verb, request->adapter);
   add_changes(*verb, request->probes);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

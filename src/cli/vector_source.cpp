@@ -37,10 +37,11 @@ class SentenceSource : public VectorSource {
 // Computes the vectors of the texts or images of a dual encoder.
 class ImageTextSource : public VectorSource {
  public:
-  ImageTextSource(const std::string& folder, bool images, WeightMode mode)
+  ImageTextSource(const std::string& folder, const std::filesystem::path& adapter, bool images,
+                  WeightMode mode)
       : folder_(formats::ModelFolder::open(folder).path),
         images_(images),
-        loaded_(infer::LoadedModel::open(folder, mode)) {}
+        loaded_(infer::LoadedModel::open(folder, {.weight_mode = mode, .adapter = adapter})) {}
 
   const infer::LoadedModel* loaded() const override { return &loaded_; }
   void start(ThreadPool& pool, Probe* probe) override { encoder_.emplace(loaded_, folder_, pool, probe); }
@@ -85,7 +86,7 @@ std::unique_ptr<VectorSource> vector_source(const std::string& folder, const tas
   if (options.pooling || options.normalise || options.prompt || options.cut || options.most_tokens > 0)
     throw usage_error("this model has its own pooling and length")
         .remedy("Remove --pooling, --normalize, --prompt, --truncate and --max-tokens");
-  return std::make_unique<ImageTextSource>(folder, images, mode);
+  return std::make_unique<ImageTextSource>(folder, options.adapter, images, mode);
 }
 
 }  // namespace regard::cli
