@@ -27,14 +27,14 @@ class AdapterOption : public ::testing::Test {
           return !std::exchange(done, true);
         },
         options);
-    for (const char* name : {"base", "tuned"}) {
+    for (const char* name : {"model_a", "model_b"}) {
       fs::create_directory(folder_ / name);
       for (const char* file : {"config.json", "model.safetensors"})
         fs::copy_file(adapted / file, folder_ / name / file);
       tokenizer->save(folder_ / name / "tokenizer.json");
     }
     fs::copy(adapted / "adapter", folder_ / "adapter");
-    fs::copy(adapted / "adapter", folder_ / "tuned");
+    fs::copy(adapted / "adapter", folder_ / "model_b");
     write_file(folder_.path(), "lines.txt", "the river bank\nthe money bank\n");
   }
   // Run a command on a model. The name of the model is removed from the output.
@@ -61,19 +61,20 @@ TEST_F(AdapterOption, IsAppliedByEveryCommand) {
       {"study", "--view", "tokens", "--text", "the river bank", "--answer", "b", "--json"},
       {"evaluate", "lines.txt", "--json"}};
   for (const auto& command : commands) {
-    const std::string tuned = run("tuned", command), applied = run("base", command, {"--adapter", "adapter"});
+    const std::string tuned = run("model_b", command),
+                      applied = run("model_a", command, {"--adapter", "adapter"});
     EXPECT_EQ(applied, tuned) << command[0];
-    EXPECT_NE(applied, run("base", command)) << command[0];
+    EXPECT_NE(applied, run("model_a", command)) << command[0];
   }
 }
 
 TEST_F(AdapterOption, IsRefusedWhereItCannotBeApplied) {
   const ProgramResult compared = run_program(
-      {"evaluate", "lines.txt", "--compare", "base", "tuned", "--adapter", "adapter"}, folder_.path());
+      {"evaluate", "lines.txt", "--compare", "model_a", "model_b", "--adapter", "adapter"}, folder_.path());
   EXPECT_EQ(compared.exit_code, 2);
   EXPECT_NE(compared.err.find("--adapter"), std::string::npos) << compared.err;
   const ProgramResult missing =
-      run_program({"embed", "base", "lines.txt", "--adapter", "nowhere"}, folder_.path());
+      run_program({"embed", "model_a", "lines.txt", "--adapter", "nowhere"}, folder_.path());
   EXPECT_NE(missing.exit_code, 0);
   EXPECT_NE(missing.err.find("nowhere"), std::string::npos) << missing.err;
 }
