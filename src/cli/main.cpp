@@ -29,18 +29,18 @@ void show_help(CLI::App& app, const std::string& topic) {
     regard::cli::write_result(verb->help());
     return;
   }
-  throw regard::usage_error("unknown verb '" + topic + "'").remedy("See 'regard --help'");
+  throw regard::usage_error("unknown command '" + topic + "'").remedy("See 'regard --help'");
 }
 
-// Report an unknown verb here, because CLI11's message does not name it.
+// Report an unknown command here, because CLI11's message does not name it.
 void check_verb(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
-  if (argc < 2) throw regard::usage_error("expected a verb, found none").remedy("See 'regard --help'");
+  if (argc < 2) throw regard::usage_error("expected a command, found none").remedy("See 'regard --help'");
   const std::string first = argv[1];
   if (first.empty() || first.front() == '-' || std::find(verbs.begin(), verbs.end(), first) != verbs.end())
     return;
-  regard::Error error = regard::usage_error("unknown verb '" + first + "'");
+  regard::Error error = regard::usage_error("unknown command '" + first + "'");
   const std::string_view close = regard::nearest(first, verbs);
   throw close.empty() ? error.remedy("See 'regard --help'")
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
@@ -49,12 +49,12 @@ void check_verb(CLI::App& app, int argc, char** argv) {
 int run(int argc, char** argv) {
   CLI::App app{"regard: train, run and inspect Transformer models"};
   app.set_version_flag("--version", "regard " REGARD_VERSION);
-  app.set_help_all_flag("--help-all", "Print the help of every verb");
+  app.set_help_all_flag("--help-all", "Print the help of every command");
   app.require_subcommand(1);
   regard::cli::Globals globals;
   regard::cli::add_verbs(app, globals);
   std::string topic;
-  CLI::App* help = app.add_subcommand("help", "Print the help of a verb");
+  CLI::App* help = app.add_subcommand("help", "Print the help of a command");
   help->add_option("VERB", topic, "Verb");
   check_verb(app, argc, argv);
   try {

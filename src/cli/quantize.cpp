@@ -15,7 +15,7 @@ void add_quantize_verb(CLI::App& app, Globals& globals) {
   verb->footer(
       "Matrices and token tables are stored as int8 with one scale per output: the weight is NAME (I8) "
       "times\n"
-      "NAME_scale (F32). Every verb opens the folder; activations are quantised per token at run time.\n"
+      "NAME_scale (F32). Every command opens the folder; activations are quantised per token at run time.\n"
       "`regard convert --dtype f32` converts such a folder back to floating point.");
   struct Options {
     std::string from, to;
