@@ -34,6 +34,7 @@ namespace regard {
 namespace api {
 struct ModelAccess;  // access to internals, for the library's other public functions
 }
+class Runner;    // defined in regard/run.h
 class Sessions;  // defined in regard/session.h
 struct SessionLimits;
 struct SessionMemory;
@@ -106,7 +107,7 @@ struct AttendOptions {
   std::vector<std::string> interventions = {};
 };
 
-// All attention weights of one forward pass over one text. Owns its data and may outlive the model.
+// The attention weights of one forward pass over one input. Owns its data and may outlive the model.
 class REGARD_API Attention {
  public:
   const std::string& text() const;
@@ -131,6 +132,7 @@ class REGARD_API Attention {
 
  private:
   friend class Model;
+  friend class Runner;
   struct State;
   const State& state() const;
   explicit Attention(std::shared_ptr<const State> state);

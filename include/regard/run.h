@@ -5,6 +5,7 @@
 //   regard::NamedTensors inputs = regard::read_tensors("batch.safetensors");
 //   regard::NamedTensors outputs = runner.run(inputs, {.capture = {"last_hidden_state", "attentions"}});
 //   regard::write_tensors("outputs.safetensors", outputs);
+//   std::string capture = runner.attend(inputs).at(0).json();  // docs/capture-format.md
 //
 // A model requires only some of these inputs. Integers are i64 or i32.
 // - integers [batch, length], padded on either side: input_ids, attention_mask, token_type_ids, position_ids,
@@ -49,8 +50,17 @@ struct RunOptions {
   // Compute and return values at padded positions as PyTorch does. If false, they are zero and not computed.
   bool compute_padding = false;
   // Interventions in the pass, see docs/looking.md. Their texts must be given as token ids (ids=), because a
-  // Runner has no tokenizer.
+  // Runner has no tokenizer. An image or sound may be a file (file=), or a safetensors file with the input.
   std::vector<std::string> interventions = {};
+};
+
+// Content of a capture.
+struct CaptureOptions {
+  std::vector<std::int64_t> layers = {}, heads = {};  // heads whose weights are returned; empty selects all
+  bool values = false;                                // add the query, key and value vectors to json()
+  // Add values of the pass to json(): names of probe points or their ends, such as "residual".
+  std::vector<std::string> activations = {};
+  std::vector<std::string> interventions = {};  // as in RunOptions
 };
 
 // A model with f32 weights, or with int8 weights and without gradients if the folder is quantised. It runs on
@@ -68,6 +78,13 @@ class REGARD_API Runner {
   // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an unknown, missing or invalid
   // input; usage for a name in `capture` that no model returns, and if none of the selected outputs exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
+
+  // Run one forward pass for each row of the inputs, without its padding, and return its attention. The
+  // weights have the bits of those of run(). The text and the tokens are shown as text if the folder has a
+  // tokenizer, otherwise as ids. An encoder–decoder needs decoder_input_ids. For a model with two encoders,
+  // the result has the texts first, then the images. Throws as run() does; usage for layers, heads and
+  // activations that the model does not have, and invalid_input for a row without tokens.
+  std::vector<Attention> attend(const NamedTensors& inputs, const CaptureOptions& options = {}) const;
 
   // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
   // [batch × n_best, length]), including the prompt, and sequences_scores for beams. Defaults come from the

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "api/attention_state.h"
+#include "api/file_reader.h"
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "base/utf8.h"
@@ -22,22 +24,18 @@ void api::check_text(std::string_view text) {
                 {"text", -1, static_cast<std::int64_t>(*bad)});
 }
 
-struct REGARD_HIDDEN Attention::State {
-  inspect::View view;
-
-  const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const {
-    for (const inspect::Map& map : view.maps)
-      if (map.head.kind == kind && map.head.layer == layer && map.head.head == head) return map;
-    std::int64_t layers = 0, heads = 0;
-    for (const inspect::Map& map : view.maps) {
-      if (map.head.kind != kind) continue;
-      layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
-    }
-    throw usage_error("the model has no such head")
-        .found(inspect::Head{kind, layer, head}.text())
-        .expected(fmt::format("{} layers of {} heads", layers, heads));
+const inspect::Map& Attention::State::map(Kind kind, std::int64_t layer, std::int64_t head) const {
+  for (const inspect::Map& map : view.maps)
+    if (map.head.kind == kind && map.head.layer == layer && map.head.head == head) return map;
+  std::int64_t layers = 0, heads = 0;
+  for (const inspect::Map& map : view.maps) {
+    if (map.head.kind != kind) continue;
+    layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
   }
-};
+  throw usage_error("the model has no such head")
+      .found(inspect::Head{kind, layer, head}.text())
+      .expected(fmt::format("{} layers of {} heads", layers, heads));
+}
 
 Attention::Attention(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
@@ -140,7 +138,8 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   const auto pool = api::pool();
   for (const HeadName& head : options.ablated) request.ablated.push_back(api::inner(head));
   const auto edits =
-      inspect::resolve(*loaded.model, *pool, &loaded, inspect::parse_interventions(options.interventions));
+      inspect::resolve(*loaded.model, *pool, &loaded, inspect::parse_interventions(options.interventions), {},
+                       api::file_reader(loaded, *pool));
   request.edits = edits.get(), request.interventions = options.interventions;
   if (!options.target.empty()) {
     if (!translates())

@@ -3,10 +3,13 @@
 #include <mutex>
 #include <utility>
 
+#include "api/attention_state.h"
 #include "api/check.h"
+#include "api/file_reader.h"
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "formats/safetensors.h"
+#include "inspect/attend_tensors.h"
 #include "inspect/generate_tensors.h"
 #include "inspect/resolve.h"
 #include "inspect/run_names.h"
@@ -38,13 +41,19 @@ void write_tensors(const std::filesystem::path& file, const NamedTensors& tensor
 struct REGARD_HIDDEN Runner::State {
   explicit State(const std::filesystem::path& path) {
     const auto folder = formats::ModelFolder::open(path);
-    loaded.warning = folder.warning;
+    loaded.folder = path, loaded.warning = folder.warning;
     loaded.model = load_model(folder, is_quantized(folder.config) ? WeightMode::int8 : WeightMode::widened);
     if (loaded.model->kind() != ModelKind::encoder) loaded.options = inspect::tensor_search_options(folder);
   }
   std::shared_ptr<ThreadPool> pool = api::pool();
   std::mutex calls;
-  infer::LoadedModel loaded;  // the model, opened without tokenizers
+  infer::LoadedModel loaded;  // the model; attend() loads the tokenizers
+  std::once_flag tokenizers;
+
+  std::unique_ptr<inspect::EditedPass> resolve(const std::vector<std::string>& interventions) {
+    return inspect::resolve(*loaded.model, *pool, nullptr, inspect::parse_interventions(interventions), {},
+                            api::file_reader(loaded, *pool));
+  }
 };
 
 Runner::Runner(const std::filesystem::path& folder) : state_(std::make_shared<State>(folder)) {}
@@ -58,14 +67,36 @@ NamedTensors Runner::run(const NamedTensors& inputs, const RunOptions& options) 
   inspect::TensorRunOptions chosen;
   chosen.capture = {options.capture.begin(), options.capture.end()};
   chosen.compute_padding = options.compute_padding;
-  const std::vector<inspect::Intervention> interventions =
-      inspect::parse_interventions(options.interventions);
   inspect::check_output_names(chosen.capture);
   const inspect::TensorMap usable = inspect::usable_inputs(inputs);
   const std::lock_guard lock(state.calls);
-  const auto edits = inspect::resolve(*state.loaded.model, *state.pool, nullptr, interventions);
+  const auto edits = state.resolve(options.interventions);
   chosen.edits = edits.get();
   return inspect::run_tensors(*state.loaded.model, *state.pool, usable, chosen);
+}
+
+std::vector<Attention> Runner::attend(const NamedTensors& inputs, const CaptureOptions& options) const {
+  State& state = this->state();
+  for (const std::string& one : options.activations) api::check_text(one);
+  const inspect::TensorMap usable = inspect::usable_inputs(inputs);
+  const std::lock_guard lock(state.calls);
+  std::call_once(state.tokenizers,
+                 [&] { state.loaded.add_tokenizers(formats::ModelFolder::open(state.loaded.folder)); });
+  const auto edits = state.resolve(options.interventions);
+  inspect::AttendRequest request;
+  request.model_name = state.loaded.folder.string();
+  request.edits = edits.get(), request.interventions = options.interventions;
+  request.selection.layers.insert(options.layers.begin(), options.layers.end());
+  request.selection.heads.insert(options.heads.begin(), options.heads.end());
+  request.selection.values = options.values;
+  request.selection.activations.insert(options.activations.begin(), options.activations.end());
+  std::vector<Attention> all;
+  inspect::attend_tensors(state.loaded, *state.pool, usable, request, [&](inspect::View view) {
+    auto attention = std::make_shared<Attention::State>();
+    attention->view = std::move(view);
+    all.push_back(Attention(std::move(attention)));
+  });
+  return all;
 }
 
 NamedTensors Runner::generate(const NamedTensors& inputs, const DecodingOptions& options) const {
@@ -76,8 +107,7 @@ NamedTensors Runner::generate(const NamedTensors& inputs, const DecodingOptions&
   infer::SearchOptions search = api::search_options(state.loaded, options);
   const inspect::TensorMap usable = inspect::usable_inputs(inputs);
   const std::lock_guard lock(state.calls);
-  const auto edits = inspect::resolve(*state.loaded.model, *state.pool, nullptr,
-                                      inspect::parse_interventions(options.interventions));
+  const auto edits = state.resolve(options.interventions);
   search.probe = edits.get();
   return inspect::generate_tensors(*state.loaded.model, *state.pool, usable, search);
 }

@@ -1,5 +1,6 @@
 #include "regard/tasks.h"
 
+#include "api/file_reader.h"
 #include "api/model_state.h"
 #include "api/task_state.h"
 #include "formats/model_folder.h"
@@ -49,7 +50,7 @@ std::unique_ptr<Probe> api::probe_of(const infer::LoadedModel& loaded, ThreadPoo
                                      const std::vector<std::string>& interventions) {
   std::vector<inspect::Head> heads;
   for (const HeadName& head : ablated) heads.push_back(api::inner(head));
-  return inspect::probe_of(loaded, pool, heads, interventions);
+  return inspect::probe_of(loaded, pool, heads, interventions, api::file_reader(loaded, pool));
 }
 
 struct REGARD_HIDDEN Embedder::State {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/file_reader.h"
 #include "base/progress.h"
 #include "cli/adapter.h"
 #include "cli/attend.h"
@@ -29,20 +30,14 @@
 namespace regard::cli {
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind) {
-  const inspect::Kind usual = usual_kind(kind);
-  const inspect::Kind named = options.kind.empty() ? usual : *inspect::kind_of(options.kind);
+  const inspect::Kind named = options.kind.empty() ? usual_kind(kind) : *inspect::kind_of(options.kind);
   inspect::AttendRequest request;
   request.model_name = options.model;
   request.text = options.text, request.pair = options.pair;
-  request.average = options.average;
+  options.add_to(request);
   request.ablated = inspect::parse_heads(options.ablate, named);
-  request.selection.layers.insert(options.layers.begin(), options.layers.end());
-  request.selection.heads.insert(options.heads.begin(), options.heads.end());
-  if (!options.kind.empty()) request.selection.kinds.insert(named);
-  request.selection.values = options.values || !options.html.empty();
-  request.selection.parameters = options.parameters || !options.html.empty();
-  request.selection.activations.insert(options.activations.begin(), options.activations.end());
   request.page = !options.html.empty();
+  if (request.page) request.selection.values = request.selection.parameters = true;
   return request;
 }
 
@@ -51,7 +46,9 @@ namespace {
 constexpr const char* kFooter =
     "Layers and heads are numbered from 0. The terminal and --svg show the head with the highest score,\n"
     "unless --layer, --head or --all is given. --json and --html contain every head that --kind, --layer\n"
-    "and --head select; without these options, all heads. Weights have 8 bits; for a long text, only the\n"
+    "and --head select; without these options, all heads. The options from --kind to --full select the\n"
+    "content of the capture that --json prints and that the page of --html contains; the page always has\n"
+    "the data of --values and --parameters. Weights have 8 bits; for a long text, only the\n"
     "heads with the highest scores include them, and the others a thumbnail. --full writes all weights in\n"
     "f32. For a model of images, TEXT is an image file, and --svg shows which patches of the picture each\n"
     "head attends to, and attention rollout; for a captioning model, which patches each generated word\n"
@@ -121,7 +118,8 @@ void attend(const AttendOptions& options, Globals& globals) {
     throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
-                                      inspect::parse_interventions(options.interventions));
+                                      inspect::parse_interventions(options.interventions), {},
+                                      api::file_reader(opened, globals.pool()));
   inspect::AttendRequest request = attend_request_of(options, kind);
   request.edits = edits.get(), request.interventions = options.interventions;
   const auto words = infer::TrainingWords::of_model(options.model);
@@ -165,32 +163,12 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "text only; for an "
                    "encoder-decoder the limit in generation_config.json")
       ->check(not_negative());
-  verb->add_option("--layer,--layers", options->layers, "Layers, separated by commas")
-      ->delimiter(',')
-      ->check(not_negative());
-  verb->add_option("--head,--heads", options->heads, "Heads, separated by commas")
-      ->delimiter(',')
-      ->check(not_negative());
-  verb->add_option("--kind", options->kind,
-                   "Kind of attention: encoder, decoder or cross. Default: cross for an encoder-decoder")
-      ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
+  add_view_options(*verb, *options);
   verb->add_flag("--all", options->all, "Show every layer, head and kind on the terminal and in --svg");
-  verb->add_flag("--average", options->average,
-                 "Show the average over each layer's heads instead of single heads");
   verb->add_option("--ablate", options->ablate,
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
   add_adapter(*verb, options->adapter);
   add_intervene(*verb, options->interventions);
-  verb->add_flag("--values", options->values,
-                 "Add the query, key and value vectors of the heads to --json; --html always has them");
-  verb->add_flag("--parameters", options->parameters,
-                 "Add W_Q, W_K, W_V and W_O of the heads with the highest scores to --json, for texts of at "
-                 "most 64 tokens, with the vectors of --values; --html always has them");
-  verb->add_option("--activations", options->activations,
-                   "Add activations to --json and --html: names of probe points or their ends, such as "
-                   "residual or encoder.0.feed_forward.inner, separated by commas")
-      ->delimiter(',');
-  verb->add_flag("--full", options->full, "Write all numbers of --json and --html in f32");
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")

@@ -6,20 +6,16 @@
 #include <vector>
 
 #include "cli/verb.h"
+#include "cli/view_options.h"
 #include "inspect/attend.h"
-#include "inspect/capture_json.h"
 
 namespace regard::cli {
 
-struct AttendOptions {
-  std::string model, adapter, text, pair, target, kind, ablate, svg, html, compare;
+struct AttendOptions : ViewOptions {
+  std::string model, adapter, text, pair, target, ablate, svg, html, compare;
   std::int64_t generate = 0, what_if = 10;
-  std::vector<std::int64_t> layers, heads;
   std::vector<std::string> interventions;
-  std::vector<std::string> activations;
-  bool average = false, all = false, values = false, parameters = false, full = false;
-
-  inspect::Precision precision() const { return full ? inspect::Precision::full : inspect::Precision::bits8; }
+  bool all = false;
 };
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/file_reader.h"
 #include "base/progress.h"
 #include "cli/attend.h"
 #include "cli/output.h"
@@ -93,7 +94,8 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   const data::Image image = one_image(options.text);
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
-                                      inspect::parse_interventions(options.interventions));
+                                      inspect::parse_interventions(options.interventions), {},
+                                      api::file_reader(opened, globals.pool()));
   inspect::AttendRequest request = attend_request_of(options, kind);
   request.edits = edits.get(), request.interventions = options.interventions;
   request.input = tasks::ImageReader(folder, spec).read({&image, 1})[0];

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/file_reader.h"
 #include "cli/attend.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -24,8 +25,7 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kMostNumbers = std::int64_t{1} << 27;  // maximum number of weights of a pass: 512 MiB
-constexpr std::size_t kMostTimes = 5;                         // number of times printed for a query
+constexpr std::size_t kMostTimes = 5;  // number of times printed for a query
 
 void add_sentence(std::string& text, const std::string& sentence) {
   if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
@@ -108,7 +108,8 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
   require_fitting(options, kind);
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
-                                      inspect::parse_interventions(options.interventions));
+                                      inspect::parse_interventions(options.interventions), {},
+                                      api::file_reader(opened, globals.pool()));
   const tasks::ShownSound sound = tasks::read_shown_sound(formats::ModelFolder::open(options.model), opened,
                                                           globals.pool(), options.text);
   inspect::AttendRequest request = attend_request_of(options, kind);
@@ -124,7 +125,7 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
     left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown.", sound.seconds);
   add_sentence(left_out,
                inspect::limit_weights(*opened.model, globals.pool(), sound.input, std::ssize(request.written),
-                                      kMostNumbers, request.selection));
+                                      inspect::kMostSoundWeights, request.selection));
   inspect::View view = inspect::attend(opened, globals.pool(), request);
   add_sentence(left_out, view.left_out);
   view.left_out = left_out;

@@ -1,5 +1,6 @@
 #include "cli/probe_options.h"
 
+#include "api/file_reader.h"
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
@@ -28,7 +29,8 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
           "--intervene", interventions,
           "Change values in every pass: ACTION PLACE [KEY=VALUE …]; repeatable. ACTION: zero, mean,\n"
           "patch, add, scale, uniform, replace, freeze. PLACE: a head (cross.1.0), a layer (decoder.3) or a\n"
-          "point (decoder.3.residual). See docs/looking.md")
+          "point (decoder.3.residual). Values of another input: text=TEXT, or file=FILE with an image or\n"
+          "sound. See docs/looking.md")
       ->allow_extra_args(false);
 }
 
@@ -42,7 +44,7 @@ ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& 
   for (inspect::Intervention& one : inspect::parse_interventions(options.interventions))
     interventions.push_back(std::move(one));
   ablation_ = inspect::ablation(*model.model, pool, ablated_);
-  edits_ = inspect::resolve(*model.model, pool, &model, interventions);
+  edits_ = inspect::resolve(*model.model, pool, &model, interventions, {}, api::file_reader(model, pool));
   if (edits_) edits_->set_observer(ablation_.get());
   if (!options.attend.empty()) file_.emplace(options.attend);
 }

@@ -1,18 +1,23 @@
 // regard run: run a model on a file of tensors, with Hugging Face's names for inputs and outputs.
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/file_reader.h"
 #include "base/placed.h"
 #include "base/require_writable.h"
 #include "cli/adapter.h"
 #include "cli/decoding_options.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
+#include "cli/result_output.h"
 #include "cli/verb.h"
+#include "cli/view_options.h"
 #include "cli/weight_mode.h"
 #include "formats/safetensors.h"
+#include "inspect/attend_tensors.h"
 #include "inspect/generate_tensors.h"
 #include "inspect/resolve.h"
 #include "inspect/run_names.h"
@@ -25,11 +30,12 @@ namespace regard::cli {
 namespace {
 
 struct RunOptions {
-  std::string model, adapter, inputs, outputs;
+  std::string model, adapter, inputs, outputs, attend;
   std::vector<std::string> capture, interventions;
   std::string padding = "zeros";
   bool generate = false;
   SearchFlags search;
+  ViewOptions view;
 };
 
 infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& options, std::uint64_t seed) {
@@ -47,17 +53,16 @@ inspect::TensorMap read_inputs(const std::string& path) {
 }
 
 inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder,
-                              const inspect::TensorMap& inputs, const RunOptions& options, Globals& globals) {
+                              const inspect::TensorMap& inputs, inspect::EditedPass* edits,
+                              const RunOptions& options, Globals& globals) {
   inspect::TensorRunOptions chosen;
   chosen.compute_padding = options.padding == "computed";
-  const auto edits =
-      inspect::resolve(model, globals.pool(), nullptr, inspect::parse_interventions(options.interventions));
-  chosen.edits = edits.get();
+  chosen.edits = edits;
   if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
   inspect::TensorMap results;
   if (options.generate) {
     infer::SearchOptions search = search_of(folder, options, globals.seed);
-    search.probe = edits.get();
+    search.probe = edits;
     results = inspect::generate_tensors(model, globals.pool(), inputs, search);
   }
   // With --generate and without decoder inputs, the model only generates; no forward pass is run.
@@ -67,22 +72,64 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
   return results;
 }
 
-void run(const RunOptions& options, Globals& globals) {
+// Write one capture for each row of the inputs, on one line each.
+void write_captures(infer::LoadedModel& loaded, const formats::ModelFolder& folder,
+                    const inspect::TensorMap& inputs, const inspect::EditedPass* edits,
+                    const RunOptions& options, Globals& globals, ResultOutput& output) {
+  if (const std::string error = loaded.add_tokenizers(folder); !error.empty() && !globals.quiet)
+    print_message("regard: {}; the capture shows tokens as ids\n", error);
+  inspect::AttendRequest request;
+  options.view.add_to(request);
+  request.model_name = options.model;
+  request.edits = edits, request.interventions = options.interventions;
+  inspect::attend_tensors(loaded, globals.pool(), inputs, request, [&](const inspect::View& view) {
+    output.write(inspect::to_json(view, options.view.precision()) + "\n");
+  });
+}
+
+void check_outputs(const RunOptions& options) {
   inspect::check_output_names({options.capture.begin(), options.capture.end()});
-  require_writable(options.outputs);
+  if (options.outputs.empty() && options.attend.empty())
+    throw usage_error("--outputs is missing").remedy("Add --outputs FILE, or --attend FILE for a capture");
+  if (options.outputs.empty() && (options.generate || !options.capture.empty()))
+    throw usage_error("--generate and --capture need --outputs").remedy("Add --outputs FILE");
+  if (!options.outputs.empty()) require_writable(options.outputs);
+  if (!options.attend.empty() && options.attend != "-") require_writable(options.attend);
+}
+
+void run(const RunOptions& options, Globals& globals) {
+  check_outputs(options);
   auto folder = formats::ModelFolder::open(options.model);
   if (!options.adapter.empty()) folder.adapter = options.adapter;
   if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
   const bool int8 = globals.int8 || (!globals.bf16 && is_quantized(folder.config));
   const WeightMode inference = int8 ? WeightMode::int8 : weight_mode(globals);
-  const auto model = load_model(folder, int8 || globals.bf16 ? inference : WeightMode::widened);
-  const inspect::TensorMap results =
-      placed({options.inputs}, [&] { return results_of(*model, folder, inputs, options, globals); });
+  infer::LoadedModel loaded;
+  loaded.folder = options.model;
+  loaded.model = load_model(folder, int8 || globals.bf16 ? inference : WeightMode::widened);
+  Network& model = *loaded.model;
+  const auto edits =
+      inspect::resolve(model, globals.pool(), nullptr, inspect::parse_interventions(options.interventions),
+                       {}, api::file_reader(loaded, globals.pool()));
   std::vector<formats::NamedTensor> tensors;
-  for (const auto& [name, tensor] : results) tensors.push_back({name, tensor});
-  formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
-  if (!globals.quiet) print_message("wrote {} tensors to {}\n", tensors.size(), options.outputs);
+  if (!options.outputs.empty())
+    for (const auto& [name, tensor] : placed({options.inputs}, [&] {
+           return results_of(model, folder, inputs, edits.get(), options, globals);
+         }))
+      tensors.push_back({name, tensor});
+  std::optional<ResultOutput> captures;
+  if (!options.attend.empty()) {
+    captures.emplace(options.attend);
+    placed({options.inputs},
+           [&] { write_captures(loaded, folder, inputs, edits.get(), options, globals, *captures); });
+  }
+  if (!options.outputs.empty()) {
+    formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
+    if (!globals.quiet) print_message("wrote {} tensors to {}\n", tensors.size(), options.outputs);
+  }
+  if (captures) captures->finish();
+  if (captures && !globals.quiet && options.attend != "-") print_message("wrote {}\n", options.attend);
 }
 
 }  // namespace
@@ -98,11 +145,16 @@ void add_run(CLI::App& app, Globals& globals) {
       "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
       "--generate adds the output sequences and, with beam search, sequences_scores. It uses the settings "
       "of\n"
-      "generation_config.json.");
+      "generation_config.json. --attend writes captures (docs/capture-format.md), as attend --json prints\n"
+      "them: one line for each row of the inputs, of the tokens that are not padding; an encoder-decoder\n"
+      "needs decoder_input_ids. The options from --layer to --full select their content.");
   auto options = std::make_shared<RunOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
-  verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write")->required();
+  verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write");
+  verb->add_option("--attend", options->attend,
+                   "Write the capture of each row of the inputs to this file, one JSON object per line; - is "
+                   "standard output");
   verb->add_option("--capture", options->capture, "Outputs to write, separated by commas. Default: all")
       ->delimiter(',');
   verb->add_option("--padding", options->padding,
@@ -111,6 +163,7 @@ void add_run(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
   add_search_flags(*verb, options->search);
+  for (CLI::Option* option : add_view_options(*verb, options->view)) option->needs("--attend");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);

@@ -215,6 +215,7 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
 LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSettings& settings) {
   formats::ModelFolder folder = formats::ModelFolder::open(path);
   LoadedModel loaded;
+  loaded.folder = path;
   loaded.warning = folder.warning;
   if (!settings.adapter.empty()) folder.adapter = settings.adapter;
   apply_task(folder, settings.task, loaded);
@@ -246,6 +247,19 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
     loaded.source_end =
         loaded.source->id_of(loaded.target->token_of(loaded.options.end_tokens[0])).value_or(-1);
   return loaded;
+}
+
+std::string LoadedModel::add_tokenizers(const formats::ModelFolder& folder_of_model) {
+  const bool reads = model->input_spec().kind == InputKind::tokens;
+  if (!reads && model->kind() == ModelKind::encoder) return {};
+  try {
+    load_tokenizers(folder_of_model, *this);
+  } catch (const Error& error) {
+    source = target = nullptr;
+    return error.what();
+  }
+  if (!reads) source = nullptr;
+  return {};
 }
 
 ModelInput LoadedModel::read(std::string_view text, bool truncate) const {

@@ -33,6 +33,7 @@ struct FolderSettings {
 constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 
 struct LoadedModel {
+  std::filesystem::path folder;  // the path given to open()
   std::unique_ptr<Network> model;
   // Tokenizers of source and target: one object if both share a vocabulary or the model is decoder-only. Null
   // for a side that has no token ids.
@@ -55,6 +56,10 @@ struct LoadedModel {
   static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
     return open(path, FolderSettings{.weight_mode = mode});
   }
+
+  // Load the tokenizers of the folder in which `model` is, to show token ids as text. If that is not
+  // possible, return the message of the error and leave the tokenizers null.
+  std::string add_tokenizers(const formats::ModelFolder& folder_of_model);
 
   // Encode `text` as the model's input: the source of a model with an encoder, otherwise the prompt. If it
   // has more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is

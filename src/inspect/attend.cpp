@@ -27,22 +27,36 @@ constexpr std::size_t kMostParameters = 300000;
 // Maximum of tokens · features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
-std::vector<std::string> shown_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+using TokenizerPointer = std::shared_ptr<const text::Tokenizer>;  // null if the tokenizer is not loaded
+
+std::vector<std::string> shown_tokens(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
   std::vector<std::string> shown;
-  for (const std::int32_t id : ids) shown.push_back(shown_token(tokenizer, id));
+  for (const std::int32_t id : ids) shown.push_back(shown_token(tokenizer.get(), id));
   return shown;
 }
 
-std::vector<bool> special_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+std::vector<bool> special_tokens(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
   std::vector<bool> flags;
-  for (const std::int32_t id : ids) flags.push_back(tokenizer.is_special(id));
+  if (tokenizer == nullptr) return flags;
+  for (const std::int32_t id : ids) flags.push_back(tokenizer->is_special(id));
   return flags;
 }
 
-std::vector<TokenOrigin> origins(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+std::vector<TokenOrigin> origins(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
   std::vector<TokenOrigin> all;
-  for (const std::int32_t id : ids) all.push_back({id, text::bytes_of_token(tokenizer, id)});
+  for (const std::int32_t id : ids) {
+    all.push_back({id});
+    if (tokenizer != nullptr) all.back().bytes = text::bytes_of_token(*tokenizer, id);
+  }
   return all;
+}
+
+std::string decoded(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
+  return tokenizer == nullptr ? "" : tokenizer->decode(ids);
+}
+
+Network& network_of(const infer::LoadedModel& loaded, const AttendRequest& request) {
+  return request.network != nullptr ? *request.network : *loaded.model;
 }
 
 std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
@@ -71,6 +85,10 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
       shown += c == ' ' ? "▁" : std::string(1, c);
   }
   return shown.empty() ? "▁" : shown;
+}
+
+std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id) {
+  return tokenizer == nullptr ? std::to_string(id) : shown_token(*tokenizer, id);
 }
 
 namespace {
@@ -159,7 +177,7 @@ void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendR
 namespace {
 
 ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& request) {
-  const InputSpec& spec = loaded.model->input_spec();
+  const InputSpec& spec = network_of(loaded, request).input_spec();
   if (request.input) {
     spec.require(request.input->kind());
     return *request.input;
@@ -174,15 +192,25 @@ ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& reque
   return {std::move(joined.ids), std::move(joined.type_ids)};
 }
 
-// Return labels of the encoder's positions.
-std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const ModelInput& input) {
-  const InputSpec& spec = loaded.model->input_spec();
-  if (spec.kind == InputKind::tokens) return shown_tokens(*loaded.source, input.ids);
+// Run the pass of the request: over its batches, or over `source` and `target`.
+Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
+           const ModelInput& source, std::span<const std::int32_t> target, Probe& probe) {
+  Network& model = network_of(loaded, request);
+  if (request.batches != nullptr) return run_with_probe(model, pool, *request.batches, &probe);
+  return run_with_probe(model, pool, source, target, &probe);
+}
+
+// Return labels of the encoder's positions. Frames of a sound are numbered.
+std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const InputSpec& spec,
+                                       const ModelInput& input) {
+  if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer, input.ids);
   std::vector<std::string> labels;
   for (std::int64_t s = 0; s < spec.specials; ++s) labels.push_back(s == 0 ? "[CLS]" : "[DIST]");
   for (std::int64_t row = 0; row < spec.patch_rows; ++row)
     for (std::int64_t column = 0; column < spec.patch_columns; ++column)
       labels.push_back(std::to_string(row) + "," + std::to_string(column));
+  for (std::int64_t i = 0; spec.patch_rows == 0 && i < spec.length_of(input); ++i)
+    labels.push_back(std::to_string(i));
   return labels;
 }
 
@@ -211,36 +239,65 @@ std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRe
 
 // Run a decoder on the text and its continuation. tokens.written is the next token at each position; at the
 // last position, the most likely one.
-void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vector<std::int32_t> read,
-                    std::span<const std::int32_t> continuation, Probe& probe, View& view) {
+void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
+                    const ModelInput& input, Probe& probe, View& view) {
+  const std::vector<std::int32_t>& continuation = request.written;
+  std::vector<std::int32_t> read = input.ids;
   if (!continuation.empty()) view.prompt_tokens = std::ssize(read);
   read.insert(read.end(), continuation.begin(), continuation.end());
-  const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &probe);
-  view.tokens.target = shown_tokens(*loaded.source, read);
-  view.tokens.special_target = special_tokens(*loaded.source, read);
-  view.tokens.target_origin = origins(*loaded.source, read);
+  const Tensor logits = run(loaded, pool, request, {}, read, probe);
+  view.tokens.target = shown_tokens(loaded.source, read);
+  view.tokens.special_target = special_tokens(loaded.source, read);
+  view.tokens.target_origin = origins(loaded.source, read);
   std::vector<std::int32_t> written(read.begin() + 1, read.end());
   view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
   if (logits.defined()) {
     written.push_back(likeliest(logits, logits.rows() - 1));
-    view.tokens.written_origin = origins(*loaded.source, written);
+    view.tokens.written_origin = origins(loaded.source, written);
   }
-  view.tokens.written.push_back(logits.defined() ? shown_token(*loaded.source, written.back()) : "");
-  view.steps = generation_steps(logits, written, *loaded.source);
-  if (!continuation.empty()) view.translation = loaded.target->decode(continuation);
+  view.tokens.written.push_back(logits.defined() ? shown_token(loaded.source.get(), written.back()) : "");
+  view.steps = generation_steps(logits, written, loaded.source.get());
+  if (!continuation.empty()) view.translation = decoded(loaded.target, continuation);
+  view.tokens.unseen_target = unseen_tokens(loaded, request, input.ids);
+  if (!view.tokens.unseen_target.empty()) view.tokens.unseen_target.resize(view.tokens.target.size());
+}
+
+void attend_encoder_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
+                            const ModelInput& input, Probe& probe, View& view) {
+  std::vector<std::int32_t> read = request.decoder_ids, written = request.written;
+  if (read.empty() && written.empty())
+    throw usage_error("attention of an encoder-decoder needs a target").remedy("Give the tokens of a target");
+  if (read.empty())
+    read = read_ids(loaded.options.start_token, written);
+  else
+    written.assign(read.begin() + 1, read.end());
+  view.translation = decoded(loaded.target, written);
+  const Tensor logits = run(loaded, pool, request, input, read, probe);
+  view.tokens.target = shown_tokens(loaded.target, read);
+  view.tokens.special_target = special_tokens(loaded.target, read);
+  view.tokens.target_origin = origins(loaded.target, read);
+  const bool complete = written.size() == read.size();
+  if (!complete && logits.defined()) written.push_back(likeliest(logits, logits.rows() - 1));
+  view.tokens.written = shown_tokens(loaded.target, written);
+  if (written.size() < read.size()) {  // the model does not predict the last token
+    view.tokens.written.emplace_back();
+    return;
+  }
+  view.steps = generation_steps(logits, written, loaded.target.get());
+  view.tokens.special_written = special_tokens(loaded.target, written);
+  view.tokens.written_origin = origins(loaded.target, written);
 }
 
 }  // namespace
 
 namespace {
 
-Selection selection_of(const infer::LoadedModel& loaded, const AttendRequest& request,
-                       const ModelInput& input) {
+Selection selection_of(Network& model, const AttendRequest& request, const ModelInput& input) {
   Selection selection = request.selection;
   selection.shapes = true;
-  const std::int64_t tokens = loaded.model->input_spec().length_of(input) + std::ssize(request.written);
-  if (request.page && selection.activations.empty() &&
-      tokens * loaded.model->hidden_size() <= kMostPageNumbers)
+  const std::int64_t tokens =
+      model.input_spec().length_of(input) + std::ssize(request.written) + std::ssize(request.decoder_ids);
+  if (request.page && selection.activations.empty() && tokens * model.hidden_size() <= kMostPageNumbers)
     selection.activations = {"embedding", "residual", "input", "inner", "output"};
   else if (selection.parameters && tokens <= 2 * kMostSteppedTokens)
     selection.activations.insert({"input", "output"});
@@ -277,7 +334,8 @@ ModelSize size_of(Network& model, const Capture& capture) {
 }  // namespace
 
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
-  const ModelKind kind = loaded.model->kind();
+  Network& model = network_of(loaded, request);
+  const ModelKind kind = model.kind();
   const ModelInput input = input_of(loaded, request);
   if (input.empty()) throw input_error("the text has no tokens").found("'" + request.text + "'");
   View view;
@@ -285,37 +343,24 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.unablated = request.unablated, view.ablated = request.ablated;
   view.interventions = request.interventions;
   if (request.words != nullptr && !request.input) view.unseen_words = request.words->unseen(request.text);
-  Capture capture(selection_of(loaded, request, input), request.ablated);
+  Capture capture(selection_of(model, request, input), request.ablated);
   EditedPass probe(&capture);
   if (request.edits != nullptr) probe.add(*request.edits);
   if (kind != ModelKind::decoder)
-    view.tokens.source = request.source_labels.empty() ? source_tokens(loaded, input) : request.source_labels;
-  if (loaded.source && kind != ModelKind::decoder && !input.ids.empty()) {
-    view.tokens.special_source = special_tokens(*loaded.source, input.ids);
-    view.tokens.source_origin = origins(*loaded.source, input.ids);
+    view.tokens.source = request.source_labels.empty()
+                             ? source_tokens(loaded.source, model.input_spec(), input)
+                             : request.source_labels;
+  if (kind != ModelKind::decoder && !input.ids.empty()) {
+    view.tokens.special_source = special_tokens(loaded.source, input.ids);
+    view.tokens.source_origin = origins(loaded.source, input.ids);
     view.tokens.unseen_source = unseen_tokens(loaded, request, input.ids);
   }
-  if (kind == ModelKind::encoder_decoder) {
-    if (request.written.empty())
-      throw usage_error("attention of an encoder-decoder needs a target")
-          .remedy("Give the tokens of a target");
-    const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
-    const Tensor logits = run_with_probe(*loaded.model, pool, input, decoder, &probe);
-    view.steps = generation_steps(logits, request.written, *loaded.target);
-    view.tokens.target = shown_tokens(*loaded.target, decoder);
-    view.tokens.written = shown_tokens(*loaded.target, request.written);
-    view.tokens.special_target = special_tokens(*loaded.target, decoder);
-    view.tokens.special_written = special_tokens(*loaded.target, request.written);
-    view.tokens.target_origin = origins(*loaded.target, decoder);
-    view.tokens.written_origin = origins(*loaded.target, request.written);
-    view.translation = loaded.target->decode(request.written);
-  } else if (kind == ModelKind::decoder) {
-    attend_decoder(loaded, pool, input.ids, request.written, probe, view);
-    view.tokens.unseen_target = unseen_tokens(loaded, request, input.ids);
-    if (!view.tokens.unseen_target.empty()) view.tokens.unseen_target.resize(view.tokens.target.size());
-  } else {
-    run_with_probe(*loaded.model, pool, input, {}, &probe);
-  }
+  if (kind == ModelKind::encoder_decoder)
+    attend_encoder_decoder(loaded, pool, request, input, probe, view);
+  else if (kind == ModelKind::decoder)
+    attend_decoder(loaded, pool, request, input, probe, view);
+  else
+    run(loaded, pool, request, input, {}, probe);
   capture.check();
   view.maps = maps_of(capture, request.average);
   if (view.maps.empty() && request.selection.weights)
@@ -324,7 +369,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   limit_values(view, kMostNumbers / request.views);
   const auto needed = add_parameters(capture, pool, kMostParameters / request.views, view);
   add_activations(capture, kMostNumbers / request.views, needed, view);
-  view.size = size_of(*loaded.model, capture);
+  view.size = size_of(model, capture);
   return view;
 }
 

@@ -21,6 +21,11 @@ struct AttendRequest {
   std::string pair;        // encoders: the second text of a pair; empty if there is none
   // input that is used instead of tokenised text and pair; required if the model does not read tokens
   std::optional<ModelInput> input;
+  // If not null, these batches of one sequence are run. They have the tokens of `input` and of the decoder,
+  // and their own position ids.
+  const PassBatches* batches = nullptr;
+  // the network to run if it is one encoder of a model with two; null: the model
+  Network* network = nullptr;
   // words of `text` that are not among these are marked; null marks none
   const infer::TrainingWords* words = nullptr;
   // labels of the encoder's positions; if empty, the tokens or patches are used
@@ -32,6 +37,9 @@ struct AttendRequest {
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
+  // Encoder–decoders, instead of `written`: the ids that the decoder reads. The token written last is then
+  // the most likely one.
+  std::vector<std::int32_t> decoder_ids = {};
   std::string unablated;              // text generated without the changes, copied to View::unablated
   const EditedPass* edits = nullptr;  // interventions of the pass; may be null
   std::vector<std::string> interventions = {};  // interventions as texts, copied to View::interventions
@@ -47,7 +55,8 @@ struct AttendRequest {
 
 // Throws usage if a selected or ablated head does not exist or the request does not fit the kind of model,
 // invalid_input if the text has no tokens. The source tokens of an image are its special tokens and
-// "row,column" for each patch.
+// "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
+// request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
 // Return the ids of a target text, with the end token if there is one.
@@ -72,5 +81,7 @@ std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& po
 // Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
 // tokens and tokens that are not complete characters are shown by their name in the vocabulary.
 std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
+// The same; if `tokenizer` is null, return the id as a number.
+std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

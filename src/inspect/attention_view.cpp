@@ -106,26 +106,30 @@ std::vector<Map> maps_of(Capture& capture, bool average) {
   return maps;
 }
 
-Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
-                      std::span<const std::int32_t> target, Probe* probe) {
+Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe) {
   Arena arena;
   Tape tape(pool, arena);
   tape.begin({});
   tape.probe = probe;
-  InputBuffer sources;
-  RaggedBuffer target_shape;
-  target_shape.add(static_cast<std::int64_t>(target.size()), 0);
   Memory memory;
   if (model.kind() != ModelKind::decoder) {
-    sources.add(source, model.input_spec().length_of(source), 0);
-    memory.shape = sources.batch().shape;
-    memory.hidden = model.encode(tape, sources.batch());
+    memory.shape = batches.source.shape;
+    memory.hidden = model.encode(tape, batches.source);
   }
   if (model.kind() == ModelKind::encoder) return {};
   const Memory* read = model.kind() == ModelKind::encoder_decoder ? &memory : nullptr;
-  Var hidden = model.decode(tape, {target, target_shape.view()}, read, nullptr);
+  Var hidden = model.decode(tape, batches.target, read, nullptr);
   if (model.output() != Output::next_token) return {};
   return model.logits(tape, hidden)->value.clone();
+}
+
+Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
+                      std::span<const std::int32_t> target, Probe* probe) {
+  InputBuffer sources;
+  RaggedBuffer target_shape;
+  target_shape.add(static_cast<std::int64_t>(target.size()), 0);
+  if (model.kind() != ModelKind::decoder) sources.add(source, model.input_spec().length_of(source), 0);
+  return run_with_probe(model, pool, {sources.batch(), {target, target_shape.view()}}, probe);
 }
 
 }  // namespace regard::inspect

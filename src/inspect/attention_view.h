@@ -18,7 +18,8 @@ namespace regard::inspect {
 // Vocabulary entry of a displayed token.
 struct TokenOrigin {
   std::int32_t id = 0;
-  std::string bytes;  // the bytes that the token represents; may end inside a character
+  // the bytes that the token represents; may end inside a character; empty without a tokenizer
+  std::optional<std::string> bytes = {};
 };
 
 // Tokens as displayed.
@@ -174,9 +175,17 @@ struct View {
 // layer. Removes the weights from the capture, layer by layer.
 std::vector<Map> maps_of(Capture& capture, bool average);
 
+// The batches of one pass. The one of a missing encoder or decoder is ignored.
+struct PassBatches {
+  InputBatch source;
+  TokenBatch target;
+};
+
+// Run one pass with the probe. Return the logits [target tokens, vocabulary], or an undefined tensor if the
+// model does not predict the next token.
+Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
 // Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;
-// the input of a missing encoder or decoder is ignored. Return the logits [target tokens, vocabulary], or an
-// undefined tensor if the model does not predict the next token.
+// the input of a missing encoder or decoder is ignored. Returns the logits as above.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);
 

@@ -130,7 +130,7 @@ class Writer {
     out["text"] = text;
     for (const TokenOrigin& one : origin) {
       out["ids"].push_back(one.id);
-      out["bytes"].push_back(hexadecimal(one.bytes));
+      if (one.bytes) out["bytes"].push_back(hexadecimal(*one.bytes));
     }
     if (!special.empty()) out["special"] = special;
     if (!unseen.empty()) out["unseen"] = unseen;

@@ -26,7 +26,12 @@ void EditedPass::add(WeightEdit edit) {
   edits.push_back(std::move(edit));
 }
 
+void EditedPass::add(RequiredLength length) {
+  lengths_.push_back(std::move(length));
+}
+
 void EditedPass::add(const EditedPass& other) {
+  for (const RequiredLength& length : other.lengths_) add(length);
   for (const auto& [tower, points] : other.values_)
     for (const auto& [point, edits] : points)
       for (const ValueEdit& edit : edits) add(edit);
@@ -46,10 +51,24 @@ void EditedPass::add_tower(const EditedPass& other, std::string_view tower) {
       }
   };
   add_all(other.values_), add_all(other.weights_);
+  for (const RequiredLength& length : other.lengths_)
+    if (length.tower == tower) add(RequiredLength{length.positions, length.intervention});
 }
 
 void EditedPass::clear() {
-  values_.clear(), weights_.clear();
+  values_.clear(), weights_.clear(), lengths_.clear();
+}
+
+void EditedPass::check_lengths(const Ragged& shape) const {
+  for (const RequiredLength& length : lengths_) {
+    if (length.tower != tower_) continue;
+    for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
+      if (const std::int64_t found = shape.offsets[s + 1] - shape.offsets[s]; found != length.positions)
+        throw usage_error("the other input of an intervention does not have as many positions as the input")
+            .found(fmt::format("{} in '{}'", length.positions, length.intervention))
+            .expected(std::to_string(found))
+            .remedy("Give a file of the same length, or patch single positions with positions=");
+  }
 }
 
 void EditedPass::begin(std::string_view stack, const Ragged& shape) {
@@ -57,6 +76,7 @@ void EditedPass::begin(std::string_view stack, const Ragged& shape) {
     (stack == "encoder" ? encoder_ : decoder_) = shape;
   else
     tower_ = std::string(stack);
+  if (stack == "encoder") check_lengths(shape);
   ForwardingProbe::begin(stack, shape);
 }
 

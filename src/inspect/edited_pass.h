@@ -41,6 +41,14 @@ struct WeightEdit {
   std::string tower = {};         // name of the encoder, as in ValueEdit
 };
 
+// Number of positions that every sequence of an encoder must have, because values of all positions of another
+// input are set in it.
+struct RequiredLength {
+  std::int64_t positions = 0;
+  std::string intervention;  // text of the intervention, for messages
+  std::string tower = {};    // name of the encoder, as in ValueEdit
+};
+
 // Edits of one point or head apply in the order in which they were added. Positions count from the start of
 // the sequence, also with a key/value cache. An object supports one pass at a time.
 class EditedPass : public ForwardingProbe {
@@ -50,7 +58,9 @@ class EditedPass : public ForwardingProbe {
 
   void add(ValueEdit edit);
   void add(WeightEdit edit);
-  void add(const EditedPass& other);  // adds the edits of `other`
+  // Let passes throw usage if a sequence of the encoder has another number of positions.
+  void add(RequiredLength length);
+  void add(const EditedPass& other);  // adds the edits and required lengths of `other`
   // Add the edits that apply to the encoder `tower` of a model with two encoders, for passes over that
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
@@ -68,6 +78,7 @@ class EditedPass : public ForwardingProbe {
 
  private:
   const Ragged& shape_at(std::string_view point) const;
+  void check_lengths(const Ragged& shape) const;
   void edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
                   std::int64_t position) const;
 
@@ -78,7 +89,8 @@ class EditedPass : public ForwardingProbe {
   // Edits by point or head and, in a model with two encoders, by the name of the encoder.
   std::map<std::string, std::map<std::string, std::vector<ValueEdit>, std::less<>>, std::less<>> values_;
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
-  std::string tower_;         // in a model with two encoders: name of the encoder of the current pass
+  std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
+  std::vector<RequiredLength> lengths_;
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 

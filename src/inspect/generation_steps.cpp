@@ -21,7 +21,7 @@ double log_sum_exp(std::span<const float> logits) {
 }  // namespace
 
 std::vector<GenerationStep> generation_steps(const Tensor& logits, std::span<const std::int32_t> written,
-                                             const text::Tokenizer& tokenizer) {
+                                             const text::Tokenizer* tokenizer) {
   std::vector<GenerationStep> steps;
   if (!logits.defined() || logits.columns() == 0) return steps;
   const std::int64_t positions = std::min(logits.rows(), std::ssize(written));

@@ -30,23 +30,26 @@ const std::vector<ActionRule>& action_rules() {
       {"zero", false, {"positions"}, {}},
       {"mean",
        false,
-       {"positions", "texts", "text", "ids", "target", "target_ids"},
-       {"texts", "text", "ids"}},
-      {"patch", false, {"positions", "from", "text", "ids", "target", "target_ids"}, {"text", "ids"}},
+       {"positions", "texts", "files", "text", "file", "ids", "target", "target_ids"},
+       {"texts", "files", "text", "file", "ids"}},
+      {"patch",
+       false,
+       {"positions", "from", "text", "file", "ids", "target", "target_ids"},
+       {"text", "file", "ids"}},
       {"add",
        false,
-       {"positions", "by", "text", "ids", "target", "target_ids", "minus", "vector"},
-       {"text", "ids", "vector"}},
+       {"positions", "by", "text", "file", "ids", "target", "target_ids", "minus", "vector"},
+       {"text", "file", "ids", "vector"}},
       {"scale", true, {"positions", "keys", "by"}, {"by"}},
       {"uniform", true, {"positions"}, {}},
       {"replace",
        true,
-       {"positions", "text", "ids", "target", "target_ids", "pattern"},
-       {"text", "ids", "pattern"}},
+       {"positions", "text", "file", "ids", "target", "target_ids", "pattern"},
+       {"text", "file", "ids", "pattern"}},
       {"freeze",
        true,
-       {"positions", "from", "text", "ids", "target", "target_ids", "pattern"},
-       {"text", "ids", "pattern"}},
+       {"positions", "from", "text", "file", "ids", "target", "target_ids", "pattern"},
+       {"text", "file", "ids", "pattern"}},
   };
   return rules;
 }
@@ -232,9 +235,10 @@ Intervention made(const std::string& action, const std::string& at, const Fields
         .expected(std::to_string(out.positions.count()));
   if (fields.count("by") != 0) out.by = factor_of(value("by"));
   out.other = {value("text"), value("target"), ids_of(value("ids"), "ids"),
-               ids_of(value("target_ids"), "target_ids")};
-  out.minus.text = value("minus");
-  out.texts = value("texts"), out.vector = value("vector"), out.pattern = value("pattern");
+               ids_of(value("target_ids"), "target_ids"), value("file")};
+  (out.other.file.empty() ? out.minus.text : out.minus.file) = value("minus");
+  out.texts = value("texts"), out.files = value("files");
+  out.vector = value("vector"), out.pattern = value("pattern");
   for (const std::string& key : rule.sources)
     if (fields.count(key) != 0 && value(key.c_str()).empty()) throw wrong(text, key + "= is empty");
   return out;

@@ -26,6 +26,9 @@
 //            input (often the same text), or those of one row of pattern=. In generation this holds for all
 //            later steps
 //
+// The other input of a model that reads images or sounds is a file: file=FILE in place of text=, and
+// files=FILE in place of texts= (one file name per line). minus= then is a file, too.
+//
 // positions=POSITIONS limits every action to these tokens (for weights: queries); the list has the form
 // 0,3-5. The other input of an encoder-decoder has a target (target=TEXT, target_ids=IDS). Default: the text
 // that the model generates.
@@ -78,12 +81,13 @@ struct Site {
 // Remove "text." or "vision." from the start of a place. Return its name, or "" if there is none.
 std::string take_tower(std::string_view& place);
 
-// Input of another pass, from which values are taken.
+// Input of another pass, from which values are taken. At most one of `text`, `ids` and `file` is set.
 struct OtherInput {
   std::string text, target;
   std::vector<std::int32_t> ids, target_ids;
+  std::string file = {};  // name of an image or sound file
 
-  bool given() const { return !text.empty() || !ids.empty(); }
+  bool given() const { return !text.empty() || !ids.empty() || !file.empty(); }
 };
 
 struct Intervention {
@@ -92,7 +96,7 @@ struct Intervention {
   Positions positions, from, keys;
   double by = 1.0;
   OtherInput other, minus;
-  std::string texts;            // value of texts=: a file
+  std::string texts, files;     // values of texts= and files=: a file of texts, of file names
   std::string vector, pattern;  // values of vector= and pattern=: FILE#NAME
   std::string text;             // the intervention as given, for messages and captures
 

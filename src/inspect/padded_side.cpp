@@ -215,4 +215,20 @@ void PaddedSide::place(const Tensor& weights, std::int64_t sequence, const Padde
     }
 }
 
+PassSides PassSides::of(Network& model, const TensorMap& inputs, bool compute_padding) {
+  PassSides sides;
+  const InputSpec& spec = model.input_spec();
+  const PositionRule rule = model.position_rule();
+  if (model.kind() != ModelKind::decoder)
+    sides.source = spec.kind == InputKind::tokens ? PaddedSide(inputs, {}, rule, compute_padding)
+                                                  : PaddedSide(inputs, spec);
+  if (model.kind() == ModelKind::encoder) return sides;
+  const SideNames names =
+      model.kind() == ModelKind::decoder
+          ? SideNames()
+          : SideNames{"decoder_input_ids", "decoder_attention_mask", "", "decoder_position_ids"};
+  sides.target.emplace(inputs, names, rule, compute_padding);
+  return sides;
+}
+
 }  // namespace regard::inspect

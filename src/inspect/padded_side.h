@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,17 @@ class PaddedSide {
   std::vector<std::int32_t> ids_, types_;  // token ids and token types [tokens]
   std::vector<Tensor> values_;  // values of each sequence (ModelInput::values); empty for token ids
   RaggedBuffer shape_;
+};
+
+// The inputs of a pass over named tensors.
+struct PassSides {
+  std::optional<PaddedSide> source, target;  // inputs of the encoder and of the decoder, if there is one
+
+  // The output of the model has the rows of this side.
+  const PaddedSide& main() const { return target ? *target : *source; }
+
+  // Throws invalid_input as PaddedSide does.
+  static PassSides of(Network& model, const TensorMap& inputs, bool compute_padding);
 };
 
 }  // namespace regard::inspect

@@ -39,8 +39,14 @@ bool has_features(std::string_view point) {
 
 class Resolver {
  public:
-  Resolver(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded, const BetweenPasses& between)
-      : model_(model), pool_(pool), loaded_(loaded), between_(between), dual_(dual_encoder_of(model)) {
+  Resolver(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded, const BetweenPasses& between,
+           const FileReader& read_file)
+      : model_(model),
+        pool_(pool),
+        loaded_(loaded),
+        between_(between),
+        dual_(dual_encoder_of(model)),
+        inputs_(model, pool, loaded, between, read_file) {
     if (dual_ == nullptr) {
       points_[""] = ModelPoints::of(model, pool);
     } else {
@@ -58,7 +64,7 @@ class Resolver {
       const std::vector<ValueEdit> more = places_of(site, one);
       edits.insert(edits.end(), more.begin(), more.end());
     }
-    if (one.other.given() || !one.texts.empty()) require_text(one);
+    require_tower(one);
     if (one.action == Action::mean) set_means(edits, one);
     if (one.action == Action::patch) set_patches(edits, one);
     if (one.action == Action::add) set_vectors(edits, one);
@@ -85,11 +91,16 @@ class Resolver {
         .expected(fmt::format("text.{0} or vision.{0}", site.text));
   }
 
-  // Values of another input come from a text, which only the text encoder reads.
-  static void require_text(const Intervention& one) {
+  // Values of a text are taken in the text encoder only, and those of a file in the image encoder only.
+  static void require_tower(const Intervention& one) {
+    const bool file = !one.other.file.empty() || !one.files.empty();
+    if (!file && !one.other.given() && one.texts.empty()) return;
     for (const Site& site : one.sites)
-      if (site.tower == "vision")
-        throw usage_error("a text has no values in the image encoder").found(one.text);
+      if (site.tower == (file ? "text" : "vision"))
+        throw usage_error(file ? "an image has no values in the text encoder"
+                               : "a text has no values in the image encoder")
+            .found(one.text)
+            .expected(file ? "a place in vision" : "a place in text, or file=FILE");
   }
 
   [[noreturn]] void unknown(const Site& site, const std::string& place) const {
@@ -139,27 +150,19 @@ class Resolver {
     return edits;
   }
 
-  PassInput input_of(const OtherInput& other) const {
-    if (other.ids.empty()) {
-      if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
-        throw usage_error("text= needs a tokenizer").found(other.text).expected("ids=0,1,…");
-      PassInput input = pass_input(*loaded_, pool_, other.text, other.target, between_);
-      if (dual_ != nullptr) dual_->pad(input.source.ids);
-      return input;
-    }
-    PassInput input;
-    (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
-    if (model_.kind() != ModelKind::encoder_decoder) return input;
-    if (other.target_ids.empty())
-      throw usage_error("ids= of an encoder-decoder needs target_ids=, the decoder's input")
-          .remedy("Add target_ids=0,1,…");
-    input.target = other.target_ids;
-    return input;
+  // Return true if one of the places is not in the encoder.
+  static bool decodes(const Intervention& one) {
+    return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
+      return site.head ? site.head->kind != Kind::encoder
+                       : !(site.layer + site.point).starts_with("encoder.");
+    });
   }
 
   void run(const PassInput& input, PointCapture& capture) const {
     if (between_) between_();
-    run_pass(model_, pool_, input, &capture);
+    // a model with two encoders runs the one for texts
+    Network& runs = dual_ != nullptr && input.source.kind() == InputKind::pixels ? dual_->vision() : model_;
+    run_pass(runs, pool_, input, &capture);
   }
 
   PointCapture run(const PassInput& input, const std::vector<std::string>& names) const {
@@ -200,25 +203,36 @@ class Resolver {
   void set_means(std::vector<ValueEdit>& edits, const Intervention& one) const {
     if (one.other.given()) {
       Sums sums(edits);
-      sums.add(edits, run(input_of(one.other), names_of(edits)));
+      sums.add(edits, run(inputs_.read(one.other, decodes(one)), names_of(edits)));
       return set_offsets(edits, sums, 1.0);
     }
-    if (loaded_ == nullptr || !loaded_->source)
-      throw usage_error("texts= needs a tokenizer").found(one.texts);
+    set_offsets(edits, sums_over_set(edits, one), 1.0);
+  }
+
+  // Return the sums over the texts of texts= or the images or sounds of files=.
+  Sums sums_over_set(const std::vector<ValueEdit>& edits, const Intervention& one) const {
+    const bool files = !one.files.empty();
+    const std::string& list = files ? one.files : one.texts;
+    inputs_.require_kind(files, (files ? "files=" : "texts=") + list);
+    if (!files && (loaded_ == nullptr || !loaded_->source))
+      throw usage_error("texts= needs a tokenizer").found(list);
     Sums sums(edits);
-    LineReader reader(one.texts);
+    LineReader reader(list);
     std::string line;
     std::int64_t inputs = 0;
     while (reader.next(line)) {
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
       const std::size_t tab = model_.kind() == ModelKind::encoder_decoder ? line.find('\t') : line.npos;
-      sums.add(edits, run(pass_input(*loaded_, pool_, line.substr(0, tab),
-                                     tab == line.npos ? "" : line.substr(tab + 1), between_),
-                          names_of(edits)));
+      OtherInput input;
+      (files ? input.file : input.text) = line.substr(0, tab);
+      if (tab != line.npos) input.target = line.substr(tab + 1);
+      sums.add(edits, run(inputs_.read(input, decodes(one)), names_of(edits)));
       ++inputs;
     }
-    if (inputs == 0) throw Error(ErrorKind::invalid_input, "the file has no texts", {one.texts, -1, -1});
-    set_offsets(edits, sums, 1.0);
+    if (inputs == 0)
+      throw Error(ErrorKind::invalid_input, files ? "the file has no file names" : "the file has no texts",
+                  {list, -1, -1});
+    return sums;
   }
 
   static void set_offsets(std::vector<ValueEdit>& edits, const Sums& sums, double factor) {
@@ -230,9 +244,11 @@ class Resolver {
   }
 
   void set_patches(std::vector<ValueEdit>& edits, const Intervention& one) const {
-    const PointCapture capture = run(input_of(one.other), names_of(edits));
+    const PointCapture capture = run(inputs_.read(one.other, decodes(one)), names_of(edits));
     for (ValueEdit& edit : edits) {
       const Tensor& value = capture.at(edit.point);
+      if (one.positions.all() && one.from.all() && edit.point.starts_with("encoder."))
+        require_length(one, value.rows(), edit.tower);
       edit.by_position = one.from.count() != 1;
       const std::int64_t rows = !edit.by_position     ? 1
                                 : one.positions.all() ? value.rows()
@@ -247,6 +263,12 @@ class Resolver {
         std::copy_n(value.row(from) + edit.begin, edit.end - edit.begin, edit.offset.row(row));
       }
     }
+  }
+
+  // The input must have as many positions as the image or sound whose values are set at all of them. A text
+  // may be longer or shorter: positions that only one of them has are not changed.
+  void require_length(const Intervention& one, std::int64_t positions, const std::string& tower) const {
+    if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
   // Return the position in the other input for row number `row` of an edit: that of from=, otherwise the
@@ -266,11 +288,11 @@ class Resolver {
     for (ValueEdit& edit : edits) edit.factor = 1.0f;
     if (one.other.given()) {
       Sums sums(edits);
-      sums.add(edits, run(input_of(one.other), names_of(edits)));
+      sums.add(edits, run(inputs_.read(one.other, decodes(one)), names_of(edits)));
       set_offsets(edits, sums, one.by);
       if (!one.minus.given()) return;
       Sums less(edits);
-      less.add(edits, run(input_of(one.minus), names_of(edits)));
+      less.add(edits, run(inputs_.read(one.minus, decodes(one)), names_of(edits)));
       for (std::size_t e = 0; e < edits.size(); ++e)
         for (std::size_t i = 0; i < less.sums[e].size(); ++i)
           edits[e].offset.f32()[i] = static_cast<float>(one.by * (sums.mean(e, i) - less.mean(e, i)));
@@ -290,7 +312,7 @@ class Resolver {
   }
 
   void add_weights(const Intervention& one) {
-    if (one.other.given()) require_text(one);
+    require_tower(one);
     for (const Site& site : one.sites) {
       const ModelPoints& points = points_of(site);
       points.of_head(*site.head);  // throws usage for a head that does not exist
@@ -312,6 +334,8 @@ class Resolver {
               .expected(fmt::format("0 to {}", pattern.rows() - 1));
         edit.pattern = pattern.slice_rows(edit.from, edit.from + 1).clone();
       }
+      if (edit.pattern.defined() && site.head->kind != Kind::decoder)
+        require_length(one, edit.pattern.columns(), site.tower);
       pass_->add(std::move(edit));
     }
   }
@@ -328,7 +352,7 @@ class Resolver {
     }
     PointCapture capture;
     capture.want_weights(head);
-    run(input_of(one.other), capture);
+    run(inputs_.read(one.other, head.kind != Kind::encoder), capture);
     const Tensor& weights = capture.at(weights_name(head));
     return weights.reshape({weights.shape()[1], weights.shape()[2]});
   }
@@ -337,7 +361,8 @@ class Resolver {
   ThreadPool& pool_;
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
-  DualEncoder* dual_;                          // the model, if it has two encoders
+  DualEncoder* dual_;  // the model, if it has two encoders
+  OtherInputReader inputs_;
   std::map<std::string, ModelPoints> points_;  // by the name of the encoder if there are two
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
 };
@@ -346,18 +371,18 @@ class Resolver {
 
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
-                                    const BetweenPasses& between) {
+                                    const BetweenPasses& between, const FileReader& read_file) {
   if (interventions.empty()) return nullptr;
-  Resolver resolver(model, pool, loaded, between);
+  Resolver resolver(model, pool, loaded, between, read_file);
   for (const Intervention& one : interventions) resolver.add(one);
   return resolver.take();
 }
 
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<Head>& ablated,
-                                const std::vector<std::string>& interventions) {
+                                const std::vector<std::string>& interventions, const FileReader& read_file) {
   std::unique_ptr<Probe> ablating = ablation(*loaded.model, pool, ablated);
-  auto edits = resolve(*loaded.model, pool, &loaded, parse_interventions(interventions));
+  auto edits = resolve(*loaded.model, pool, &loaded, parse_interventions(interventions), {}, read_file);
   if (!edits) return ablating;
   edits->set_observer(std::move(ablating));
   return edits;

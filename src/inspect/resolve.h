@@ -13,6 +13,7 @@
 #include "inspect/between_passes.h"
 #include "inspect/edited_pass.h"
 #include "inspect/intervention.h"
+#include "inspect/other_input.h"
 
 namespace regard::inspect {
 
@@ -34,17 +35,19 @@ struct ModelPoints {
   ValueEdit of_head(const Head& head) const;
 };
 
-// Return the probe that applies the interventions; null if there are none. Throws usage for a place that the
-// model does not have, positions that the other input does not have, or a text if `loaded` is null; io and
+// Return the probe that applies the interventions; null if there are none. `read_file` reads the images and
+// sounds that they name. Throws usage for a place that the model does not have, positions that the other
+// input does not have, a text if `loaded` is null, or an image or sound if `read_file` is empty; io and
 // bad_file for the files.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
-                                    const BetweenPasses& between = {});
+                                    const BetweenPasses& between = {}, const FileReader& read_file = {});
 
 // Return the probe that sets the output of `ablated` to zero and applies the interventions, given as text;
 // null if there are none.
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<Head>& ablated,
-                                const std::vector<std::string>& interventions);
+                                const std::vector<std::string>& interventions,
+                                const FileReader& read_file = {});
 
 }  // namespace regard::inspect

@@ -1,7 +1,5 @@
 #include "inspect/run_tensors.h"
 
-#include <optional>
-
 #include "inspect/capture.h"
 #include "inspect/run_dual_encoder.h"
 #include "inspect/run_names.h"
@@ -39,8 +37,7 @@ class Run {
     if (options.edits != nullptr) probe_.add(*options.edits);
     // The span loss of Hugging Face's models includes padded positions, so compute them.
     compute_padding_ = options.compute_padding || (model.output() == Output::span && has("start_positions"));
-    if (model.kind() != ModelKind::decoder) source_ = read_source();
-    if (model.kind() != ModelKind::encoder) target_ = read_target();
+    sides_ = PassSides::of(model, inputs, compute_padding_);
   }
 
   TensorMap operator()() {
@@ -72,29 +69,18 @@ class Run {
     const auto found = inputs_.lower_bound("loss_weight.");
     return found != inputs_.end() && found->first.starts_with("loss_weight.");
   }
-  const PaddedSide& main_side() const { return target_ ? *target_ : *source_; }
-
-  PaddedSide read_source() const {
-    if (const InputSpec& spec = model_.input_spec(); spec.kind != InputKind::tokens) return {inputs_, spec};
-    return {inputs_, {}, model_.position_rule(), compute_padding_};
-  }
-
-  PaddedSide read_target() const {
-    if (model_.kind() == ModelKind::decoder) return {inputs_, {}, model_.position_rule(), compute_padding_};
-    const SideNames names{"decoder_input_ids", "decoder_attention_mask", "", "decoder_position_ids"};
-    return {inputs_, names, model_.position_rule(), compute_padding_};
-  }
+  const PaddedSide& main_side() const { return sides_.main(); }
 
   void forward() {
     Memory memory;
-    if (source_) {
-      const InputBatch batch = source_->batch();
+    if (sides_.source) {
+      const InputBatch batch = sides_.source->batch();
       memory = {model_.encode(tape_, batch), batch.shape, batch.attended};
-      values_[target_ ? "encoder_last_hidden_state" : "last_hidden_state"] = memory.hidden;
+      values_[sides_.target ? "encoder_last_hidden_state" : "last_hidden_state"] = memory.hidden;
     }
-    if (target_)
+    if (sides_.target)
       values_["last_hidden_state"] =
-          model_.decode(tape_, target_->batch(), source_ ? &memory : nullptr, nullptr);
+          model_.decode(tape_, sides_.target->batch(), sides_.source ? &memory : nullptr, nullptr);
     add_pooler();
     if (model_.output() == Output::none) return;
     Var head = model_.head(tape_, values_["last_hidden_state"], main_side().batch().shape);
@@ -141,7 +127,7 @@ class Run {
   void show_values() {
     for (const auto& [name, value] : values_) {
       if (!is_selected(options_.capture, name)) continue;
-      const PaddedSide& side = name == "encoder_last_hidden_state" ? *source_ : main_side();
+      const PaddedSide& side = name == "encoder_last_hidden_state" ? *sides_.source : main_side();
       if (value->value.rows() != side.batch().shape.tokens() || name == "pooler_output" ||
           (name == "logits" && model_.output() == Output::sequence_classes)) {
         results_[name] = value->value.clone();
@@ -175,7 +161,8 @@ class Run {
                                 : value;
       const std::string name = named(side, "hidden_states", layer);
       if (!is_selected(options_.capture, name, "hidden_states")) continue;
-      results_[name] = (side == "encoder" ? *source_ : *target_).restore(state, options_.compute_padding);
+      results_[name] =
+          (side == "encoder" ? *sides_.source : *sides_.target).restore(state, options_.compute_padding);
     }
   }
 
@@ -185,8 +172,8 @@ class Run {
                                    ? "cross_attentions." + std::to_string(layer.layer)
                                    : named(name_of(layer.kind), "attentions", layer.layer);
       if (!is_selected(options_.capture, name, "attentions")) continue;
-      const PaddedSide& queries = layer.kind == Kind::encoder ? *source_ : *target_;
-      const PaddedSide& keys = layer.kind == Kind::decoder ? *target_ : *source_;
+      const PaddedSide& queries = layer.kind == Kind::encoder ? *sides_.source : *sides_.target;
+      const PaddedSide& keys = layer.kind == Kind::decoder ? *sides_.target : *sides_.source;
       Tensor& all = results_[name];
       if (!all.defined())
         all = Tensor::zeros({queries.sequences(), layer.weights.shape()[0], queries.length(), keys.length()});
@@ -202,7 +189,7 @@ class Run {
   Tape tape_;
   Capture capture_;
   EditedPass probe_;
-  std::optional<PaddedSide> source_, target_;
+  PassSides sides_;
   std::map<std::string, Var> values_;
   TensorMap results_;
 };

@@ -8,6 +8,9 @@
 
 namespace regard::inspect {
 
+// Maximum number of attention weights in a view of a sound: 512 MiB.
+constexpr std::int64_t kMostSoundWeights = std::int64_t{1} << 27;
+
 // Return the first `seconds` of the spectrogram [frames, bins] for display: at most 600 columns, each the
 // mean of the frames that it covers, scaled so that the smallest value is 0 and the largest 1.
 Spectrogram display_spectrogram(const Tensor& frames, double frame_seconds, double seconds);

@@ -21,8 +21,11 @@ HttpError refused(std::size_t index, const std::string& message) {
 }
 
 void check(const ModelHost& host, const inspect::Intervention& one, std::size_t index) {
-  const std::pair<const char*, const std::string&> files[] = {
-      {"texts", one.texts}, {"vector", one.vector}, {"pattern", one.pattern}};
+  const std::pair<const char*, const std::string&> files[] = {{"texts", one.texts},
+                                                              {"files", one.files},
+                                                              {"file", one.other.file},
+                                                              {"vector", one.vector},
+                                                              {"pattern", one.pattern}};
   for (const auto& [key, value] : files)
     if (!value.empty())
       throw refused(index, fmt::format("an intervention of a request cannot name a file ({}=); give the "

@@ -44,7 +44,9 @@ TEST(Interventions, NeverOpenAFile) {
                                  "replace decoder.0.0 pattern=" + file + "#a",
                                  Json{{"do", "mean"}, {"at", "decoder.0.0"}, {"texts", file}},
                                  R"({"do": "mean", "at": "decoder.0.0", "texts": ")" + file + "\"}",
-                                 "mean decoder.0.0 texts=/no/such/file"};
+                                 "mean decoder.0.0 texts=/no/such/file",
+                                 "patch decoder.0.residual file=" + file,
+                                 Json{{"do", "mean"}, {"at", "decoder.0.0"}, {"files", file}}};
   for (const Json& one : naming) {
     const Reply reply = edits_server().post(
         "/attend", {{"model", "gpt"}, {"text", "the dog"}, {"interventions", Json::array({one})}});

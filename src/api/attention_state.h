@@ -1,0 +1,17 @@
+// The state of a regard::Attention: the view of one pass.
+#pragma once
+
+#include "inspect/attention_view.h"
+#include "regard/export.h"
+#include "regard/model.h"
+
+namespace regard {
+
+struct REGARD_HIDDEN Attention::State {
+  inspect::View view;
+
+  // Return the map of a head. Throws usage if there is none.
+  const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const;
+};
+
+}  // namespace regard

@@ -1,0 +1,64 @@
+#include "api/file_reader.h"
+
+#include "base/placed.h"
+#include "formats/safetensors.h"
+#include "inspect/padded_side.h"
+#include "inspect/run_names.h"
+#include "regard/error.h"
+#include "tasks/image_reader.h"
+#include "tasks/shown_sound.h"
+#include "tasks/sound_reader.h"
+
+namespace regard::api {
+namespace {
+
+const InputSpec& spec_of(Network& model) {
+  DualEncoder* const dual = dual_encoder_of(model);
+  return (dual == nullptr ? model : dual->vision()).input_spec();
+}
+
+ModelInput read_image(const std::filesystem::path& folder, const InputSpec& spec, const std::string& file) {
+  const std::vector<data::Image> images = data::read_images(file);
+  if (images.size() != 1)
+    throw file_error(file, "the file holds several images")
+        .found(std::to_string(images.size()))
+        .expected("one image");
+  return tasks::ImageReader(folder, spec).read(images)[0];
+}
+
+ModelInput read_tensors(const InputSpec& spec, const std::string& file) {
+  const auto opened = formats::SafetensorsFile::open(file);
+  inspect::TensorMap inputs;
+  for (const formats::TensorEntry& entry : opened->entries())
+    if (entry.name == spec.name || entry.name == "attention_mask")
+      inputs[entry.name] = opened->tensor(entry.name).clone();
+  return placed({file}, [&] {
+    std::vector<ModelInput> rows = inspect::PaddedSide(inspect::usable_inputs(inputs), spec).inputs();
+    if (rows.size() != 1)
+      throw input_error(std::string("\"") + spec.name + "\" has several rows")
+          .found(std::to_string(rows.size()))
+          .expected("one");
+    return std::move(rows[0]);
+  });
+}
+
+inspect::FileInput read_sound(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& file) {
+  const auto folder = formats::ModelFolder::open(loaded.folder);
+  if (loaded.model->kind() != ModelKind::encoder_decoder || !loaded.target)
+    return {tasks::SoundReader(folder.path, loaded.model->input_spec(), pool).read(file)};
+  tasks::ShownSound sound = tasks::read_shown_sound(folder, loaded, pool, file);
+  return {std::move(sound.input), std::move(sound.prompt), std::move(sound.search)};
+}
+
+}  // namespace
+
+inspect::FileReader file_reader(const infer::LoadedModel& loaded, ThreadPool& pool) {
+  return [&loaded, &pool](const std::string& file) -> inspect::FileInput {
+    const InputSpec& spec = spec_of(*loaded.model);
+    if (file.ends_with(".safetensors")) return {read_tensors(spec, file)};
+    if (spec.kind == InputKind::features) return read_sound(loaded, pool, file);
+    return {read_image(formats::ModelFolder::open(loaded.folder).path, spec, file)};
+  };
+}
+
+}  // namespace regard::api

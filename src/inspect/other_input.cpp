@@ -1,0 +1,89 @@
+#include "inspect/other_input.h"
+
+#include "inspect/attend.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+
+OtherInputReader::OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
+                                   const BetweenPasses& between, const FileReader& read_file)
+    : model_(model),
+      pool_(pool),
+      loaded_(loaded),
+      between_(between),
+      read_file_(read_file),
+      dual_(dual_encoder_of(model)) {}
+
+void OtherInputReader::require_kind(bool files, const std::string& given) const {
+  if (dual_ != nullptr) return;  // it reads texts and images
+  const InputKind kind = model_.input_spec().kind;
+  if (files == (kind != InputKind::tokens)) return;
+  Error error = usage_error(files                       ? "the model reads text, not files"
+                            : kind == InputKind::pixels ? "the model reads images, not text"
+                                                        : "the model reads sounds, not text");
+  throw error.found(given).expected(files ? "text=… or ids=…" : "file=FILE");
+}
+
+PassInput OtherInputReader::read(const OtherInput& other, bool decodes) const {
+  if (!other.file.empty()) return read_image_or_sound(other, decodes);
+  return other.ids.empty() ? read_text(other) : read_ids(other);
+}
+
+PassInput OtherInputReader::read_text(const OtherInput& other) const {
+  require_kind(false, "text=" + other.text);
+  if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
+    throw usage_error("text= needs a tokenizer").found(other.text).expected("ids=0,1,…");
+  PassInput input = pass_input(*loaded_, pool_, other.text, other.target, between_);
+  if (dual_ != nullptr) dual_->pad(input.source.ids);
+  return input;
+}
+
+PassInput OtherInputReader::read_ids(const OtherInput& other) const {
+  require_kind(false, "ids=");
+  PassInput input;
+  (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
+  if (model_.kind() != ModelKind::encoder_decoder) return input;
+  if (other.target_ids.empty())
+    throw usage_error("ids= of an encoder-decoder needs target_ids=, the decoder's input")
+        .remedy("Add target_ids=0,1,…");
+  input.target = other.target_ids;
+  return input;
+}
+
+PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool decodes) const {
+  require_kind(true, "file=" + other.file);
+  if (!read_file_) throw usage_error("an intervention cannot name a file here").found("file=" + other.file);
+  const bool targets = model_.kind() == ModelKind::encoder_decoder;
+  if (!targets && (!other.target.empty() || !other.target_ids.empty()))
+    throw usage_error("a target needs an encoder-decoder model").found("file=" + other.file);
+  const FileInput file = read_file_(other.file);
+  PassInput input;
+  input.source = file.input;
+  if (!targets) return input;
+  input.target = other.target_ids;
+  if (!input.target.empty()) return input;
+  if (!decodes) {
+    input.target = {0};
+    return input;
+  }
+  if (loaded_ == nullptr || !loaded_->target)
+    throw usage_error("file= of an encoder-decoder needs target_ids=, the decoder's input")
+        .found("file=" + other.file)
+        .remedy("Add target_ids=0,1,…");
+  AttendRequest request;
+  request.text = other.file, request.input = file.input, request.prompt = file.prompt;
+  request.search = file.search ? &*file.search : nullptr;
+  if (other.target.empty()) {
+    generate_target(*loaded_, pool_, request, 0, between_);
+  } else {
+    if (!file.prompt.empty()) request.written.assign(file.prompt.begin() + 1, file.prompt.end());
+    for (const std::int32_t id : written_ids(*loaded_, other.target)) request.written.push_back(id);
+  }
+  if (request.written.empty())
+    throw input_error("the model writes nothing for the file").at({other.file, -1, -1});
+  input.written = std::move(request.written);
+  input.target = inspect::read_ids(loaded_->options.start_token, input.written);
+  return input;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,60 @@
+// The input of another pass that an intervention names: a text, token ids, or an image or sound file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "infer/loaded_model.h"
+#include "inspect/between_passes.h"
+#include "inspect/intervention.h"
+#include "inspect/pass_input.h"
+#include "models/dual_encoder.h"
+
+namespace regard::inspect {
+
+// An image or sound as input of a pass.
+struct FileInput {
+  ModelInput input;
+  // Encoder–decoders: the first tokens of the decoder, beginning with the start token (if empty, only the
+  // start token), and the options to generate the others (default: those of the folder).
+  std::vector<std::int32_t> prompt = {};
+  std::optional<infer::SearchOptions> search = {};
+};
+
+// Reads the image or sound file of an intervention as the model's folder specifies. Files are refused if it
+// is empty.
+using FileReader = std::function<FileInput(const std::string& file)>;
+
+class OtherInputReader {
+ public:
+  // Everything must outlive the object. `loaded` may be null; texts then throw usage.
+  OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
+                   const BetweenPasses& between, const FileReader& read_file);
+
+  // Return the input. If `decodes` is false, values of the encoder only are needed: the decoder's input of a
+  // file is then one token, and no target is generated. Throws usage if the model does not read this kind of
+  // input or it is incomplete, and what reading a file throws.
+  PassInput read(const OtherInput& other, bool decodes) const;
+
+  // Throw usage if the model does not read texts (`files` false) or files (`files` true). `given` is the key
+  // of the intervention with its value.
+  void require_kind(bool files, const std::string& given) const;
+
+ private:
+  PassInput read_text(const OtherInput& other) const;
+  PassInput read_ids(const OtherInput& other) const;
+  PassInput read_image_or_sound(const OtherInput& other, bool decodes) const;
+
+  Network& model_;
+  ThreadPool& pool_;
+  const infer::LoadedModel* loaded_;
+  const BetweenPasses& between_;
+  const FileReader& read_file_;
+  DualEncoder* dual_;  // the model, if it has two encoders
+};
+
+}  // namespace regard::inspect
