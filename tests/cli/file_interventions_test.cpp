@@ -56,20 +56,27 @@ TEST_F(FileIntervention, TranscribesTheOtherSound) {
   };
   const std::string own = text(sound_file("short.wav"), "");
   // The long sound has more windows than one, so its first window is taken.
-  const std::string patched = text(sound_file("short.wav"), "patch encoder.output file=" + sound_file("long.wav"));
+  const std::string patched =
+      text(sound_file("short.wav"), "patch encoder.output file=" + sound_file("long.wav"));
   EXPECT_NE(patched, own);
-  EXPECT_EQ(text(sound_file("long.wav"), "").substr(0, patched.size() - 1), patched.substr(0, patched.size() - 1));
+  EXPECT_EQ(text(sound_file("long.wav"), "").substr(0, patched.size() - 1),
+            patched.substr(0, patched.size() - 1));
   EXPECT_EQ(text(sound_file("short.wav"), "patch encoder.output file=" + sound_file("short.wav")), own);
   // The decoder's values are those of the transcript that the model writes for the file.
-  EXPECT_EQ(text(sound_file("short.wav"), "patch decoder.1.residual positions=0 file=" + sound_file("short.wav")), own);
+  EXPECT_EQ(
+      text(sound_file("short.wav"), "patch decoder.1.residual positions=0 file=" + sound_file("short.wav")),
+      own);
 }
 
 TEST_F(FileIntervention, EmbedsTheOtherImage) {
-  const auto vector = [&](const std::string& patch) {
-    return out({"embed", golden("hf-more/clip-words").string(), "--images", "--json"}, patch,
-               picture_file("deep.png") + "\n");
+  const auto vector = [&](const char* file, const std::string& patch) {
+    return parse_json(out({"embed", golden("hf-more/clip-words").string(), "--images", "--json"}, patch,
+                          picture_file(file) + "\n"),
+                      "stdout")["embedding"];
   };
-  EXPECT_NE(vector("patch vision.encoder.1.residual file=" + picture_file("turned1.jpg")), vector(""));
+  const Json other = vector("turned1.jpg", "");
+  EXPECT_NE(vector("deep.png", ""), other);
+  EXPECT_EQ(vector("deep.png", "patch vision.encoder.output file=" + picture_file("turned1.jpg")), other);
 }
 
 TEST_F(FileIntervention, CapturesNameTheFile) {
