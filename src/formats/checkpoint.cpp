@@ -82,6 +82,16 @@ void validate(const std::filesystem::path& folder, std::string_view only) {
   }
 }
 
+// Return whether the system cannot read this checkpoint, as opposed to one whose content is damaged.
+bool is_unreadable(const std::filesystem::path& folder) {
+  try {
+    validate(folder, "");
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::io;
+  }
+  return false;
+}
+
 void check_run_folder(const std::filesystem::path& path) {
   if (!RunFolder::is_run_folder(path))
     throw Error(ErrorKind::usage, "not a run folder", {path.string(), -1, -1})
@@ -221,7 +231,13 @@ std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> exc
       warning += std::string(error.what()) + "; ";
     }
   }
-  if (!warning.empty()) throw file_error(path_.string(), "no valid checkpoint: " + warning);
+  if (!warning.empty()) {
+    const bool unreadable = std::ranges::all_of(
+        all, [this](std::int64_t step) { return is_unreadable(checkpoint_folder(step)); });
+    warning.erase(warning.size() - 2);  // the separator of the next message
+    throw Error(unreadable ? ErrorKind::io : ErrorKind::bad_file, "no valid checkpoint: " + warning,
+                {path_.string(), -1, -1});
+  }
   return std::nullopt;
 }
 

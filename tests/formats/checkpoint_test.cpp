@@ -178,6 +178,19 @@ TEST(RunFolder, FallsBackFromADamagedCheckpointAndSaysSo) {
   EXPECT_REGARD_ERROR(run.latest(), ErrorKind::bad_file, "no valid checkpoint");
 }
 
+TEST(RunFolder, AnUnreadableManifestIsAnErrorOfTheSystem) {
+  const TemporaryFolder folder;
+  const RunFolder run = RunFolder::create(folder / "run", "");
+  save(run, 1);
+  const auto manifest = run.checkpoint_folder(1) / "manifest.json";
+  std::filesystem::remove(manifest);
+  std::filesystem::create_directory(manifest);
+  EXPECT_REGARD_ERROR(run.latest(), ErrorKind::io, "manifest.json: cannot read: Is a directory");
+  save(run, 2);
+  write_file_atomically(run.checkpoint_folder(2) / "manifest.json", "{}");
+  EXPECT_REGARD_ERROR(run.latest(), ErrorKind::bad_file, "; ");
+}
+
 TEST(RunFolder, AHostileManifestCannotLeaveTheFolder) {
   const TemporaryFolder folder;
   const RunFolder run = RunFolder::create(folder / "run", "");
