@@ -24,6 +24,12 @@ SoundRow row_of(const RecordReader& records) {
   if (is_blank(row.name)) throw file_error(row.place.file, "a row has no path").at(row.place);
   const fs::path path(row.name);
   row.file = path.is_absolute() ? path : fs::path(row.place.file).parent_path() / path;
+  std::error_code ignored;
+  if (!fs::is_regular_file(row.file, ignored))
+    throw file_error(row.place.file, "the sound does not exist")
+        .at(row.place)
+        .found("\"" + row.name + "\"")
+        .remedy("Paths are relative to the folder of the table");
   return row;
 }
 

@@ -262,8 +262,10 @@ bins = 32)",
         1);
   regard::testing::write_file(folder.path(), "train.tsv", "train0.wav\tlow\nmissing.wav\thigh\n");
   ProgramResult result = train();
-  EXPECT_EQ(result.exit_code, 4) << result.err;
-  EXPECT_NE(result.err.find("missing.wav"), std::string::npos) << result.err;
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_NE(result.err.find("train.tsv:2: the sound does not exist (found \"missing.wav\")"),
+            std::string::npos)
+      << result.err;
   regard::testing::write_file(folder.path(), "text.wav", "no sound");
   regard::testing::write_file(folder.path(), "train.tsv", "train0.wav\tlow\ntext.wav\thigh\n");
   result = train();
