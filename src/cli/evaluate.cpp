@@ -38,9 +38,10 @@ struct EvaluateOptions {
   std::size_t rows = 10;
 };
 
-const std::vector<std::string> kTasks = {
-    "translation",        "language-model", "masked-language-model", "classification", "token-classification",
-    "question-answering", "embedding",      "image-classification",  "captioning",     "contrastive"};
+const std::vector<std::string> kTasks = {"translation",    "language-model",       "masked-language-model",
+                                         "classification", "token-classification", "question-answering",
+                                         "embedding",      "image-classification", "captioning",
+                                         "contrastive",    "audio-classification", "speech-recognition"};
 
 // Return the task of a model, determined by its head.
 std::string task_of(const infer::LoadedModel& model, const std::string& name) {
@@ -75,11 +76,12 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
 }
 
 void check_kind(const std::string& task, const infer::LoadedModel& model, const std::string& name) {
-  const bool of_pictures = task == "image-classification" || task == "captioning" || task == "contrastive";
-  const std::string own = of_pictures ? task_of(model, name) : task;
+  const bool of_text = task != "image-classification" && task != "captioning" && task != "contrastive" &&
+                       task != "audio-classification" && task != "speech-recognition";
+  const std::string own = of_text ? task : task_of(model, name);
   if (own != task)
     throw usage_error("the model cannot be evaluated as " + task).found(name).expected("--task " + own);
-  if (!of_pictures) model.model->input_spec().require(InputKind::tokens);
+  if (of_text) model.model->input_spec().require(InputKind::tokens);
   const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
                     : task == "language-model" ? model.model->kind() == ModelKind::decoder
                                                : true;
@@ -133,11 +135,16 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
   infer::LoadedModel model = infer::LoadedModel::open(
       path, {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
+  const bool classifies = model.model->output() == Output::sequence_classes;
+  const std::string task = classifies ? "audio-classification" : "speech-recognition";
+  if (!options.task.empty() && options.task != task)
+    throw usage_error("the model cannot be evaluated as " + options.task)
+        .found(path)
+        .expected("--task " + task);
   model.options.beam = options.beam.value_or(1);
   model.model->prepare_for_inference(globals.pool());
   const fs::path folder = formats::ModelFolder::open(path).path;
-  if (model.model->output() == Output::sequence_classes)
-    return evaluate::audio_classification({model, globals.pool()}, folder, options.data);
+  if (classifies) return evaluate::audio_classification({model, globals.pool()}, folder, options.data);
   return evaluate::speech_recognition({model, globals.pool()}, folder, options.data);
 }
 
@@ -150,7 +157,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context});
   };
   if (options.task == "embedding") return embedding();
-  if (options.task.empty() && reads_sound(path)) return evaluate_sounds(options, path, globals);
+  if (reads_sound(path)) return evaluate_sounds(options, path, globals);
   infer::LoadedModel model = infer::LoadedModel::open(
       path, {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);

@@ -18,10 +18,18 @@ struct TextPairs {
 TextPairs read_pairs(const DataOptions& data) {
   data::TableReader table = open_table(data, {{"text", "text_pair", "score"}, {"query", "document"}});
   TextPairs pairs;
-  for (data::TableRow row; table.next(row);) {
-    pairs.first.push_back(row.text(0)), pairs.second.push_back(row.text(1));
-    if (row.size() == 3) pairs.scores.push_back(row.number(2));
-    pairs.places.push_back(row.place());
+  try {
+    for (data::TableRow row; table.next(row);) {
+      pairs.first.push_back(row.text(0)), pairs.second.push_back(row.text(1));
+      if (row.size() == 3) pairs.scores.push_back(row.number(2));
+      pairs.places.push_back(row.place());
+    }
+  } catch (Error& error) {
+    // a table of queries and documents is read as one with scores if its columns are not given
+    if (pairs.places.empty() && data.columns.empty() && error.kind() == ErrorKind::bad_file &&
+        error.remedy().empty())
+      error.remedy("Give --columns with the query and the document, such as 1,2, if there are no scores");
+    throw;
   }
   if (pairs.first.empty()) throw nothing_to_evaluate(data);
   return pairs;

@@ -18,14 +18,16 @@ struct ParallelText {
 ParallelText read_parallel(const DataOptions& data) {
   const data::TableFormat format = data::format_of(data.files.at(0), data::TableFormat::lines);
   const bool aligned = format == data::TableFormat::lines;
-  const std::size_t width = aligned ? data.files.size() : data.columns.size();
+  std::vector<std::string> columns = data.columns;
+  if (columns.empty() && !aligned && format != data::TableFormat::jsonl) columns = {"1", "2"};
+  const std::size_t width = aligned ? data.files.size() : columns.size();
   if (width < 2)
     throw usage_error("a translation needs a source and a reference")
         .found(fmt::format("{} {}", width, aligned ? "file" : "columns"))
         .expected(aligned ? "SOURCE REFERENCE…, line-aligned" : "--columns SOURCE,REFERENCE…");
   data::TableReader reader({.files = data.files,
                             .format = format,
-                            .columns = aligned ? std::vector<std::string>{} : data.columns,
+                            .columns = aligned ? std::vector<std::string>{} : columns,
                             .header = data.header ? data::Header::present : data::Header::automatic});
   ParallelText text;
   text.references.resize(width - 1);

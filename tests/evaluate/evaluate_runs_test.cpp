@@ -73,12 +73,17 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
 
   // The same pairs as TSV, with the columns swapped.
   std::istringstream sources(file_content(folder / "valid.en")), targets(file_content(folder / "valid.de"));
-  std::string rows;
-  for (std::string a, b; std::getline(sources, a) && std::getline(targets, b);) rows += b + "\t" + a + "\n";
+  std::string rows, straight;
+  for (std::string a, b; std::getline(sources, a) && std::getline(targets, b);)
+    rows += b + "\t" + a + "\n", straight += a + "\t" + b + "\n";
   write_file(folder.path(), "pairs.tsv", rows);
+  write_file(folder.path(), "straight.tsv", straight);
   const ProgramResult table = evaluate({"run", "pairs.tsv", "--columns", "2,1", "--json"});
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_EQ(Json::parse(table.out)["bleu"], got["bleu"]);
+  const ProgramResult first_columns = evaluate({"run", "straight.tsv", "--json"});
+  ASSERT_EQ(first_columns.exit_code, 0) << first_columns.err;
+  EXPECT_EQ(Json::parse(first_columns.out)["bleu"], got["bleu"]);
 
   // TER is computed, and -o writes each row with its source.
   EXPECT_GT(got["ter"], 0.0);

@@ -126,6 +126,13 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "does not classify tokens");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
+  expect({nli, "bad.tsv", "--task", "audio-classification"}, 2, "expected --task classification");
+  const std::string sounds = model("hf-tiny/ast");
+  expect({sounds, "bad.tsv", "--task", "audio-classification"}, 3, "bad.tsv:1");
+  expect({sounds, "bad.tsv", "--task", "speech-recognition"}, 2, "expected --task audio-classification");
+  expect({sounds, "bad.tsv", "--task", "classification"}, 2, "expected --task audio-classification");
+  expect({model("hf-more/st-mean"), "bad.tsv"}, 3,
+         "no column 3 (found 2 columns). Give --columns with the query");
   expect({model("hf-tiny/vit"), "bad.tsv"}, 3, "bad.tsv:1: column 1: the image does not exist");
   expect({model("hf-tiny/vit"), "bad.tsv", "--task", "classification"}, 2, "image");
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
