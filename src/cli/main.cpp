@@ -46,6 +46,27 @@ void check_verb(CLI::App& app, int argc, char** argv) {
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
 }
 
+// Return the arguments that no option takes, in the order in which they were given; CLI11's message reverses
+// it.
+std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  const std::vector<std::string> extra = app.remaining(true);
+  if (extra.empty()) return error.what();
+  return fmt::format("The following argument{} not expected: {}", extra.size() == 1 ? " was" : "s were",
+                     fmt::join(extra, " "));
+}
+
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::string verb;
+  std::size_t depth = 0;
+  for (auto chosen = app.get_subcommands(); !chosen.empty();
+       chosen = chosen.front()->get_subcommands(), ++depth)
+    verb += " " + chosen.front()->get_name();
+  const std::string help = depth > 1 ? verb.substr(1) + " --help" : "help" + verb;
+  regard::cli::print_message("regard{}: {}\nSee 'regard {}'.\n", verb, message_of(app, error), help);
+  return 2;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"regard: train, run and inspect Transformer models"};
   app.set_version_flag("--version", "regard " REGARD_VERSION);
@@ -61,10 +82,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const auto chosen = app.get_subcommands();
-    const std::string verb = chosen.empty() ? "" : " " + chosen.front()->get_name();
-    regard::cli::print_message("regard{}: {}\nSee 'regard help{}'.\n", verb, error.what(), verb);
-    return 2;
+    return report_usage(app, error);
   }
   if (help->parsed()) show_help(app, topic);
   return regard::cli::stop_signal() == 0 ? 0 : 128 + regard::cli::stop_signal();

@@ -210,6 +210,11 @@ const std::vector<Case> kCases = {
 
     {"ExplainNothing", {"explain"}, 2, {"TEXT"}},
     {"ExplainEmpty", {"explain", "  "}, 3, {"no words"}},
+    {"ArgumentsInTheirOrder", {"explain", "Bank", "--layers", "3"}, 2, {"not expected: --layers 3"}},
+    {"NestedVerb",
+     {"bench", "decode"},
+     2,
+     {"regard bench decode: MODEL", "See 'regard bench decode --help'"}},
     {"ExplainQuery", {"explain", "Money Bank", "--query", "River"}, 2, {"River", "Bank"}},
     {"ExplainBadUtf8", {"explain", "Ba\xffnk"}, 3, {"UTF-8", "byte 2"}},
     {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
