@@ -106,7 +106,7 @@ void write_fixtures(const fs::path& folder) {
 }
 
 const std::vector<Case> kCases = {
-    {"NoVerb", {}, 2, {"verb"}},
+    {"NoVerb", {}, 2, {"command"}},
     {"UnknownVerb", {"trian"}, 2, {"trian", "train"}},
     {"UnknownFlag", {"train", "good.toml", "--fast"}, 2, {"--fast", "regard help train"}},
     {"HelpForNothing", {"help", "nothing"}, 2, {"nothing"}},

@@ -65,7 +65,7 @@ TEST_F(Tagged, FaultySentencesAreRefusedOrSkippedWhole) {
   EXPECT_EQ(report.count(SkipReason::malformed), 1);
   EXPECT_EQ(report.count(SkipReason::bad_utf8), 1);
   options.tag_column = "tag";
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "a name of CoNLL-U");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "a column name of CoNLL-U");
 }
 
 TEST_F(Tagged, RowsOfATableNeedOneLabelForEachWord) {
