@@ -109,7 +109,10 @@ TEST(Fairness, ManyGenerationsOfOneClientDoNotFillTheHandlers) {
     const Reply reply = post_as(server, kKeyB, path, request);
     EXPECT_EQ(reply.status, 200) << reply.body;
   }
-  EXPECT_EQ(server.service().metrics().in_progress, 16) << "no request of A had to end first";
+  // A client may read the response shortly before its request has ended.
+  const auto& in_progress = server.service().metrics().in_progress;
+  EXPECT_TRUE(becomes([&] { return in_progress <= 16; }));
+  EXPECT_EQ(in_progress, 16) << "no request of A had to end first";
   burst.leave();
   EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
 }
