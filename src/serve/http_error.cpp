@@ -27,7 +27,8 @@ ErrorKind kind_of_status(int status) {
   if (status == 413) return ErrorKind::invalid_input;
   if (status == 429 || status == 504) return ErrorKind::resource_exhausted;
   if (status == 503) return ErrorKind::cancelled;
-  return status < 500 ? ErrorKind::usage : ErrorKind::internal;
+  const bool usage = status < 500 || status == 501;  // 501: the server was started without this ability
+  return usage ? ErrorKind::usage : ErrorKind::internal;
 }
 
 HttpError caught_http_error() {

@@ -234,7 +234,9 @@ TEST(LibreTranslate, TranslatesByJsonFormAndMultipart) {
 TEST(LibreTranslate, ListsLanguagesAndTranslatesFiles) {
   const Json languages = server().get("/languages").json();
   EXPECT_EQ(languages[0], (Json{{"code", "en"}, {"name", "English"}, {"targets", {"hi"}}}));
-  EXPECT_EQ(server().post("/detect", {{"q", "the dog"}}).status, 501);
+  const Reply refused = server().post("/detect", {{"q", "the dog"}});
+  EXPECT_EQ(refused.status, 501);
+  EXPECT_EQ(refused.json()["kind"], "usage") << refused.body;
   const std::string multipart =
       "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nthe dog\r\n"
       "--x\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
