@@ -18,12 +18,8 @@ const InputSpec& spec_of(Network& model) {
 }
 
 ModelInput read_image(const std::filesystem::path& folder, const InputSpec& spec, const std::string& file) {
-  const std::vector<data::Image> images = data::read_images(file);
-  if (images.size() != 1)
-    throw file_error(file, "the file holds several images")
-        .found(std::to_string(images.size()))
-        .expected("one image");
-  return tasks::ImageReader(folder, spec).read(images)[0];
+  const data::Image image = data::read_one_image(file);
+  return tasks::ImageReader(folder, spec).read({&image, 1})[0];
 }
 
 ModelInput read_tensors(const InputSpec& spec, const std::string& file) {

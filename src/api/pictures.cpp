@@ -98,12 +98,8 @@ Tensor ImageTextEncoder::embed(std::string_view text) const {
 Tensor ImageTextEncoder::embed_images(std::span<const std::filesystem::path> files) const {
   Tensor vectors = Tensor::empty({std::ssize(files), size()});
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::vector<data::Image> images = data::read_images(files[i]);
-    if (images.size() != 1)
-      throw file_error(files[i].string(), "the file holds several images")
-          .found(std::to_string(images.size()))
-          .expected("one image in each file");
-    const Tensor one = state().embed(state().encoder.read(images));
+    const data::Image image = data::read_one_image(files[i]);
+    const Tensor one = state().embed(state().encoder.read({&image, 1}));
     std::copy_n(one.f32(), one.elements(), vectors.row(static_cast<std::int64_t>(i)));
   }
   return vectors;

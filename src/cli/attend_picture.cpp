@@ -25,15 +25,6 @@
 namespace regard::cli {
 namespace {
 
-data::Image one_image(const std::string& file) {
-  std::vector<data::Image> images = data::read_images(file);
-  if (images.size() != 1)
-    throw file_error(file, "the file holds several images")
-        .found(std::to_string(images.size()))
-        .expected("one image");
-  return std::move(images[0]);
-}
-
 // Return the maps to draw: those that the options name. Default: all heads of the last layer of
 // usual_kind(model).
 std::vector<inspect::Map> picture_maps(const inspect::View& view, const AttendOptions& options,
@@ -91,7 +82,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
   const auto folder = formats::ModelFolder::open(options.model).path;
-  const data::Image image = one_image(options.text);
+  const data::Image image = data::read_one_image(options.text);
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions), {},

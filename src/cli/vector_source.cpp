@@ -47,12 +47,8 @@ class ImageTextSource : public VectorSource {
   void start(ThreadPool& pool, Probe* probe) override { encoder_.emplace(loaded_, folder_, pool, probe); }
   tasks::Input read(const std::string& line) override {
     if (!images_) return encoder_->read(line);
-    const std::vector<data::Image> images = data::read_images(line);
-    if (images.size() != 1)
-      throw file_error(line, "the file holds several images")
-          .found(std::to_string(images.size()))
-          .expected("one image in each file");
-    return encoder_->read(images)[0];
+    const data::Image image = data::read_one_image(line);
+    return encoder_->read({&image, 1})[0];
   }
   Tensor embed(std::span<const tasks::Input> inputs) override { return encoder_->embed(inputs); }
   Tensor embed_query(const std::string& text) override {

@@ -189,4 +189,13 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
   throw error.expected("PNG, JPEG, WebP, PPM, PGM or IDX");
 }
 
+Image read_one_image(const std::filesystem::path& path) {
+  std::vector<Image> images = read_images(path);
+  if (images.size() != 1)
+    throw file_error(path.string(), "the file does not contain exactly one image")
+        .found(std::to_string(images.size()))
+        .expected("one image in each file");
+  return std::move(images[0]);
+}
+
 }  // namespace regard::data

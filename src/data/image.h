@@ -33,6 +33,10 @@ struct ImageLimits {
 // than `limits`, or has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits = {});
 
+// Read a file that contains one image. Throws as read_images() does, and bad_file for an IDX file with
+// another number of images.
+Image read_one_image(const std::filesystem::path& path);
+
 // Return true if the file starts with the magic bytes of a format that read_images() reads. Commands read any
 // other file as a text with the path of one image per line.
 bool looks_like_image(const std::filesystem::path& path);

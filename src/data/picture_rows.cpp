@@ -93,11 +93,7 @@ void add_idx(const std::vector<std::string>& files, PictureRows& to) {
 }  // namespace
 
 Image PictureRow::read() const {
-  if (file.empty()) return image;
-  std::vector<Image> images = read_images(file);
-  if (images.size() != 1)
-    throw file_error(file.string(), "the file has several images").found(std::to_string(images.size()));
-  return std::move(images[0]);
+  return file.empty() ? image : read_one_image(file);
 }
 
 std::string PictureRow::name() const {

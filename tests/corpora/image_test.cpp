@@ -68,6 +68,7 @@ TEST(Image, IdxHoldsManyGreyImages) {
   EXPECT_EQ(images[1].at(1, 2)[0], 'F');
   EXPECT_EQ(images[1].at(1, 2)[2], 'F');
   EXPECT_EQ(images[0].at(0, 1)[1], 'b');
+  EXPECT_REGARD_ERROR(data::read_one_image(temporary / "images"), ErrorKind::bad_file, "one image");
   testing::write_file(temporary.path(), "short", header + "abcdefABCDE");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "short"), ErrorKind::bad_file, "IDX");
   testing::write_file(temporary.path(), "huge",
