@@ -1,10 +1,11 @@
-// Run a bf16 kernel test on every path of each instruction set: those of the hardware and the emulation.
+// A test fixture that runs a test with every implementation of the bf16 products: the instructions that the
+// processor has, and the emulation.
 #pragma once
 
 #include <vector>
 
-#include "isa_fixture.h"
 #include "kernels/bf16.h"
+#include "kernels/isa_fixture.h"
 
 namespace regard::testing {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/bf16.h"
-#include "kernels/isa_fixture.h"
+#include "kernels/bf16_fixture.h"
 #include "models/quantize.h"
 #include "models/weights.h"
 #include "nn/cache_decoder.h"
@@ -32,22 +32,8 @@ std::unique_ptr<Network> bf16_model(const std::string& name) {
   return model;
 }
 
-class Bf16Inference : public testing::EachIsa {
+class Bf16Inference : public testing::EachBf16Path {
  protected:
-  void TearDown() override {
-    kernels::reset_bf16_path();
-    EachIsa::TearDown();
-  }
-  template <class Body>
-  void each_path(Body&& body) {
-    std::vector<Bf16Path> paths = kernels::bf16_paths();
-    paths.push_back(Bf16Path::emulated);
-    for (const Bf16Path path : paths) {
-      kernels::set_bf16_path(path);
-      SCOPED_TRACE(name_of(path));
-      body();
-    }
-  }
   static Runner runner(Network& model, int threads) {
     std::vector<Tokens> sources;
     if (model.kind() != ModelKind::decoder)
@@ -67,7 +53,7 @@ double relative_error(const Logits& a, const Logits& b) {
 }
 
 TEST_P(Bf16Inference, IsNearF32AndKeepsTheBitRule) {
-  each_path([] {
+  each_path([](Bf16Path) {
     for (const std::string& name : testing::tiny_model_names()) {
       const auto plain = testing::tiny_model(name), model = bf16_model(name);
       const Logits reference = runner(*model, 1).full(kAll);
@@ -99,7 +85,7 @@ TEST_P(Bf16Inference, RoundsStoredWeightsOnce) {
 }
 
 TEST_P(Bf16Inference, SharedPagesKeepTheBits) {
-  each_path([] {
+  each_path([](Bf16Path) {
     for (const std::string name : {"gpt", "llama"}) {
       const auto model = bf16_model(name);
       CacheDecoder decoder(*model, Cache::bounded(model->cache_shape(), 3, 12));
@@ -147,7 +133,7 @@ class WeightProbe : public Probe {
 };
 
 TEST_P(Bf16Inference, ProbesSeeWeights) {
-  each_path([] {
+  each_path([](Bf16Path) {
     const auto model = bf16_model("llama");
     const Tokens ids = testing::random_tokens({40}, model->vocabulary(), 3)[0];
     RaggedBuffer shape;
