@@ -148,8 +148,8 @@ class REGARD_API Model {
   // does not translate or options are invalid; invalid_input if the text is not UTF-8 or longer than the
   // model's positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
-  // Translate several texts in one batch. `progress` is called before each step with the fraction of
-  // completed texts; if it returns false, incomplete texts are returned empty.
+  // Translate several texts in one batch. `progress` is called before each step with the fraction of the
+  // texts whose translation is complete; if it returns false, the translations of the others are empty.
   std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
                                      const Progress& progress = {}) const;
 

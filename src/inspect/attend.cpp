@@ -200,7 +200,7 @@ Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendReque
   return run_with_probe(model, pool, source, target, &probe);
 }
 
-// Return labels of the encoder's positions. Frames of a sound are numbered.
+// Return a label for each position of the encoder: a token, the place of a patch, or the number of a frame.
 std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const InputSpec& spec,
                                        const ModelInput& input) {
   if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer, input.ids);

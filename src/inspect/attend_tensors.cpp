@@ -9,7 +9,8 @@
 namespace regard::inspect {
 namespace {
 
-// Return row number `row` of the inputs of a pass. Other inputs, such as labels, are left out.
+// Return the inputs of one sequence, each with a batch dimension of 1. Labels and other inputs that the
+// forward pass does not read are left out.
 TensorMap row_of(const TensorMap& inputs, std::int64_t row) {
   TensorMap rows;
   for (const char* name :

@@ -8,12 +8,13 @@
 
 namespace regard::inspect {
 
-// Run each sequence of the inputs in a pass of its own, without its padding, and call `each` with the View,
-// in the order of the batch. Position ids are those of the batch, so the weights have the bits of
-// run_tensors(). An encoder–decoder needs decoder_input_ids. Of a model with two encoders, the texts come
-// first, then the images. `request` gives the model's name, the selection and the changes. The text of a view
-// is that of the tokens or, if no tokenizer is loaded or the input is not text, the name of the input, as in
-// "pixel_values[0]". Throws as run_tensors() and attend() do, and invalid_input for a sequence without
+// Run each sequence of the batch in a forward pass of its own, without its padding, and call `each` with the
+// view of its attention, in the order of the batch. The attention weights are bit-identical to those that
+// run_tensors() computes, because each token keeps its position id. For a model with two encoders, `each` is
+// called for all texts, then for all images. `request` gives the name of the model, the heads to return and
+// the interventions. The text of a view is decoded from its tokens; without a tokenizer, or for images and
+// sounds, it is the name and index of the input, such as "pixel_values[0]". Throws as run_tensors() and
+// attend() do; usage if an encoder–decoder gets no decoder_input_ids; invalid_input for a sequence without
 // tokens.
 void attend_tensors(const infer::LoadedModel& loaded, ThreadPool& pool, const TensorMap& inputs,
                     const AttendRequest& request, const std::function<void(View)>& each);

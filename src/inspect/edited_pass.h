@@ -86,7 +86,7 @@ class EditedPass : public ForwardingProbe {
   const std::vector<WeightEdit>* edits_of(std::string_view point, std::int64_t head) const;
 
   std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
-  // Edits by point or head and, in a model with two encoders, by the name of the encoder.
+  // Keys: the name of the encoder in a model with two encoders, otherwise empty; then the point or head.
   std::map<std::string, std::map<std::string, std::vector<ValueEdit>, std::less<>>, std::less<>> values_;
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass

@@ -19,8 +19,9 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
                                  const std::vector<StudyExample>& examples,
                                  const BetweenPasses& between = {});
 
-// Attention of a head in sequences that consist of `length` random tokens, which then occur a second time.
-// Each number is an attention weight, averaged over the queries of the second half of all sequences.
+// Attention of a head in sequences of `length` random tokens that are repeated once. Each number is an
+// attention weight, averaged over all sequences and, unless a comment says otherwise, over the queries of
+// the repetition.
 struct InductionScore {
   Head head;
   // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix

@@ -35,10 +35,11 @@ struct ModelPoints {
   ValueEdit of_head(const Head& head) const;
 };
 
-// Return the probe that applies the interventions; null if there are none. `read_file` reads the images and
-// sounds that they name. Throws usage for a place that the model does not have, positions that the other
-// input does not have, a text if `loaded` is null, or an image or sound if `read_file` is empty; io and
-// bad_file for the files.
+// Return the probe that applies the interventions; null if there are none. An intervention can take values
+// from another text, which needs `loaded`, or from an image or sound file, which needs `read_file`. Throws
+// usage if the model does not have the place of an intervention, if the other input is shorter than the
+// positions to patch, or if `loaded` or `read_file` is needed and missing; io and bad_file if a file cannot
+// be read.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
                                     const BetweenPasses& between = {}, const FileReader& read_file = {});
