@@ -159,9 +159,8 @@ void add_attend(CLI::App& app, Globals& globals) {
       ->check(valid_text());
   verb->add_option("--pair", options->pair, "Second text of a pair; encoders only")->check(valid_text());
   verb->add_option("--generate", options->generate,
-                   "Maximum number of tokens to generate. Default: 0 for a decoder, which shows the given "
-                   "text only; for an "
-                   "encoder-decoder the limit in generation_config.json")
+                   "Maximum number of tokens to generate. Default: 0 for a decoder, so that only TEXT is "
+                   "shown; for an encoder-decoder the limit in generation_config.json")
       ->check(not_negative());
   add_view_options(*verb, *options);
   verb->add_flag("--all", options->all, "Show every layer, head and kind on the terminal and in --svg");

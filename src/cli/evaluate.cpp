@@ -276,7 +276,8 @@ void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
       ->allow_extra_args(false)
       ->type_name("A B");
   verb.add_option("--test", options.test,
-                  "--compare: significance test, paired bootstrap or approximate randomization")
+                  "--compare: significance test: paired bootstrap (bootstrap) or approximate randomization "
+                  "(randomization)")
       ->check(CLI::IsMember({"bootstrap", "randomization"}))
       ->capture_default_str();
   verb.add_option("--samples", options.samples,

@@ -1,4 +1,4 @@
-// Main program: argument parsing, error messages and exit codes. Each verb has its own file.
+// Main program: argument parsing, error messages and exit codes. Each command has its own file.
 
 #include <algorithm>
 #include <exception>
@@ -76,7 +76,7 @@ int run(int argc, char** argv) {
   regard::cli::add_verbs(app, globals);
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "Print the help of a command");
-  help->add_option("VERB", topic, "Verb");
+  help->add_option("COMMAND", topic, "Name of the command. Default: print the list of commands");
   check_verb(app, argc, argv);
   try {
     app.parse(argc, argv);

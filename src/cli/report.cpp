@@ -45,7 +45,7 @@ void add_report(CLI::App& app, Globals& globals) {
   verb->add_option("RUN", options->runs, "Folders of runs; several are drawn into the same charts")
       ->required();
   verb->add_option("-o,--output", options->output,
-                   "Output file; - is standard output. Default: RUN/report.html if there is one run");
+                   "Output file; - is standard output. Default: RUN/report.html; required for several runs");
   verb->callback([options, &globals] { write_report(*options, globals); });
 }
 

@@ -159,7 +159,7 @@ void add_serve(CLI::App& app, Globals& globals) {
   verb->footer(
       "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"
       "regard's own (/answer, /fill, /tag, /attend). /openapi.json describes all of them. A request names "
-      "its\nmodel; it may omit the name if only one model has the required ability. SIGTERM and SIGINT stop "
+      "its\nmodel; it may omit the name if only one model can process it. SIGTERM and SIGINT stop "
       "the server after the\n"
       "requests in progress; SIGHUP loads the folders again.");
   auto request = std::make_shared<ServeRequest>();

@@ -111,9 +111,10 @@ void add_tag(CLI::App& app, Globals& globals) {
       "--max-tokens\nthat overlap by --stride.");
   auto request = std::make_shared<TagRequest>();
   add_task_options(*verb, request->task, false);
-  verb->add_option("--aggregation", request->aggregation,
-                   "Unit of the results: tokens (none) or entities; first, average and max also give each "
-                   "word one label")
+  verb->add_option(
+          "--aggregation", request->aggregation,
+          "Unit of the results: tokens (none) or entities (simple, first, average, max). first, average "
+          "and max also give all tokens of a word the same label")
       ->check(CLI::IsMember({"none", "simple", "first", "average", "max"}))
       ->capture_default_str();
   verb->add_option("--stride", request->stride,

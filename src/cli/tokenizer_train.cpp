@@ -123,10 +123,11 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
       ->capture_default_str();
   train->add_option("--unknown", how.unknown, "Unknown token. Default: <unk>; [UNK] for wordpiece");
   train
-      ->add_option("--words", how.words,
-                   "Word boundaries: words (letters with combining marks, any script), gpt2, spaces, signs "
-                   "(punctuation), bert or metaspace (▁, as sentencepiece). Default: words; bert for "
-                   "wordpiece, signs for word")
+      ->add_option(
+          "--words", how.words,
+          "Word boundaries: words (letters with combining marks, any script), gpt2, spaces (white space), "
+          "signs (white space and punctuation), bert or metaspace (▁, as sentencepiece). Default: words; "
+          "bert for wordpiece, signs for word")
       ->check(CLI::IsMember(text::word_rule_names()));
   add_limits(*train, how);
   train->add_flag("--lower-case", how.lower_case, "Lower-case the text first");

@@ -1,4 +1,4 @@
-// regard transcribe: write the text of sound files, with timestamps.
+// regard transcribe: transcribe sound files, with timestamps.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -168,7 +168,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
 }  // namespace
 
 void add_transcribe(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("transcribe", "Write the text of sound files, with times");
+  CLI::App* verb = app.add_subcommand("transcribe", "Transcribe sound files, with timestamps");
   verb->footer(
       "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files of every encoding are "
       "read;\n"
@@ -192,8 +192,8 @@ void add_transcribe(CLI::App& app, Globals& globals) {
       ->check(positive())
       ->capture_default_str();
   verb->add_flag("--word-times", request->options.whisper.word_times,
-                 "Write the times of words: a list in json, one row or subtitle per word in tsv and srt, "
-                 "times within the text in vtt");
+                 "Write word timestamps: a list in json, one row or subtitle per word in tsv and srt, times "
+                 "within the text in vtt");
   add_adapter(*verb, request->adapter);
   add_changes(*verb, request->probes);
   add_quantize(*verb, globals);

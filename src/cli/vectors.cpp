@@ -234,7 +234,7 @@ void add_vectors(CLI::App& app, Globals& globals) {
   CLI::App* about = verb->add_subcommand("info", "Describe a file of word vectors");
   add_globals(*about, globals);
   add_vectors_file(*about, options->file);
-  about->add_option("-n,--count", options->count, "Number of words to print, from the first")
+  about->add_option("-n,--count", options->count, "Print the first N words of the file")
       ->check(not_negative())
       ->capture_default_str();
   about->callback([&globals, options] { info(globals, *options); });

@@ -172,16 +172,16 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--model", options.model, "Training algorithm")
       ->check(CLI::IsMember({"skip-gram", "cbow", "glove"}))
       ->capture_default_str();
-  verb.add_option("--loss", options.loss, "Loss: negative sampling, or hierarchical softmax")
+  verb.add_option("--loss", options.loss,
+                  "Loss: negative sampling (negative), or hierarchical softmax (hierarchical)")
       ->check(CLI::IsMember({"negative", "hierarchical"}))
       ->capture_default_str();
   verb.add_option("--size", options.pairs.size, "Vector size")
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
   verb.add_option("--window", options.window,
-                  "Number of context words on each side. 0 means 5, or 10 for GloVe")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+                  "Number of context words on each side. Default: 5; 10 for glove")
+      ->check(CLI::Range(0, 1000));
   verb.add_option("--negative", options.pairs.negative, "Number of negative samples")
       ->check(CLI::Range(1, 63))
       ->capture_default_str();
@@ -189,20 +189,18 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
                   "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_option("--epochs", options.epochs, "Number of passes over the text. 0 means 5, or 15 for GloVe")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  verb.add_option("--rate", options.rate, "Initial learning rate. 0 means 0.025, or 0.05 for CBOW and GloVe")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
-  verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText");
-  verb.add_option("--min-n", options.pairs.subwords.shortest, "Minimum n-gram length")
+  verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default: 5; 15 for glove")
+      ->check(CLI::Range(0, 100000));
+  verb.add_option("--rate", options.rate, "Initial learning rate. Default: 0.025; 0.05 for cbow and glove")
+      ->check(CLI::Range(0.0, 10.0));
+  verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText does");
+  verb.add_option("--min-n", options.pairs.subwords.shortest, "--subwords: minimum n-gram length")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  verb.add_option("--max-n", options.pairs.subwords.longest, "Maximum n-gram length")
+  verb.add_option("--max-n", options.pairs.subwords.longest, "--subwords: maximum n-gram length")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  verb.add_option("--buckets", options.buckets, "Number of hash buckets for n-grams")
+  verb.add_option("--buckets", options.buckets, "--subwords: number of hash buckets for n-grams")
       ->check(CLI::Range(1, 1 << 28))
       ->capture_default_str();
 }

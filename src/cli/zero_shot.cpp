@@ -19,7 +19,7 @@ namespace {
 std::vector<std::string> labels_in(const std::string& text) {
   std::vector<std::string> labels;
   if (text.empty())
-    throw usage_error("this model needs labels given as words").remedy("Add --labels \"a cat,a dog\"");
+    throw usage_error("this model has no labels of its own").remedy("Add --labels \"a cat,a dog\"");
   if (std::filesystem::is_regular_file(text)) {
     LineReader reader(text);
     for (std::string line; reader.next(line);) labels.push_back(line);
@@ -73,7 +73,7 @@ class ZeroShotVerb {
     if (request.pair)
       throw usage_error("--pair needs a text model; this model reads images").remedy("Remove --pair");
     if (!request.task.probes.attend.empty())
-      throw usage_error("--attend is not available with labels given as words").remedy("Remove it");
+      throw usage_error("--attend is not available for zero-shot classification").remedy("Remove it");
     auto loaded = infer::LoadedModel::open(
         request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
     if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);

@@ -31,7 +31,7 @@ Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t 
     throw file_error(file, "the WebP image is damaged").found("an invalid header");
   if (features.has_animation != 0)
     throw file_error(file, "animated WebP images are not supported")
-        .remedy("Save one of its frames as an image");
+        .remedy("Save one frame of the file as a still image");
   Image image = blank_image(features.height, features.width, file, most_pixels);
   if (WebPDecodeRGBInto(data, bytes.size(), image.pixels.data(), image.pixels.size(),
                         static_cast<int>(3 * image.width)) == nullptr)

@@ -94,7 +94,7 @@ class EntryReader {
 std::map<std::string, std::string> read_metadata(const Json& value, const std::string& file) {
   if (!value.is_object())
     throw file_error(file, "__metadata__ is not an object")
-        .expected("an object of strings")
+        .expected("an object whose values are strings")
         .found(describe(value));
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {

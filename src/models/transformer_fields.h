@@ -61,7 +61,8 @@ void visit_fields(Config& c, Visitor&& visit) {
              "pre: norm before each sublayer and after the last layer; post: norm after each residual sum.",
              {"pre", "post"}),
         c.norm);
-  visit(word("norm_kind", "Layer normalisation or RMS normalisation.", {"layer", "rms"}), c.norm_kind);
+  visit(word("norm_kind", "Layer normalisation (layer) or RMS normalisation (rms).", {"layer", "rms"}),
+        c.norm_kind);
   visit(number("norm_epsilon", "Value added to the variance in norms.", 1e-12, 0.5), c.norm_epsilon);
   visit(word("positions", "Position encoding.", {"sinusoidal", "learned", "rotary", "none"}), c.positions);
   visit(Key{.name = "max_positions",

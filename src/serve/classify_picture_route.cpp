@@ -1,5 +1,5 @@
 // POST /classify/picture: the scores of labels for one image, as `regard classify PICTURE`. CLIP and SigLIP
-// take labels given as words; other models have their own labels.
+// classify by the labels in the request (zero-shot classification); other models have their own labels.
 #include "models/dual_encoder.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
@@ -22,7 +22,8 @@ struct Scored {
 Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
   tasks::ImageTextEncoder encoder(host.loaded(), host.model_folder().path, host.pool(), probe);
   if (!call.has("labels"))
-    throw HttpError(400, "this model needs labels given as words", "invalid_value", "labels");
+    throw HttpError(400, "expected labels, because this model has none of its own", "invalid_value",
+                    "labels");
   const auto pattern = call.value<std::string>("pattern", tasks::kLabelPattern);
   if (pattern.find("{}") == pattern.npos)
     throw HttpError(400, "expected {} in the pattern, the place of the label", "invalid_value", "pattern");
@@ -68,7 +69,7 @@ void add_classify_picture_route(std::vector<Route>& routes) {
       answer_picture_labels,
       object(
           {{"file", described(text(1000), "An image file")},
-           {"labels", described(array(text(1000), 1, kMostLabels), "CLIP and SigLIP: labels given as words")},
+           {"labels", described(array(text(1000), 1, kMostLabels), "CLIP and SigLIP: labels to choose from")},
            {"pattern", described(text(1000), "The text to compare with; {} is replaced by the label")},
            {"scores", scores_schema()},
            {"interventions", interventions_schema()},

@@ -147,7 +147,7 @@ void answer_detect(Call& call) {
 void answer_translate_file(Call& call) {
   const FormPart& file = call.only_file();
   if (!utf8::valid(file.value))
-    throw HttpError(400, "expected a file of text in UTF-8", "invalid_value", "file");
+    throw HttpError(400, "expected a text file in UTF-8", "invalid_value", "file");
   const bool html = file.file_name.ends_with(".html") || file.file_name.ends_with(".htm");
   TranslationRequest request;
   request.target = call.value<std::string>("target", "");

@@ -83,7 +83,7 @@ Json generation_schema(std::initializer_list<std::pair<const char*, Json>> field
   Json biases{{"type", "object"}, {"additionalProperties", number(-100, 100)}, {"maxProperties", 1024}};
   Json stream_options = object({{"include_usage", boolean()}});
   Json format = object({{"type", text(100)}});
-  Json all = object({{"model", described(text(1000), "Default: the only model with the required ability")},
+  Json all = object({{"model", described(text(1000), "Default: the only model that can process the request")},
                      {"stream", boolean()},
                      {"stream_options", stream_options},
                      {"n", integer(1, kMostResults)},

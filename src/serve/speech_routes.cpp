@@ -30,7 +30,7 @@ void refuse_unavailable(const Call& call) {
   if (call.value("stream", false)) refuse("stream", "streamed transcripts");
   if (call.has("timestamp_granularities[]"))
     for (const Json& one : call.body["timestamp_granularities[]"])
-      if (one == "word") refuse("timestamp_granularities[]", "times of words");
+      if (one == "word") refuse("timestamp_granularities[]", "word timestamps");
 }
 
 tasks::TranscribeOptions options_of(const Call& call, bool translates, Probe* probe) {
@@ -143,7 +143,7 @@ void add_openai_speech_routes(std::vector<Route>& routes) {
                          {"stream", boolean()},
                          {"interventions", interventions_schema()}},
                         {"file"});
-  routes.push_back(speech_route("/v1/audio/transcriptions", "The text of a sound file, with times",
+  routes.push_back(speech_route("/v1/audio/transcriptions", "Transcribe a sound file, with timestamps",
                                 answer_transcription, request));
   request["properties"].erase("language");
   routes.push_back(speech_route("/v1/audio/translations", "The text of a sound file in English",

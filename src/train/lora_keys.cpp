@@ -50,7 +50,8 @@ void add_lora_fields(std::vector<Field>& list, LoraKeys& keys) {
   add("layers", &keys.layers, "Numbers of the layers with updates, from 0. Default: all.");
   add("layers_pattern", &keys.layers_pattern,
       "With `layers`: names of the lists that hold the numbered layers, such as \"h\". Default: any.");
-  add("bias", &keys.bias, "Biases that are trained too: none, all, or those of the adapted layers.")
+  add("bias", &keys.bias,
+      "Biases that are trained too: none, all, or those of the adapted layers (lora_only).")
       .choices = {"none", "all", "lora_only"};
   add("modules_to_save", &keys.modules_to_save,
       "Modules that are trained completely and saved with the adapter, such as \"classifier\".");

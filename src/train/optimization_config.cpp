@@ -123,8 +123,8 @@ void add_special(Fields& fields, OptimizationConfig& c) {
       .may_change = true;
   fields.number("muon_momentum", c.muon_momentum, 0, kBelowOne, "muon: Nesterov's momentum of the matrices.");
   fields.choice("muon_scale", c.muon_scale, {"original", "match-adamw"},
-                "muon: factor of the update of a matrix: sqrt(max(1, rows / columns)), or 0.2 * "
-                "sqrt(max(rows, columns)), which suits learning rates of adamw.");
+                "muon: factor of the update of a matrix: sqrt(max(1, rows / columns)) (original), or 0.2 * "
+                "sqrt(max(rows, columns)), which suits learning rates of adamw (match-adamw).");
 }
 
 void add_schedule(Fields& fields, OptimizationConfig& c) {

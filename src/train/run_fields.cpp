@@ -22,7 +22,7 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "empty_lines",
                   .target = &c.empty_lines,
-                  .meaning = "Handling of pairs with an empty side.",
+                  .meaning = "Handling of rows with an empty text.",
                   .choices = {"skip", "refuse"}});
   list.push_back({.section = "data",
                   .key = "bad_utf8",
@@ -131,9 +131,9 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "words",
                   .target = &c.words,
-                  .meaning = "Word boundaries: spaces (white space), signs (also punctuation), gpt2, bert or "
-                             "words (letters with combining marks, any script). auto: bert for wordpiece, "
-                             "signs for word, else words.",
+                  .meaning = "Word boundaries: words (letters with combining marks, any script), spaces, "
+                             "signs (spaces and punctuation), gpt2, bert or metaspace (as sentencepiece). "
+                             "auto: bert for wordpiece, signs for word, else words.",
                   .choices = rules});
 }
 
@@ -166,7 +166,7 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                   .key = "windows",
                   .target = &c.windows,
                   .meaning = "Language models: windows at random positions (random), or consecutive windows "
-                             "in a random order each epoch (consecutive).",
+                             "in a random order each epoch (sequential).",
                   .choices = {"random", "sequential"}});
   count("accumulate", c.accumulate, "batches",
         "Gradient accumulation: batches per step. The loss is the mean over all their tokens.", 1);

@@ -7,8 +7,9 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
   list.push_back({.section = "labels",
                   .key = "problem_type",
                   .target = &c.problem_type,
-                  .meaning = "Kind of label, as in transformers: one label per text; any number of labels, "
-                             "in a JSON list or separated by spaces; or a number.",
+                  .meaning = "Type of the labels, as in transformers: one label per text "
+                             "(single_label_classification); any number of labels, in a JSON list or "
+                             "separated by spaces (multi_label_classification); or a number (regression).",
                   .choices = {"single_label_classification", "multi_label_classification", "regression"}});
   list.push_back({.section = "labels",
                   .key = "names",
@@ -19,8 +20,9 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
   list.push_back({.section = "labels",
                   .key = "until",
                   .target = &c.until,
-                  .meaning = "Text at which a label in the data is cut off; with \":\", NUM:date becomes the "
-                             "label NUM. Default: the whole label is used."});
+                  .meaning =
+                      "Cut off the labels of the data before this text: with \":\", NUM:date becomes the "
+                      "label NUM. Default: the whole label is used."});
   list.push_back(
       {.section = "labels",
        .key = "weights",
@@ -28,22 +30,21 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
        .meaning = "Weight of each label in the loss, in the order of the ids. Default: 1 for each.",
        .low = 0,
        .high = 1e6});
-  list.push_back({.section = "labels",
-                  .key = "balance",
-                  .target = &c.balance,
-                  .meaning =
-                      "Weigh each label by the number of examples / (number of labels · examples with the "
-                      "label)."});
+  list.push_back(
+      {.section = "labels",
+       .key = "balance",
+       .target = &c.balance,
+       .meaning = "Set the weight of each label to the number of examples / (number of labels · number of "
+                  "examples with the label)."});
 }
 
 void add_masking(std::vector<Field>& list, MaskingConfig& c) {
-  list.push_back(
-      {.section = "masking",
-       .key = "unit",
-       .target = &c.unit,
-       .meaning =
-           "Unit of masking: single tokens, all tokens of a word, or sequences of 1 to 10 words (SpanBERT).",
-       .choices = {"token", "word", "span"}});
+  list.push_back({.section = "masking",
+                  .key = "unit",
+                  .target = &c.unit,
+                  .meaning = "Unit of masking: single tokens (token), all tokens of a word (word), or "
+                             "sequences of 1 to 10 words (span, as in SpanBERT).",
+                  .choices = {"token", "word", "span"}});
   list.push_back({.section = "masking",
                   .key = "share",
                   .target = &c.share,
@@ -75,10 +76,10 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
                   .key = "loss",
                   .target = &c.loss,
                   .meaning =
-                      "ranking: a row's second text among those of the batch, and its third text if "
-                      "there is one (MultipleNegativesRankingLoss); triplet: the second text nearer "
-                      "than the third (TripletLoss); cosine: the third column is the cosine of the two "
-                      "texts (CosineSimilarityLoss).",
+                      "Loss. ranking: find a row's second text among the second and third texts of the batch "
+                      "(MultipleNegativesRankingLoss). triplet: the second text must be nearer to the first "
+                      "than the third is (TripletLoss). cosine: the third column is the target cosine of the "
+                      "two texts (CosineSimilarityLoss).",
                   .choices = {"ranking", "triplet", "cosine"}});
   list.push_back({.section = "embedding",
                   .key = "scale",
@@ -101,8 +102,9 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
   list.push_back({.section = "embedding",
                   .key = "pooling",
                   .target = &c.pooling,
-                  .meaning = "Pooling of the states of a text's tokens into one vector: their mean, the "
-                             "first token's state, or the maximum of each feature.",
+                  .meaning =
+                      "Pooling of the states of a text's tokens into one vector: their mean (mean), the "
+                      "first token's state (cls), or the maximum of each feature (max).",
                   .choices = {"mean", "cls", "max"}});
   list.push_back({.section = "embedding",
                   .key = "normalize",

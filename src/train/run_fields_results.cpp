@@ -104,8 +104,8 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
                   .low = 0,
                   .high = 10,
                   .may_change = true});
-  count("max_sentences", c.max_sentences, "pairs",
-        "Number of sentences to translate, from the first; 0 translates all.", 0);
+  count("max_sentences", c.max_sentences, "pairs", "Translate only the first N sentences; 0 translates all.",
+        0);
   list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "lower_case",
@@ -154,8 +154,9 @@ void add_distributed(std::vector<Field>& list, DistributedConfig& c) {
   list.push_back({.section = "distributed",
                   .key = "shard_optimizer",
                   .target = &c.shard_optimizer,
-                  .meaning = "Several processes: each one holds only the optimiser's state of its part of "
-                             "the weights (ZeRO stage 1). The results are the same.",
+                  .meaning =
+                      "Several processes: each process stores the optimiser's state for its part of the "
+                      "weights only (ZeRO stage 1). The results are bit-identical.",
                   .may_change = true});
 }
 

@@ -24,7 +24,7 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         3600);
   count("bins", c.bins, "bins", "Bins of the mel scale of each frame of 10 ms.", 1024);
   count("patch_size", c.patch_size, "bins",
-        "audio-spectrogram-transformer: numbers of frames and bins of a patch.", 512);
+        "audio-spectrogram-transformer: side of a square patch, in frames and in bins.", 512);
   count("patch_stride", c.patch_stride, "bins",
         "audio-spectrogram-transformer: distance between the starts of adjacent patches, which may overlap.",
         512);
@@ -33,9 +33,11 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         "whisper: vocabulary size of the byte-level BPE for texts, without task and timestamp tokens.", 1e6);
   share("mask_frames", c.mask_frames,
         "SpecAugment: fraction of the frames of an example that are set to 0, drawn again in each epoch.");
-  count("masked_frames", c.masked_frames, "frames", "Length of each masked span.", 10000);
+  count("masked_frames", c.masked_frames, "frames", "SpecAugment: length of each masked span of frames.",
+        10000);
   share("mask_bins", c.mask_bins, "SpecAugment: fraction of the bins that are set to 0.");
-  count("masked_bins", c.masked_bins, "bins", "Number of adjacent bins of each masked span.", 1024);
+  count("masked_bins", c.masked_bins, "bins", "SpecAugment: number of adjacent bins of each masked span.",
+        1024);
 }
 
 }  // namespace regard::train

@@ -108,7 +108,7 @@ Json Contrastive::model_config(const Tokenizers& tokenizers) const {
   if (special.end < 0 || special.end == 2)
     throw usage_error("the tokenizer does not fit a new CLIP model")
         .found(special.end < 0 ? "no end token" : "an end token with the id 2")
-        .expected("an end token ([SEP], </s>) with another id, after each text");
+        .expected("an end token ([SEP], </s>) after each text, with an id other than 2");
   return find_new_family(config_.model.family)
       ->config({config_.model.transformer, tokenizers.target->vocabulary_size(), special,
                 config_.data.max_length, &config_.images});
