@@ -5,7 +5,7 @@ tests/data/hf-tiny (see its README):
   tests/data/hf-tiny/deit-bart         DeiT encoder, projection, BART decoder
   tests/data/hf-tiny/vit-trocr         ViT encoder, TrOCR decoder whose cross-attention has the encoder's hidden size
   tests/data/hf-more/clip-first-end    CLIP whose text vector is that of the first end token
-  tests/data/hf-more/clip-words        CLIP with a tokenizer: scores of labels given as words for tests/data/pictures, by the
+  tests/data/hf-more/clip-words        CLIP with a tokenizer: zero-shot scores of labels for tests/data/pictures, by the
                                        zero-shot-image-classification pipeline, and vectors of texts and pictures
 Needs torch, transformers and safetensors."""
 import json

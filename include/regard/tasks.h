@@ -32,7 +32,7 @@ namespace regard {
 
 // Options common to several tasks.
 struct ReadingOptions {
-  // maximum tokens per text, including special tokens; 0 means the model's positions
+  // maximum tokens per text, including special tokens; 0 means the model's maximum number of positions
   std::int64_t max_tokens = 0;
   bool truncate = false;               // truncate longer texts; if false, throw invalid_input
   std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
@@ -119,7 +119,8 @@ enum class Aggregation {
 
 struct TagOptions {
   Aggregation aggregation = Aggregation::none;
-  // tokens per window, including special tokens; 0 means the model's positions, or 512
+  // tokens per window, including special tokens; 0 means the model's maximum number of positions, or 512 if
+  // it has no limit
   std::int64_t window = 0;
   // Tokens shared by adjacent windows. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
@@ -161,7 +162,8 @@ class REGARD_API Tagger {
 
 struct AnswerOptions {
   std::size_t count = 1;  // maximum number of answers
-  // tokens per window, including the question; 0 means 384, or the model's positions if fewer
+  // tokens per window, including the question; 0 means 384, or the model's maximum number of
+  // positions if that is smaller
   std::int64_t window = 0;
   std::int64_t stride = 0;    // tokens shared by adjacent windows; 0 means 128, at most half a window
   std::int64_t longest = 15;  // maximum tokens of an answer

@@ -38,7 +38,7 @@ struct TranscribeOptions {
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   std::int64_t beam = 1;   // width of the beam search; 1 selects the most probable token, or CTC's best path
   std::uint64_t seed = 1;  // seed of sampling
-  // Compute the times of words: from Whisper's cross-attention, or from the frames of CTC's labels.
+  // Compute word timestamps: from Whisper's cross-attention, or from the frames of CTC's labels.
   bool word_times = false;
   // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "uniform decoder.0.2".
   std::vector<std::string> interventions = {};

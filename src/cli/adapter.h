@@ -1,4 +1,4 @@
-// The option --adapter, for verbs that run a model.
+// The option --adapter, for commands that run a model.
 #pragma once
 
 #include <string>

@@ -121,7 +121,7 @@ train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   return train::parse_run(kRun, (data_folder(options) / "demo.toml").string(), overrides);
 }
 
-// Remove the run folder. Throws usage for a folder that this verb did not create.
+// Remove the run folder. Throws usage for a folder that this command did not create.
 void remove_old_run(const DemoOptions& options) {
   if (!std::filesystem::exists(options.folder)) return;
   if (!formats::RunFolder::is_run_folder(options.folder) || !std::filesystem::exists(data_folder(options)))

@@ -1,4 +1,4 @@
-// --ablate, --intervene and --attend: inspection options of every verb that runs a model.
+// --ablate, --intervene and --attend: inspection options of every command that runs a model.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Destination of a verb's results: standard output, or the file of -o.
+// Destination of a command's results: standard output, or the file of -o.
 #pragma once
 
 #include <memory>

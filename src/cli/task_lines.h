@@ -1,5 +1,5 @@
-// Line processing shared by verbs: lines that have already arrived are batched, results keep the input order,
-// errors name the line.
+// Line processing shared by commands: lines that have already arrived are batched, results keep the input
+// order, errors name the line.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Model loading and line processing shared by the verbs that read texts or images.
+// Model loading and line processing shared by the commands that read texts or images.
 #pragma once
 
 #include <optional>

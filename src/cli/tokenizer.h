@@ -1,4 +1,4 @@
-// Verbs of `regard tokenizer`, one file each.
+// Subcommands of `regard tokenizer`, one file each.
 #pragma once
 
 #include "cli/verb.h"

@@ -72,7 +72,8 @@ void catch_signals(AtSignal writing) {
   struct sigaction action {};
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = 0;  // without SA_RESTART, a signal interrupts blocking reads, so that the verb can stop
+  // Without SA_RESTART, a signal interrupts blocking reads, so that the command can stop.
+  action.sa_flags = 0;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup {};

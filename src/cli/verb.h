@@ -1,5 +1,5 @@
-// Verbs (subcommands) of the program, one file each. add_VERB() adds the verb's options and callback to
-// `app`.
+// Commands of the program (`regard COMMAND`), one file each. add_COMMAND() adds the command, with its options
+// and callback, to `app`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@
 
 namespace regard::cli {
 
-// Options common to all verbs.
+// Options common to all commands.
 struct Globals {
   int threads = 0;  // number of threads; 0 means one per physical core
   std::uint64_t seed = 1;
@@ -26,22 +26,22 @@ struct Globals {
   std::shared_ptr<ThreadPool> pool_;
 };
 
-// Add -t/--threads, -s/--seed, --json and -q/--quiet to a verb.
+// Add -t/--threads, -s/--seed, --json and -q/--quiet to a command.
 void add_globals(CLI::App& verb, Globals& globals);
 
-// Add --quantize and --precision to a verb that opens a model.
+// Add --quantize and --precision to a command that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
-// stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
-// between two steps calls catch_signals() and then polls stop_signal(); main() exits with code 128 + signal.
-// With stop_writing, a signal also aborts the writing of output files, and existing files stay unmodified.
-// Use go_on_writing if the verb still writes files after a signal; a second signal, more than a second later,
-// then ends the process at once.
+// stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A command that can
+// stop between two steps calls catch_signals() and then polls stop_signal(); main() exits with code 128 +
+// signal. With stop_writing, a signal also aborts the writing of output files, and existing files stay
+// unmodified. Use go_on_writing if the command still writes files after a signal; a second signal, more than
+// a second later, then ends the process at once.
 enum class AtSignal { stop_writing, go_on_writing };
 void catch_signals(AtSignal writing = AtSignal::stop_writing);
 int stop_signal();
 
-// Thrown if a stop signal ends a verb early; main() then exits with code 128 + signal.
+// Thrown if a stop signal ends a command early; main() then exits with code 128 + signal.
 struct Stopped {};
 void throw_if_stopped();
 

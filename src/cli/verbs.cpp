@@ -2,7 +2,7 @@
 
 namespace regard::cli {
 
-// Each verb is declared here and defined in the file of the same name.
+// Each command is declared here and defined in the file of the same name.
 void add_answer(CLI::App& app, Globals& globals);
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);

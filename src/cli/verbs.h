@@ -1,4 +1,4 @@
-// Registration of all verbs, in the order of the help text.
+// Registration of all commands, in the order of the help text.
 #pragma once
 
 #include "cli/verb.h"

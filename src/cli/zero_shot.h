@@ -1,4 +1,4 @@
-// regard classify with a dual encoder: classify images by labels given as words.
+// regard classify with a dual encoder: zero-shot classification of images by the labels in --labels.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Evaluation of captions that a model generates for pictures, by comparison with given captions.
+// Evaluation of captions that a model generates for pictures, by comparison with reference captions.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ struct CaptioningOptions {
 };
 
 // Data: see read_pictures() in evaluate/picture_data.h; the text is the caption. Metrics: exact_match (the
-// fraction of captions that equal the given one word for word), BLEU and chrF. Decodes with the options of
-// subject.model.
+// fraction of captions whose words equal those of the reference caption), BLEU and chrF. Decodes with the
+// options of subject.model.
 Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                       const CaptioningOptions& options);
 

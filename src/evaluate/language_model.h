@@ -18,7 +18,7 @@ struct MaskedOptions {
   // fraction of the tokens of each text to mask, without special tokens; at least one token
   double share = 0.15;
   std::uint64_t seed = 1;  // the masked tokens depend on the seed and the number of the row
-  // maximum tokens of a text; further tokens are ignored; 0 means the model's positions
+  // maximum tokens per text; further tokens are ignored; 0 means the model's maximum number of positions
   std::int64_t context = 0;
 };
 // Evaluate a masked language model: replace tokens of each line by the mask token, and compute the loss of

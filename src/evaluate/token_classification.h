@@ -10,8 +10,9 @@ namespace regard::evaluate {
 
 struct TokenClassificationOptions {
   std::optional<metrics::EntityScheme>
-      strict;               // use seqeval's strict mode with this scheme; default: conlleval's rules
-  std::int64_t window = 0;  // maximum number of tokens; 0 means the model's positions
+      strict;  // use seqeval's strict mode with this scheme; default: conlleval's rules
+  // tokens per window; 0 means the model's maximum number of positions, or 512 if it has no limit
+  std::int64_t window = 0;
 };
 
 // Data: a table with the columns words and labels, which hold lists of equal length (in TSV and CSV separated

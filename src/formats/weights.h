@@ -34,7 +34,7 @@ class Weights {
   // Open the shards that an index names, which are in the folder of the index.
   static Weights open_index(const std::filesystem::path& path);
 
-  // names file by file, in file order
+  // names of all tensors: those of the first file in the order of the file, then those of the next file
   const std::vector<std::string>& names() const noexcept { return names_; }
   bool contains(std::string_view name) const { return index_.contains(name); }
   const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is no such tensor

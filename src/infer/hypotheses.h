@@ -23,8 +23,9 @@ inline constexpr std::int64_t kFirstRoom = 4096;
 
 class Hypotheses {
  public:
-  // Make a beam search if options.beam > 1; otherwise make n_best independent sequences when sampling, or a
-  // single one. max_new must be at least 1, and the options must outlive the result.
+  // Return the hypotheses of a beam search if options.beam > 1. Otherwise return n_best independent sequences
+  // if options.sample is set, or one sequence. max_new must be at least 1. The options must outlive the
+  // result.
   static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
   virtual ~Hypotheses() = default;
 

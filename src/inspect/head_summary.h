@@ -20,7 +20,7 @@ enum class Pattern : std::uint8_t {
   first,
   special,   // special tokens such as separators (Clark et al. 2019)
   diagonal,  // the source token at the same relative position, ± 1 (cross-attention)
-  spread,    // nearly uniform weights: at least 90 % of the largest possible entropy
+  spread,    // nearly uniform weights: at least 90 % of the maximum entropy
   content,   // none of the patterns above covers 40 % of the weight
 };
 
@@ -34,7 +34,7 @@ using PatternShares = std::array<double, kPositionalPatterns>;
 struct HeadSummary {
   double entropy = 0;   // mean entropy over the queries, in bits
   double distance = 0;  // mean of |query position − key position| under the weights; 0 for cross-attention
-  double spread = 0;    // entropy divided by the largest possible, 0 to 1
+  double spread = 0;    // entropy divided by the maximum entropy (of uniform weights), 0 to 1
   PatternShares shares{};
   Pattern pattern = Pattern::content;
   // mean weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`

@@ -155,7 +155,8 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return the scratch memory of the worker. The caller's scratch memory follows the packed B.
+  // Return scratch memory for the worker's rows of A. Worker caller_, which is the calling thread, also holds
+  // the packed B at the start of its scratch memory; the rows follow it.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);

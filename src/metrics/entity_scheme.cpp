@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kAnyPrefix = "IOBESUL";
 enum class Type { same, other, any };
 
-// A rule on two adjacent labels: their prefixes, and the condition that their types are equal.
+// A rule on two adjacent labels: the prefixes that match, and whether the entity types must be the same, must
+// differ, or do not matter.
 struct Pattern {
   std::string_view before, label;
   Type type;

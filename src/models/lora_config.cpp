@@ -34,8 +34,8 @@ bool names(const std::vector<std::string>& list, const std::string& module) {
   });
 }
 
-// Return the value of the first pattern that matches the end of the module's name, or `usual` if none does,
-// as PEFT's get_pattern_key.
+// Return the value of the first pattern that matches the end of the module's name, or `usual` if none does.
+// PEFT's get_pattern_key selects the same pattern.
 template <class T>
 T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::string& module, T usual) {
   for (const auto& [pattern, value] : patterns)

@@ -32,7 +32,8 @@ class AttentionParameters {
   virtual HeadParameters of_head(ThreadPool& pool, std::int64_t head) const = 0;
 };
 
-// A probe that also receives the parameters of attentions of the pass, by point ("encoder.3.self").
+// Interface of a probe that requests parameters of attention layers. During a pass, each attention layer
+// calls wants_parameters() with its point ("encoder.3.self") and, if it returns true, see_parameters().
 class ParametersProbe {
  public:
   virtual ~ParametersProbe() = default;

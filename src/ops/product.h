@@ -41,8 +41,9 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
     problem.b = x.f32();
 }
 
-// Backward pass of y = x Wᵀ (y = x W if transposed) for dy [tokens, out]: dx = dy W [tokens, in] or, with
-// accumulation, dx += dy W. input_product() returns the product without dx and, if dy is bf16, without dy.
+// Gradient of the input of y = x Wᵀ (if transposed, y = x W), for dy [tokens, out]: dx [tokens, in] = dy W
+// (if transposed, dy Wᵀ). input_product() returns this product, in which the caller must set the output C
+// and, if dy is bf16, operand A. input_gradient() computes dx, or adds to it if dx.accumulate.
 inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();

@@ -27,7 +27,7 @@ ErrorKind kind_of_status(int status) {
   if (status == 413) return ErrorKind::invalid_input;
   if (status == 429 || status == 504) return ErrorKind::resource_exhausted;
   if (status == 503) return ErrorKind::cancelled;
-  const bool usage = status < 500 || status == 501;  // 501: the server was started without this ability
+  const bool usage = status < 500 || status == 501;  // 501: the server lacks a start option such as --detect
   return usage ? ErrorKind::usage : ErrorKind::internal;
 }
 

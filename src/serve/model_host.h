@@ -97,8 +97,8 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   const std::vector<tasks::PoolingMode>& pooling() const { return embedding_.modules.pooling; }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // `probe` is called in every pass and may change values. If it is not null, the inputs are not computed
-  // together with those of other requests.
+  // `probe` (see ops/probe.h) is used in every pass. If it is not null, the inputs are not computed in one
+  // batch with those of other requests.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // Return the last hidden states [tokens, hidden] of each input.

@@ -43,9 +43,10 @@ struct CtcRecognizerOptions {
   double overlap_seconds = 3.0;
   // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds.
   double pause_seconds = 0.6, segment_seconds = 15.0;
-  // compute the times of words between spaces, from the first to the last frame of their labels
+  // Compute word timestamps. Words are separated by spaces; a word lasts from the first to the last frame of
+  // its labels.
   bool word_times = false;
-  Probe* probe = nullptr;  // called in every pass; may change values. Not owned; may be null
+  Probe* probe = nullptr;  // probe for every pass (see ops/probe.h); not owned; may be null
 };
 
 class CtcRecognizer {

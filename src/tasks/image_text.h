@@ -1,6 +1,5 @@
 // Vectors of texts and images in one space, by a dual encoder (CLIP, SigLIP). Used to search pictures by
-// words, and to classify pictures by labels given as words, as in transformers'
-// zero-shot-image-classification pipeline.
+// text, and to classify pictures by any labels, as in transformers' zero-shot-image-classification pipeline.
 #pragma once
 
 #include <filesystem>
@@ -47,7 +46,7 @@ class ImageTextEncoder {
   InputBuffer batch_;
 };
 
-// Computes scores of images for labels given as words.
+// Computes scores of images for the given labels.
 class ZeroShotClassifier {
  public:
   // `pattern` is the text to compare with; {} is replaced by the label. Throws usage if there are no labels,

@@ -41,8 +41,8 @@ const char* extension_of(TranscriptFormat format);  // "srt"
 
 // Formats a transcript as plain text, SubRip, WebVTT, tab-separated values (times in milliseconds), or one
 // JSON object. To write a file, join begin(), segment() for each segment, and end(). If the segments have
-// word times, SubRip and tab-separated files have one entry per word, WebVTT has times inside the text, and
-// JSON has a list "words".
+// word timestamps, SubRip and tab-separated files have one entry per word, WebVTT has times inside the text,
+// and JSON has a list "words".
 class TranscriptWriter {
  public:
   // `file` is the name of the sound file, which the JSON format contains.

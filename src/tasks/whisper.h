@@ -39,8 +39,8 @@ struct WhisperOptions {
   std::optional<double> no_speech = 0.6;
   std::int64_t beam = 1;  // width of the beam search at temperature 0
   std::uint64_t seed = 1;
-  bool word_times = false;  // compute the times of words from cross-attention
-  Probe* probe = nullptr;   // called in every pass; may change values. Not owned; may be null
+  bool word_times = false;  // compute word timestamps from cross-attention
+  Probe* probe = nullptr;   // probe for every pass (see ops/probe.h); not owned; may be null
 
   void check() const;  // throws usage if an option is invalid
 };
@@ -93,7 +93,7 @@ class Whisper {
   ThreadPool& pool_;
   WhisperOptions options_;
   WhisperTokens tokens_;
-  AlignmentHeads heads_;  // heads for the times of words; used only if word_times is set
+  AlignmentHeads heads_;  // cross-attention heads for the word timestamps; used only if word_times is set
   std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
   // initial_: tokens of the prompt option. history_: tokens of all text so far, at most as many as a prompt

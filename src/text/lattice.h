@@ -1,5 +1,6 @@
-// Search for the best segmentation of a text (Viterbi 1967), in windows. Where no piece crosses a position,
-// the segmentation up to it is final, and its memory is reused.
+// Search for the best segmentation of a text (Viterbi 1967), in windows, to limit the memory. At a position
+// that no piece crosses, the best segmentation up to that position is final; the next window starts there and
+// reuses the memory.
 #pragma once
 
 #include <algorithm>

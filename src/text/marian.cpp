@@ -41,8 +41,8 @@ class MarianModel final : public Model, private RunningModel {
     if (token.id == unknown_) return std::string(word.substr(token.begin, token.end - token.begin));
     return token_of(token.id).value_or("");
   }
-  // Pieces that occur only in the vocabulary (special tokens, pieces of the other language) decode to an
-  // empty text.
+  // Tokens that are not in this language's SentencePiece model (special tokens, tokens of the other language)
+  // decode to an empty text.
   std::optional<std::string> decode(std::span<const std::int32_t> ids) const override {
     std::vector<std::int32_t> pieces;
     for (const std::int32_t id : ids)

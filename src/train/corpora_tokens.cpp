@@ -109,7 +109,7 @@ void EncodedCorpora::finish(const Json& about) {
   try {
     writer_->commit(about);
   } catch (const Error& error) {
-    // Ignore this error: another run has created the same cache in the meantime.
+    // ErrorKind::usage: the folder exists, because another run has written the same cache. Use that one.
     if (error.kind() != ErrorKind::usage) throw;
   }
   writer_.reset();

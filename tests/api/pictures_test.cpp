@@ -1,4 +1,4 @@
-// regard/pictures.h: vectors, labels given as words, and refusals, also from several threads.
+// regard/pictures.h: vectors, zero-shot classification, and refusals, also from several threads.
 #include "regard/pictures.h"
 
 #include <gtest/gtest.h>

@@ -106,8 +106,8 @@ void write_fixtures(const fs::path& folder) {
 }
 
 const std::vector<Case> kCases = {
-    {"NoVerb", {}, 2, {"command"}},
-    {"UnknownVerb", {"trian"}, 2, {"trian", "train"}},
+    {"NoCommand", {}, 2, {"command"}},
+    {"UnknownCommand", {"trian"}, 2, {"trian", "train"}},
     {"UnknownFlag", {"train", "good.toml", "--fast"}, 2, {"--fast", "regard help train"}},
     {"HelpForNothing", {"help", "nothing"}, 2, {"nothing"}},
     {"ThreadsZero", {"train", "good.toml", "--threads", "0"}, 2, {"--threads", "1"}},
@@ -147,7 +147,7 @@ const std::vector<Case> kCases = {
      5,
      {"step"}},
 
-    {"TokenizerNoVerb", {"tokenizer"}, 2, {"subcommand"}},
+    {"TokenizerNoCommand", {"tokenizer"}, 2, {"subcommand"}},
     {"TokenizerMissing",
      {"tokenizer", "encode", "--tokenizer", "nowhere.json", "-"},
      4,
@@ -172,7 +172,7 @@ const std::vector<Case> kCases = {
     {"AttendNoConfig", {"attend", "no-config", "text"}, 3, {"config.json"}},
     {"AttendBadConfig", {"attend", "bad-config", "text"}, 3, {"hidden_size"}},
 
-    {"VectorsNoVerb", {"vectors"}, 2, {"subcommand"}},
+    {"VectorsNoCommand", {"vectors"}, 2, {"subcommand"}},
     {"VectorsMissing", {"vectors", "info", "nowhere.txt"}, 4, {"nowhere.txt"}},
     {"VectorsCut", {"vectors", "info", "cut-vectors.txt"}, 3, {"cut-vectors.txt:3", "2 numbers"}},
     {"VectorsUnknownWord", {"vectors", "similar", "vectors.txt", "river"}, 2, {"'river'", "vectors.txt"}},
@@ -211,7 +211,7 @@ const std::vector<Case> kCases = {
     {"ExplainNothing", {"explain"}, 2, {"TEXT"}},
     {"ExplainEmpty", {"explain", "  "}, 3, {"no words"}},
     {"ArgumentsInTheirOrder", {"explain", "Bank", "--layers", "3"}, 2, {"not expected: --layers 3"}},
-    {"NestedVerb",
+    {"NestedCommand",
      {"bench", "decode"},
      2,
      {"regard bench decode: MODEL", "See 'regard bench decode --help'"}},

@@ -27,7 +27,7 @@ std::map<std::string, std::string> files_in(const fs::path& folder) {
 }
 
 // The goldens were opened and computed with transformers (tests/data/convert/make.py).
-TEST(ConvertVerb, WritesARunFolderForTransformers) {
+TEST(ConvertCommand, WritesARunFolderForTransformers) {
   const TemporaryFolder folder;
   for (const std::string name : {"gpt2", "llama", "marian-two"}) {
     const std::string run = (golden("convert") / name / "run").string();
@@ -38,7 +38,7 @@ TEST(ConvertVerb, WritesARunFolderForTransformers) {
   }
 }
 
-TEST(ConvertVerb, DoesNotOverwriteAFolder) {
+TEST(ConvertCommand, DoesNotOverwriteAFolder) {
   const TemporaryFolder folder;
   const std::string run = golden("convert/gpt2/run").string();
   testing::write_file(folder / "out", "mine.txt", "mine");
@@ -49,7 +49,7 @@ TEST(ConvertVerb, DoesNotOverwriteAFolder) {
 }
 
 // If two processes write the same folder, one succeeds, the other one fails, and the folder is complete.
-TEST(QuantizeVerb, OneOfTwoWritersOfAFolderWins) {
+TEST(QuantizeCommand, OneOfTwoWritersOfAFolderWins) {
   const TemporaryFolder folder;
   const std::string model = golden("hf-more/st-mean").string();
   ASSERT_EQ(run_program({"quantize", model, "-o", "alone", "-q"}, folder.path()).exit_code, 0);

@@ -49,7 +49,7 @@ class Lines : public ::testing::Test {
   inline static TemporaryFolder* folder_ = nullptr;
 };
 
-TEST_F(Lines, ALineThatIsNotUtf8EndsTheVerbWithItsPlace) {
+TEST_F(Lines, ALineThatIsNotUtf8EndsTheCommandWithItsPlace) {
   for (const Verb& verb : verbs()) {
     SCOPED_TRACE(verb.arguments[0]);
     const ProgramResult result = run(verb.arguments, verb.good + "\n\xFF\xFE\n" + verb.good + "\n");

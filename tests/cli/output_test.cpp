@@ -68,7 +68,7 @@ TEST_F(Output, ResultsThatCannotBeWrittenAreExitCodeFour) {
 
 // Every command prints through the same functions. Output printed in another way would not be checked for
 // errors.
-TEST_F(Output, EveryVerbPrintsThroughOneDoor) {
+TEST_F(Output, EveryCommandPrintsThroughOneDoor) {
   for (const auto& entry : fs::directory_iterator(source_folder() / "src/cli")) {
     const std::string name = entry.path().filename().string(), text = file_content(entry.path());
     if (name == "output.cpp") continue;

@@ -1,4 +1,4 @@
-// caption, classify with labels given as words, and embed --images, called as by a user.
+// caption, zero-shot classify, and embed --images, called as by a user.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -54,7 +54,7 @@ fs::path captioner(const TemporaryFolder& place) {
   return folder;
 }
 
-TEST(CaptionVerb, WritesOneLineForEachImage) {
+TEST(CaptionCommand, WritesOneLineForEachImage) {
   const TemporaryFolder place;
   const fs::path model = captioner(place);
   const std::vector<std::string> arguments{"caption",           model.string(), picture("turned1.jpg"),
@@ -78,8 +78,8 @@ TEST(CaptionVerb, WritesOneLineForEachImage) {
   EXPECT_EQ(lines_of(piped.out).at(0), lines[1]);
 }
 
-// If this fails, the library ignores interventions that the verb applies.
-TEST(CaptionVerb, TheLibraryAppliesTheSameInterventions) {
+// If this fails, the library ignores interventions that the command applies.
+TEST(CaptionCommand, TheLibraryAppliesTheSameInterventions) {
   const TemporaryFolder place;
   const fs::path folder = captioner(place);
   const auto in_library = [&](const std::vector<std::string>& interventions) {
@@ -96,7 +96,7 @@ TEST(CaptionVerb, TheLibraryAppliesTheSameInterventions) {
   EXPECT_NE(in_library(changes), in_library({}));
 }
 
-TEST(CaptionVerb, OtherModelsAndFilesAreRefused) {
+TEST(CaptionCommand, OtherModelsAndFilesAreRefused) {
   const TemporaryFolder place;
   const ProgramResult vit =
       run_program({"caption", golden("hf-tiny/vit").string(), picture("deep.png")}, place.path());
@@ -109,7 +109,7 @@ TEST(CaptionVerb, OtherModelsAndFilesAreRefused) {
   EXPECT_FALSE(fs::exists(place.path() / "result"));
 }
 
-TEST(ClassifyVerb, LabelsMayBeGivenAsWords) {
+TEST(ClassifyCommand, LabelsMayBeGivenAsWords) {
   const TemporaryFolder place;
   const Json about = read_json((golden("hf-more/clip-words") / "case.json").string());
   for (const Json& one : about["cases"]) {
@@ -128,7 +128,7 @@ TEST(ClassifyVerb, LabelsMayBeGivenAsWords) {
   }
 }
 
-TEST(ClassifyVerb, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
+TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   const TemporaryFolder place;
   write_file(place.path(), "labels", "a cat\na dog, sitting\n");
   const ProgramResult result =
@@ -150,7 +150,7 @@ TEST(ClassifyVerb, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
 }
 
 // If this fails, an intervention is ignored, changes the other encoder, or an empty one changes the answer.
-TEST(ClassifyVerb, InterventionsChangeEitherEncoder) {
+TEST(ClassifyCommand, InterventionsChangeEitherEncoder) {
   const TemporaryFolder place;
   const auto run = [&](const std::vector<std::string>& verb, const std::vector<std::string>& options) {
     std::vector<std::string> arguments = verb;
@@ -188,7 +188,7 @@ TEST(ClassifyVerb, InterventionsChangeEitherEncoder) {
   }
 }
 
-TEST(EmbedVerb, FindsPicturesByWords) {
+TEST(EmbedCommand, FindsPicturesByWords) {
   const TemporaryFolder place;
   const Json about = read_json((golden("hf-more/clip-words") / "case.json").string());
   std::string files, texts;

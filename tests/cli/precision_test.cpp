@@ -1,5 +1,5 @@
 // `--precision bf16`: refused with a reason where the processor has no bf16 instructions, else accepted by
-// the verbs that compute with a model.
+// the commands that compute with a model.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

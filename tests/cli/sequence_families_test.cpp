@@ -140,7 +140,7 @@ TEST(SequenceFamilies, KeysWithoutEffectAreRefused) {
   refused("family = \"lstm\"\nembedding_size = 8\n", "embedding_size");
 }
 
-TEST(ContextVerb, PrintsLayersAndReadsSenses) {
+TEST(ContextCommand, PrintsLayersAndReadsSenses) {
   const TemporaryFolder folder;
   write_file(folder.path(), "banks.tsv",
              "money\tI put money in the bank.\nriver\tWe sat on the bank of the river.\n"

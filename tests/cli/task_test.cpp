@@ -42,7 +42,7 @@ std::string joined(const Json& texts) {
   return lines;
 }
 
-TEST(EmbedVerb, WritesTheVectorsOfSentenceTransformers) {
+TEST(EmbedCommand, WritesTheVectorsOfSentenceTransformers) {
   const Golden wanted("hf-more", "st-mean");
   const std::string input = joined(wanted.about()["texts"]);
   const Tensor vectors = wanted.tensor("sentence_embedding");
@@ -67,7 +67,7 @@ TEST(EmbedVerb, WritesTheVectorsOfSentenceTransformers) {
   }
 }
 
-TEST(EmbedVerb, FindsTheLinesMostLikeAQuery) {
+TEST(EmbedCommand, FindsTheLinesMostLikeAQuery) {
   const Golden wanted("hf-more", "st-cls");
   const Tensor similar = wanted.tensor("similarity");
   const std::string query = wanted.about()["texts"][1];
@@ -85,7 +85,7 @@ TEST(EmbedVerb, FindsTheLinesMostLikeAQuery) {
   EXPECT_NEAR(matches[1]["similarity"].get<double>(), static_cast<double>(similar.row(1)[next]), 2e-5);
 }
 
-TEST(EmbedVerb, WritesSimilaritiesAndATensorFile) {
+TEST(EmbedCommand, WritesSimilaritiesAndATensorFile) {
   const Golden wanted("hf-more", "st-mean");
   const TemporaryFolder folder;
   const std::string input = joined(wanted.about()["texts"]);
@@ -105,7 +105,7 @@ TEST(EmbedVerb, WritesSimilaritiesAndATensorFile) {
   expect_close(file->tensor("embeddings"), wanted.tensor("sentence_embedding"), 2e-5, 1.0, "embeddings");
 }
 
-TEST(TaskVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
+TEST(TaskCommands, LookIntoEveryLineAndSwitchHeadsOff) {
   const TemporaryFolder folder;
   struct Case {
     std::string verb, model, input;
@@ -145,7 +145,7 @@ TEST(TaskVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
   }
 }
 
-TEST(ClassifyVerb, LabelsTextsPairsAndImages) {
+TEST(ClassifyCommand, LabelsTextsPairsAndImages) {
   const Json wanted = read_json(golden("tasks/classes.json").string());
   for (const Json& one : wanted["cases"]) {
     if (one["options"] != Json{{"top_k", nullptr}}) continue;
@@ -166,7 +166,7 @@ TEST(ClassifyVerb, LabelsTextsPairsAndImages) {
 }
 
 // hf-tiny/vit with its preprocessor_config.json, on the images of the golden outputs.
-TEST(ClassifyVerb, ReadsImagesByNameAndAsAList) {
+TEST(ClassifyCommand, ReadsImagesByNameAndAsAList) {
   const TemporaryFolder folder;
   fs::copy(golden("hf-tiny/vit"), folder / "vit", fs::copy_options::recursive);
   fs::permissions(folder / "vit", fs::perms::owner_all, fs::perm_options::add);
@@ -193,7 +193,7 @@ TEST(ClassifyVerb, ReadsImagesByNameAndAsAList) {
   EXPECT_NE(ablated.out, results[0] + "\n");
 }
 
-TEST(AnswerVerb, AnswersLinesAndQuestionsToOneFile) {
+TEST(AnswerCommand, AnswersLinesAndQuestionsToOneFile) {
   const TemporaryFolder folder;
   const std::string text = "Maria sings near the old river.", question = "who sings?";
   write_file(folder.path(), "text", text);
@@ -215,7 +215,7 @@ TEST(AnswerVerb, AnswersLinesAndQuestionsToOneFile) {
   EXPECT_TRUE(parse_json(results[1], "stdout")["answers"].empty());
 }
 
-TEST(TagVerb, TagsTokensEntitiesAndWordsOfEveryLine) {
+TEST(TagCommand, TagsTokensEntitiesAndWordsOfEveryLine) {
   const Json golden = read_json((testing::golden("hf-more/bert-ner") / "case.json").string());
   const std::string text = golden["texts"][2], folder_of_model = model("hf-more/bert-ner");
   const auto results = run_json({"tag", folder_of_model, "--aggregation", "simple"}, "\n" + text + "\n");
@@ -243,7 +243,7 @@ TEST(TagVerb, TagsTokensEntitiesAndWordsOfEveryLine) {
   EXPECT_EQ(words[0]["tags"][0]["index"], 1);
 }
 
-TEST(FillVerb, FillsMasksOfEveryLine) {
+TEST(FillCommand, FillsMasksOfEveryLine) {
   const Json wanted = read_json(golden("tasks/fill.json").string());
   std::string input;
   std::vector<const Json*> cases;
@@ -268,7 +268,7 @@ TEST(FillVerb, FillsMasksOfEveryLine) {
 }
 
 // translate and generate: --attend does not change their output, --ablate does.
-TEST(WritingVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
+TEST(WritingCommands, LookIntoEveryLineAndSwitchHeadsOff) {
   const TemporaryFolder folder;
   write_text_model(folder / "translator", "translator");
   write_text_model(folder / "gpt", "gpt");
@@ -301,7 +301,7 @@ TEST(WritingVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
 }
 
 // Lines that are available are batched. A line that arrives alone gets its result before the next one.
-TEST(TaskVerbs, AnswersALineBeforeTheNextOneComes) {
+TEST(TaskCommands, AnswersALineBeforeTheNextOneComes) {
   const TemporaryFolder folder;
   const std::string script =
       "( echo 'Green.'; i=0; while [ ! -s out ] && [ $i -lt 300 ]; do sleep 0.05; i=$((i+1)); "

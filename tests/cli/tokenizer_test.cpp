@@ -9,7 +9,7 @@
 namespace regard::testing {
 namespace {
 
-class TokenizerVerb : public ::testing::Test {
+class TokenizerCommand : public ::testing::Test {
  protected:
   ProgramResult run(std::vector<std::string> arguments, const std::string& input = "") const {
     arguments.insert(arguments.begin(), "tokenizer");
@@ -20,7 +20,7 @@ class TokenizerVerb : public ::testing::Test {
   std::string gpt2_ = golden("tokenizer-json/bpe-gpt2").string();
 };
 
-TEST_F(TokenizerVerb, EncodesLineByLineInOrder) {
+TEST_F(TokenizerCommand, EncodesLineByLineInOrder) {
   const auto result =
       run({"encode", "-T", gpt2_}, "Money Bank Grows\n\nThe quick brown fox jumps over the lazy dog\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -28,7 +28,7 @@ TEST_F(TokenizerVerb, EncodesLineByLineInOrder) {
             "45 609 89 373 964 417 531 83\n\n469 221 990 562 759 300 79 88 1407 885 301 605 90 89 477\n");
 }
 
-TEST_F(TokenizerVerb, JsonLinesGiveOneObjectEach) {
+TEST_F(TokenizerCommand, JsonLinesGiveOneObjectEach) {
   const auto result =
       run({"encode", "-T", bert_, "--input-format", "jsonl"}, "{\"text\": \"a b\", \"pair\": \"c\"}\n");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -38,7 +38,7 @@ TEST_F(TokenizerVerb, JsonLinesGiveOneObjectEach) {
   EXPECT_EQ(json.at("offsets"), Json::parse("[[0,0],[0,1],[2,3],[0,0],[0,1],[0,0]]"));
 }
 
-TEST_F(TokenizerVerb, JsonLinesFollowTheView) {
+TEST_F(TokenizerCommand, JsonLinesFollowTheView) {
   const std::string lines = "{\"text\": \"a b\", \"pair\": \"c\"}\n{\"text\": \"a b\"}\n";
   const auto ids = run({"encode", "-T", bert_, "--input-format", "jsonl", "--view", "ids"}, lines);
   EXPECT_EQ(ids.out, "2 24 25 3 26 3\n2 24 25 3\n") << ids.err;
@@ -49,18 +49,18 @@ TEST_F(TokenizerVerb, JsonLinesFollowTheView) {
             Json::parse("[2,24,25,3,26,3]"));
 }
 
-TEST_F(TokenizerVerb, PiecesAreShownOverTheirIds) {
+TEST_F(TokenizerCommand, PiecesAreShownOverTheirIds) {
   const auto result = run({"encode", "-T", gpt2_, "--view", "pieces"}, "Money Bank\n");
   EXPECT_EQ(result.out, "M  one y  \u00B7B  ank\n45 609 89 373 964\n") << result.err;
 }
 
-TEST_F(TokenizerVerb, DecodesWhatItEncoded) {
+TEST_F(TokenizerCommand, DecodesWhatItEncoded) {
   const auto ids = run({"encode", "-T", gpt2_}, "na\u00EFve \u0915\u0947\u0915\n").out;
   EXPECT_EQ(run({"decode", "-T", gpt2_}, ids).out, "na\u00EFve \u0915\u0947\u0915\n");
   EXPECT_EQ(run({"decode", "-T", gpt2_}, "[45, 609]\n{\"ids\": [89]}\n").out, "Mone\ny\n");
 }
 
-TEST_F(TokenizerVerb, TrainsAndSaves) {
+TEST_F(TokenizerCommand, TrainsAndSaves) {
   write_file(folder_.path(), "corpus.txt", "the cat sat on the mat\nthe cat ate\n");
   const auto trained = run({"train", "--vocab-size", "300", "-o", "t.json", "corpus.txt"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
@@ -70,7 +70,7 @@ TEST_F(TokenizerVerb, TrainsAndSaves) {
   EXPECT_EQ(json.at("special_tokens").at("</s>"), 3);
 }
 
-TEST_F(TokenizerVerb, WrongCallsAndFilesSayWhy) {
+TEST_F(TokenizerCommand, WrongCallsAndFilesSayWhy) {
   struct Wrong {
     std::vector<std::string> arguments;
     std::string input;
@@ -105,7 +105,7 @@ TEST_F(TokenizerVerb, WrongCallsAndFilesSayWhy) {
   }
 }
 
-TEST_F(TokenizerVerb, ListsTheBestWays) {
+TEST_F(TokenizerCommand, ListsTheBestWays) {
   const std::string pieces =
       testing::golden("sentencepiece/sp-unigram-nmtnfkc-bytefallback/sp.model").string();
   const auto result = run({"encode", "-T", pieces, "--nbest", "3"}, "The man beats the boy\n");

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class TranscribeVerb : public ::testing::Test {
+class TranscribeCommand : public ::testing::Test {
  protected:
   ProgramResult run(std::vector<std::string> arguments, const std::string& input = "") {
     arguments.insert(arguments.begin(), {"transcribe", model_});
@@ -31,7 +31,7 @@ class TranscribeVerb : public ::testing::Test {
   }
 };
 
-TEST_F(TranscribeVerb, JsonHasTheTokensOfTransformers) {
+TEST_F(TranscribeCommand, JsonHasTheTokensOfTransformers) {
   const Json wanted = read_json(golden("sound/whisper-small/transcripts.json").string())["times"];
   const ProgramResult result =
       run(with({short_, "--language", "de", "--task", "translate", "--no-previous-text", "--json"}));
@@ -46,7 +46,7 @@ TEST_F(TranscribeVerb, JsonHasTheTokensOfTransformers) {
   }
 }
 
-TEST_F(TranscribeVerb, EveryFormatHasTheSameSegments) {
+TEST_F(TranscribeCommand, EveryFormatHasTheSameSegments) {
   const auto lines = [&](const char* format) {
     const ProgramResult result = run(with({long_, "--format", format}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -60,7 +60,7 @@ TEST_F(TranscribeVerb, EveryFormatHasTheSameSegments) {
   EXPECT_EQ(lines("vtt")[0], "WEBVTT");
 }
 
-TEST_F(TranscribeVerb, AFileThePipeAndAFolderGiveTheSame) {
+TEST_F(TranscribeCommand, AFileThePipeAndAFolderGiveTheSame) {
   const ProgramResult file = run(with({short_, "--format", "srt"}));
   ASSERT_EQ(file.exit_code, 0) << file.err;
   EXPECT_EQ(run(with({"-", "--format", "srt"}), file_content(short_)).out, file.out);
@@ -72,8 +72,8 @@ TEST_F(TranscribeVerb, AFileThePipeAndAFolderGiveTheSame) {
   EXPECT_TRUE(fs::exists(folder_ / "all/long.srt"));
 }
 
-// Interventions change the passes of the encoder, of the decoder, and for the times of words.
-TEST_F(TranscribeVerb, InterventionsChangeThePasses) {
+// Interventions change the passes of the encoder, of the decoder, and for the word timestamps.
+TEST_F(TranscribeCommand, InterventionsChangeThePasses) {
   const auto out = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {short_, "--json", "--word-times", "--language", "de"});
     const ProgramResult result = run(with(std::move(more)));
@@ -88,7 +88,7 @@ TEST_F(TranscribeVerb, InterventionsChangeThePasses) {
   EXPECT_EQ(run({short_, "--intervene", "zero decoder.9"}).exit_code, 2);
 }
 
-TEST_F(TranscribeVerb, ErrorsNameTheFileAndTheRemedy) {
+TEST_F(TranscribeCommand, ErrorsNameTheFileAndTheRemedy) {
   const auto expect = [&](const std::vector<std::string>& arguments, int code, const char* what) {
     const ProgramResult result = run(arguments);
     EXPECT_EQ(result.exit_code, code) << result.err;

@@ -56,7 +56,7 @@ TEST(Picture, AttentionIsThatOfTransformers) {
   EXPECT_EQ(off["ablated"], Json::array({"encoder.0.0"}));
 }
 
-// If this fails, the score of a label given as words differs between HTTP and the library.
+// If this fails, the score of a zero-shot label differs between HTTP and the library.
 TEST(Picture, LabelsAreScoredAsInTheLibrary) {
   const Json about = read_json((golden("hf-more/clip-words") / "case.json").string());
   const Json& one = about["cases"][0];

@@ -178,7 +178,7 @@ inline void clear(float* at, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += kLanes) hn::Store(hn::Zero(Floats()), Floats(), at + i);
 }
 
-// Rows in memory, without padding.
+// Rows of the caller's matrix. Unlike rows in scratch memory, they are not padded to whole vectors.
 struct Rows {
   const float* at = nullptr;
   std::int64_t stride = 0, count = 0, columns = 0;
