@@ -122,7 +122,7 @@ void add_prune(CLI::App& app, Globals& globals) {
   verb->footer("The latest and the best checkpoint are always kept. A run that is being trained is refused.");
   add_globals(*verb, globals);
   auto options = std::make_shared<PruneOptions>();
-  verb->add_option("RUN", options->runs, "Folders of runs")->required();
+  verb->add_option("RUN", options->runs, "Run folders")->required();
   verb->add_option("--keep", options->keep, "Number of newest checkpoints to keep")
       ->check(positive())
       ->capture_default_str();

@@ -249,7 +249,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   encoding
       ->add_option("--view", options->view,
-                   "ids, pieces (tokens with ids below), or auto (pieces on a terminal)")
+                   "Output: ids, pieces (tokens with ids below), or auto (pieces on a terminal, else ids)")
       ->check(CLI::IsMember({"auto", "ids", "pieces"}))
       ->capture_default_str();
   encoding

@@ -39,7 +39,7 @@ void StopVote::tell(bool stop) {
 void StopVote::completed(int id) {
   --pending_;
   const auto rank = static_cast<std::size_t>(id - kFirstNotice);
-  if (rank >= heard_.size()) return;  // the message is a notice that this rank has sent
+  if (rank >= heard_.size()) return;  // a notice to another rank has been sent
   has_[rank] = true;
   stop_ = stop_ || heard_[rank] == std::byte{1};
 }

@@ -21,7 +21,7 @@ struct StudyExample {
   // Empty if unknown.
   std::vector<std::int32_t> labels;
 
-  // Return the class of a classifier's text. Throws usage if the model has no classes.
+  // Return labels[0], which for classifiers is the class. Throws usage if there is none.
   std::int32_t label() const;
 };
 

@@ -117,7 +117,8 @@ class Int8Product {
     }
   }
 
-  // Return the worker's buffer of sums. The caller's buffer follows the memory shared by all workers.
+  // Return the worker's buffer of sums. Worker caller_, which is the calling thread, also holds the memory
+  // that all workers share, at the start of its scratch memory; its buffer follows.
   std::int32_t* sums_of(int worker) {
     const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
     return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);

@@ -64,7 +64,8 @@ void norm_backward(ThreadPool& pool, const NormBackward& problem) {
 
 namespace {
 
-// Add sums over ranges of rows to bias_gradient, in order. sum(first row, rows, sums) adds one range to sums.
+// Add the sum of all rows to bias_gradient. sum(first row, number of rows, sums) adds a range of rows to
+// `sums`; the sums of the ranges are then added in order.
 template <class Sum>
 void sum_ranges(ThreadPool& pool, std::int64_t rows, std::int64_t columns, float* bias_gradient, Sum&& sum) {
   const std::int64_t run = rows_per_partial_sum(rows);

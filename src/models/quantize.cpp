@@ -83,7 +83,7 @@ void compute_in_bf16(Network& model) {
   for_each_matrix(model, [&](Parameter& parameter) {
     const bool held = parameter.is_held();
     if (held && parameter.held.dtype == DType::i8)
-      throw usage_error("a model with int8 weights cannot be computed in bf16")
+      throw usage_error("a model with int8 weights cannot compute in bf16")
           .remedy("Use the precision f32, or the model from which it was quantised");
     const bool as_stored = held && parameter.held.dtype == DType::bf16;
     Parameter::Held rounded = as_stored ? parameter.held : Parameter::Held();

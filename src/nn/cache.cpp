@@ -242,7 +242,7 @@ void Cache::clear() {
 
 void Cache::reorder(std::span<const std::int32_t> from) {
   if (from.size() > slots_.size())
-    throw usage_error("the cache has fewer slots than are to be reordered")
+    throw usage_error("the new order has more entries than the cache has slots")
         .found(std::to_string(slots_.size()))
         .expected("at least " + std::to_string(from.size()));
   for (const std::int32_t source : from)

@@ -18,7 +18,7 @@ std::int64_t chunk_rows(std::int64_t classes, bool bf16) {
   return std::clamp<std::int64_t>(logits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
-// Maximum size: a weight of at most this many elements is packed a second time, for d hidden = d logits W.
+// Maximum number of elements of a weight that is also packed for the product d hidden = d logits W.
 constexpr std::int64_t kMostPackedBack = 4 << 20;
 
 // Rows per task, and number of floats in the task's tile of logits.

@@ -76,7 +76,9 @@ class GradientSum {
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   std::vector<Slot> slots_;  // only the first depth_ slots are in use
   std::size_t depth_ = 0;
-  std::size_t leaf_slot_ = 0;  // slot of the last leaf before its sums: leaf_slot_ + 1 − depth_ additions
+  // Slot of the last leaf. The sums that the leaf completes take leaf_slot_ + 1 − depth_ additions, each of a
+  // slot to the slot before it.
+  std::size_t leaf_slot_ = 0;
   std::unique_ptr<GradientExchange> exchange_;  // null on one rank
   bool in_last_ = false;                        // between begin_last() and finish()
   std::size_t final_ = 0;  // the gradients of the parameters from this index on are final

@@ -29,7 +29,7 @@ struct NewFamily {
   // Keys of [model] that the family uses, without the prefix "model."; all other keys of [model] have no
   // effect.
   std::vector<std::string> keys{};
-  // constructs config.json; for encoders, the result lacks "architectures"
+  // Returns the content of config.json; for encoders, without the key "architectures".
   Json (*config)(const NewModel& model) = nullptr;
   // Sets weights that regard::initialise() initialises differently from transformers. Null if there are none.
   void (*initialise)(Network& model) = nullptr;

@@ -163,7 +163,7 @@ TEST_P(Bf16Inference, RefusesInt8AndGradients) {
   kernels::set_bf16_path(Bf16Path::emulated);
   const auto int8 = testing::tiny_model("gpt");
   quantize(*int8);
-  EXPECT_REGARD_ERROR(compute_in_bf16(*int8), ErrorKind::usage, "int8 weights cannot be computed in bf16");
+  EXPECT_REGARD_ERROR(compute_in_bf16(*int8), ErrorKind::usage, "int8 weights cannot compute in bf16");
   const auto model = bf16_model("gpt");
   Runner one = runner(*model, 1);
   EXPECT_REGARD_ERROR(one.loss(1, true), ErrorKind::usage, "loaded for inference");
