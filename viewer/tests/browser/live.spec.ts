@@ -1,5 +1,4 @@
 // The page as `regard serve` serves it: asking, switching heads off, comparing, patching, errors.
-import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page, test } from "@playwright/test";
 import { firstHead } from "../../src/capture";
 import type { Capture } from "../../src/capture.gen";
@@ -7,6 +6,7 @@ import { chapters } from "../../src/live/story";
 import { lostBetween } from "../../src/outcome";
 import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
+import { violations } from "./axe";
 import { folderOf, tinyText } from "./model";
 import { numbersOf, pageWith, saved } from "./open";
 import { serve, type Server } from "./server";
@@ -85,9 +85,8 @@ for (const width of [390, 1280])
         if (view === "What if")
           await expect(browser.getByRole("heading", { name: "After", exact: true })).toBeVisible();
         if (view === "Compare") await expect(browser.locator(".split svg")).toHaveCount(2);
-        const axe = new AxeBuilder({ page: browser });
-        const result = await (view === views[0] ? axe : axe.include("#view")).analyze();
-        expect(result.violations.map((v) => [view, v.id, v.nodes[0]?.html])).toEqual([]);
+        const parts = view === views[0] ? [] : ["#view"];
+        expect(await violations(browser, ...parts), view).toEqual([]);
         const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(overflow, view).toBeLessThanOrEqual(0);
       }
@@ -184,10 +183,7 @@ test("the guided story is told from the first sentence to the last", async ({ pa
       await browser.getByRole("button", { name: "Measure every head" }).click();
       await expect(browser.getByRole("button", { name: /until the text changes/ })).toBeVisible();
     }
-    if (index === 0) {
-      const axe = new AxeBuilder({ page: browser }).include(".story");
-      expect((await axe.analyze()).violations.map((v) => v.id)).toEqual([]);
-    }
+    if (index === 0) expect(await violations(browser, ".story")).toEqual([]);
     if (index + 1 < chapters.length) await story.getByRole("button", { name: "Next" }).click();
   }
   // The address of a chapter opens it; the buttons Back and End work.
@@ -330,5 +326,5 @@ test("words that the model never saw are marked", async ({ page: browser }) => {
   await expect(browser.locator(".under-text mark")).toHaveText(["Zebra", "zebra"]);
   await browser.getByLabel("Sentence").fill("the zebra and more");
   await expect(browser.locator(".under-text mark")).toHaveText(["zebra"]);
-  expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
+  expect(await violations(browser)).toEqual([]);
 });

@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
+import { violations } from "./axe";
 import { folderOf, program } from "./model";
 import { saved, visitModelOfFiles } from "./open";
 import { serve } from "./server";
@@ -48,8 +48,7 @@ test("live: a picture file is chosen, a head switched off, a caption shown", asy
     await expect(browser.getByText("Attention that changes")).toBeVisible();
     for (const view of ["Picture", "Heat map"]) {
       await browser.getByRole("tab", { name: view, exact: true }).click();
-      const result = await new AxeBuilder({ page: browser }).include("#view").include(".box").analyze();
-      expect(result.violations.map((v) => [view, v.id, v.nodes[0]?.html])).toEqual([]);
+      expect(await violations(browser, "#view", ".box"), view).toEqual([]);
     }
     await browser.getByLabel("Picture file").setInputFiles("package.json");
     await expect(browser.getByRole("alert")).toContainText("cannot be read");

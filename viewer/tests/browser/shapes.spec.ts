@@ -2,11 +2,11 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
+import { violations } from "./axe";
 import { open, pageWith } from "./open";
 
 const folder = mkdtempSync(join(tmpdir(), "shapes-"));
@@ -48,7 +48,7 @@ for (const [name, tokens] of Object.entries(scripts))
 for (const kind of ["encoder", "decoder", "encoder-decoder"] as const)
   test(`${kind}: opens without violations`, async ({ page: browser }) => {
     await show(browser, kind, sampleCapture({ kind }));
-    expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
+    expect(await violations(browser)).toEqual([]);
     const titles = await browser.locator(".kinds h3").allTextContents();
     expect(titles).toHaveLength(kind === "encoder-decoder" ? 3 : 1);
   });
@@ -100,7 +100,7 @@ test("a model of pictures shows attention over its patches", async ({ page: brow
   await show(browser, "picture", capture, "#view=picture");
   await browser.locator("summary").click();
   await expect(browser.locator(".drawing")).toContainText("3 × 4 patches");
-  expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
+  expect(await violations(browser)).toEqual([]);
 });
 
 test("a head without weights is shown as a thumbnail, with the reason", async ({ page: browser }) => {

@@ -2,13 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import AxeBuilder from "@axe-core/playwright";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type Page, test } from "@playwright/test";
 import { headKey } from "../../src/capture";
 import type { Capture } from "../../src/capture.gen";
 import { heard, peak } from "../../src/sound";
 import { rowsOf } from "../../src/packed";
+import { violations } from "./axe";
 import { copyOf, folderOf, program, whisper } from "./model";
 import { open, pageWith, saved, visitModelOfFiles } from "./open";
 import { serve } from "./server";
@@ -41,8 +41,7 @@ for (const width of [390, 1280])
       await expect(browser.getByRole("tab", { name: "Sound" })).toHaveAttribute("aria-selected", "true");
       for (const view of await browser.getByRole("tab").allTextContents()) {
         await browser.getByRole("tab", { name: view, exact: true }).click();
-        const result = await new AxeBuilder({ page: browser }).include("#view").analyze();
-        expect(result.violations.map((v) => [view, v.id, v.nodes[0]?.html])).toEqual([]);
+        expect(await violations(browser, "#view"), view).toEqual([]);
         const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(overflow, view).toBeLessThanOrEqual(0);
       }
@@ -137,8 +136,7 @@ test("live: a sound file is chosen, and a head switched off", async ({ page: bro
     await browser.getByLabel("Model", { exact: true }).selectOption("ast");
     await browser.getByLabel("Sound file").setInputFiles(short);
     await expect(browser.getByText("Special tokens have")).toBeVisible();
-    const axe = await new AxeBuilder({ page: browser }).analyze();
-    expect(axe.violations.map((v) => [v.id, v.nodes[0]?.html])).toEqual([]);
+    expect(await violations(browser)).toEqual([]);
   } finally {
     await server.stop();
   }
