@@ -48,7 +48,13 @@ function(regard_test_program name label)
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS ${label} TIMEOUT 600)
+  # The tests over corpora are the longest: started last, one would run alone on one core.
+  set(cost 1)
+  if(label STREQUAL "data")
+    set(cost 100)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
+    PROPERTIES LABELS ${label} TIMEOUT 600 COST ${cost})
 endfunction()
 
 # A library for LD_PRELOAD that makes file operations fail. It is not built with sanitizers, whose own library must be
