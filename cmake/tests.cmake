@@ -48,13 +48,19 @@ function(regard_test_program name label)
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)
   endif()
-  # The tests over corpora are the longest: started last, one would run alone on one core.
+  # The tests over corpora are the longest: started last, one would run alone on one core. Those of the demo train
+  # with two threads.
   set(cost 1)
+  set(processors 1)
   if(label STREQUAL "data")
     set(cost 100)
   endif()
+  if(name MATCHES "^data_(demo|docs)$")
+    set(cost 1000)
+    set(processors 2)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
-    PROPERTIES LABELS ${label} TIMEOUT 600 COST ${cost})
+    PROPERTIES LABELS ${label} TIMEOUT 600 COST ${cost} PROCESSORS ${processors})
 endfunction()
 
 # A library for LD_PRELOAD that makes file operations fail. It is not built with sanitizers, whose own library must be

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -49,13 +50,16 @@ inline std::vector<std::string> all_pages() {
   return pages;
 }
 
-// Run the pages of a group and compare their outputs, or update the pages (REGARD_UPDATE_DOCS=1).
-inline void check_documents(const DocumentGroup& group, bool slow) {
+// Run the pages of a group in a new folder and compare their outputs, or update the pages
+// (REGARD_UPDATE_DOCS=1). `prepare` is called first, with the folder.
+inline void check_documents(const DocumentGroup& group, bool slow,
+                            const std::function<void(const std::filesystem::path&)>& prepare = {}) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "the pages show the output of an x86-64 machine";
 #endif
   const TemporaryFolder sandbox;
   make_sandbox(sandbox.path());
+  if (prepare) prepare(sandbox.path());
   for (const std::string& name : group.pages) {
     const std::string page = read_page(name);
     const std::vector<DocumentCommand> commands = document_commands(page);

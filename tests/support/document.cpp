@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMarker = "@@command";
 constexpr const char* kClone = "/path/to/regard";  // the name of the sandbox in outputs
-constexpr const char* kSlowAfter = "<!-- test: slow: ";
 const std::string kGap = "…";
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -39,7 +38,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 DocumentCommand::Mode mode_of(const std::string& comment) {
   using Mode = DocumentCommand::Mode;
   if (comment.starts_with("<!-- test: skip")) return Mode::skip;
-  if (comment == "<!-- test: slow -->" || comment.starts_with(kSlowAfter)) return Mode::slow;
+  if (comment == "<!-- test: slow -->") return Mode::slow;
   if (comment == "<!-- test: varies -->") return Mode::varies;
   throw std::runtime_error("unknown comment of a document: " + comment);
 }
@@ -111,10 +110,6 @@ std::vector<DocumentCommand> document_commands(const std::string& page) {
       if (!line.starts_with("```")) continue;
       fence = line;
       const auto mode = comment.empty() ? DocumentCommand::Mode::run : mode_of(comment);
-      if (comment.starts_with(kSlowAfter)) {
-        const std::string before = comment.substr(std::string(kSlowAfter).size());
-        commands.push_back({number, before.substr(0, before.rfind(" -->")) + "\n", "", false, mode});
-      }
       comment.clear();
       if (line == "```sh") commands.push_back({number + 1, "", "", false, mode});
       if (line == "```console") commands.push_back({0, "", "", true, mode});

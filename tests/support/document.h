@@ -8,7 +8,6 @@
 // A comment before a fence changes its treatment:
 // <!-- test: skip REASON -->  not run
 // <!-- test: slow -->         run by the slow tests only (label `data`)
-// <!-- test: slow: COMMAND -->  the same, and run COMMAND before
 // <!-- test: varies -->       run; all numbers are masked before the comparison
 #pragma once
 

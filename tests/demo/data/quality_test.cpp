@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "support/program.h"
-#include "support/temporary_folder.h"
+#include "support/trained_demo.h"
 
 namespace regard::testing {
 namespace {
 
 TEST(DemoQuality, NineteenOfTwentyHeldOutSentencesAreRight) {
-  const TemporaryFolder folder;
-  const ProgramResult result = run_program({"demo", "--json", "-q", "-t", "2"}, folder.path(), "", 580);
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const Json held_out = parse_json(result.out, "stdout")["held_out"];
+  const Json held_out = parse_json(trained_demo().json, "stdout")["held_out"];
   int exact = 0, of = 0;
   for (const char* kind : {"idiom", "literal", "other"}) {
     exact += held_out[kind]["exact"].get<int>();

@@ -1,5 +1,6 @@
 // The commands of the documentation that take minutes ("<!-- test: slow -->").
 #include "docs/document_case.h"
+#include "support/trained_demo.h"
 
 namespace regard::testing {
 namespace {
@@ -7,7 +8,12 @@ namespace {
 class SlowCommands : public ::testing::TestWithParam<DocumentGroup> {};
 
 TEST_P(SlowCommands, PrintWhatThePageShows) {
-  check_documents(GetParam(), true);
+  // The examples of the page use the run of `make demo`.
+  check_documents(GetParam(), true, [](const std::filesystem::path& sandbox) {
+    std::filesystem::create_directories(sandbox / "runs");
+    std::filesystem::copy(trained_demo().folder, sandbox / "runs/demo",
+                          std::filesystem::copy_options::recursive);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Documents, SlowCommands, ::testing::ValuesIn(std::vector{document_groups()[0]}),
