@@ -63,7 +63,7 @@ check: packages
 # All tests except those labelled data or slow.
 asan: packages
 	@echo "== address and undefined-behaviour sanitizers"
-	@cmake --preset asan >/dev/null
+	@cmake --preset asan $(if $(ROOMS),"-DREGARD_ROOMS=$(ROOMS)" "-DREGARD_TEST_ROOMS=$(ROOMS)") >/dev/null
 	@cmake --build build/asan -j $(JOBS)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -LE "data|slow"
 

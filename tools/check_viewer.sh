@@ -14,7 +14,6 @@ export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
 }
 npm run --silent check
 npm test --silent
-npx tsc --noEmit
 npx vite build --logLevel warn
 cmp dist/index.html page.html || { echo "viewer/page.html is not what viewer/ builds: run npm run build there" >&2; exit 1; }
 scratch=$(mktemp -d)

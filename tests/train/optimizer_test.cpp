@@ -49,6 +49,7 @@ struct GoldenCase {
 const std::vector<GoldenCase>& golden_cases() {
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
+    all.reserve(16);  // the references below stay valid
     const auto add = [&all](const char* golden, double learning_rate, const char* method) -> GoldenCase& {
       all.push_back({.golden = golden, .learning_rate = learning_rate, .options = {}});
       all.back().options.method = method;
