@@ -15,8 +15,11 @@ endif()
 add_library(${REGARD_TARGET_PREFIX}test_support STATIC ${REGARD_TEST_SUPPORT})
 target_include_directories(${REGARD_TARGET_PREFIX}test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(${REGARD_TARGET_PREFIX}test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
-# Optimising the tests would take more time than it saves.
-set(REGARD_TEST_OPTIMISATION $<IF:$<BOOL:${REGARD_SANITIZE}>,-O1,-O0>)
+# Optimising the tests would take more time than it saves, except under the sanitizers.
+set(REGARD_TEST_OPTIMISATION -O0)
+if(REGARD_SANITIZE)
+  set(REGARD_TEST_OPTIMISATION -O1)
+endif()
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_TEST_OPTIMISATION})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/compress.cpp PROPERTIES
   COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
