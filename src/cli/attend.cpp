@@ -130,6 +130,7 @@ void attend(const AttendOptions& options, Globals& globals) {
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
+  warn_of_unused(edits.get());
   if (!options.html.empty()) {
     add_page_parts(options, opened, request, globals, view);
     write_whole_result(options.html, inspect::to_html(view, options.precision()), globals.quiet);

@@ -95,6 +95,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   else if (kind == ModelKind::encoder_decoder)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
+  warn_of_unused(edits.get());
   if (!options.html.empty()) {
     add_page_parts(options, opened, request, globals, view);
     view.picture = inspect::display_picture(

@@ -127,6 +127,7 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
                inspect::limit_weights(*opened.model, globals.pool(), sound.input, std::ssize(request.written),
                                       inspect::kMostSoundWeights, request.selection));
   inspect::View view = inspect::attend(opened, globals.pool(), request);
+  warn_of_unused(edits.get());
   add_sentence(left_out, view.left_out);
   view.left_out = left_out;
   view.sound = {sound.seconds, sound.first_time, sound.time_step,

@@ -66,7 +66,14 @@ void ModelProbes::write_line(const std::string& line) {
   if (file_) file_->write(line + "\n");
 }
 
+void warn_of_unused(const inspect::EditedPass* edits) {
+  if (edits == nullptr) return;
+  for (const std::string& intervention : edits->unused())
+    print_message("regard: warning: '{}' changed nothing: no input has a token there\n", intervention);
+}
+
 void ModelProbes::finish() {
+  warn_of_unused(edits_.get());
   if (file_ && stop_signal() == 0) file_->commit();
 }
 

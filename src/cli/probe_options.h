@@ -31,6 +31,9 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions);
 
 using inspect::usual_kind;
 
+// Print a warning for each intervention that changed nothing, after the last pass. `edits` may be null.
+void warn_of_unused(const inspect::EditedPass* edits);
+
 class ModelProbes {
  public:
   // Throws usage if --ablate or --intervene is malformed or names a place that does not exist, io if the

@@ -124,6 +124,7 @@ void run(const RunOptions& options, Globals& globals) {
     placed({options.inputs},
            [&] { write_captures(loaded, folder, inputs, edits.get(), options, globals, *captures); });
   }
+  warn_of_unused(edits.get());
   if (!options.outputs.empty()) {
     formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
     if (!globals.quiet) print_message("wrote {} tensors to {}\n", tensors.size(), options.outputs);

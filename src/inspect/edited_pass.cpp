@@ -30,6 +30,17 @@ void EditedPass::add(RequiredLength length) {
   lengths_.push_back(std::move(length));
 }
 
+void EditedPass::add(AppliedFlag applied, std::string intervention) {
+  interventions_.emplace_back(std::move(applied), std::move(intervention));
+}
+
+std::vector<std::string> EditedPass::unused() const {
+  std::vector<std::string> unused;
+  for (const auto& [applied, intervention] : interventions_)
+    if (!*applied) unused.push_back(intervention);
+  return unused;
+}
+
 void EditedPass::add(const EditedPass& other) {
   for (const RequiredLength& length : other.lengths_) add(length);
   for (const auto& [tower, points] : other.values_)
@@ -56,7 +67,7 @@ void EditedPass::add_tower(const EditedPass& other, std::string_view tower) {
 }
 
 void EditedPass::clear() {
-  values_.clear(), weights_.clear(), lengths_.clear();
+  values_.clear(), weights_.clear(), lengths_.clear(), interventions_.clear();
 }
 
 void EditedPass::check_lengths(const Ragged& shape) const {
@@ -113,6 +124,7 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
       if (index < 0 || (one.offset.defined() && from >= one.offset.rows())) continue;
       edits.push_back(
           {row, one.begin, one.end, one.factor, one.offset.defined() ? one.offset.row(from) : nullptr});
+      if (one.applied) *one.applied = true;
     }
   return edits.empty() ? value : ops::edit(tape, value, edits);
 }
@@ -142,7 +154,11 @@ void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights
                             std::int64_t position) const {
   float* row = weights.weights + query * weights.keys;
   float* slope = weights.slope == nullptr ? nullptr : weights.slope + query * weights.keys;
+  const auto mark_applied = [&] {
+    if (edit.applied) *edit.applied = true;
+  };
   const auto set = [&](std::int64_t key, float weight) {
+    mark_applied();
     row[key] = weight;
     if (slope != nullptr) slope[key] = 0.0f;
   };
@@ -161,6 +177,7 @@ void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights
     if (edit.action == Action::uniform) {
       set(key, allowed[key] == 0 ? 0.0f : 1.0f / static_cast<float>(count));
     } else if (edit.keys.contain(key)) {
+      mark_applied();
       row[key] *= edit.factor;
       if (slope != nullptr) slope[key] *= edit.factor;
     }

@@ -2,6 +2,7 @@
 // creates the list from descriptions of interventions; studies create it directly.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,6 +17,9 @@
 
 namespace regard::inspect {
 
+// Set to true when an edit of an intervention changes something. Copies of the edits share it.
+using AppliedFlag = std::shared_ptr<std::atomic<bool>>;
+
 // Edit of the value at a probe point: features [begin, end) become factor · x + offset at the chosen
 // positions.
 struct ValueEdit {
@@ -27,7 +31,8 @@ struct ValueEdit {
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
-  std::string tower = {};  // "text" or "vision" in a model with two encoders, else empty
+  std::string tower = {};    // "text" or "vision" in a model with two encoders, else empty
+  AppliedFlag applied = {};  // may be null
 };
 
 // Edit of the attention weights of a head.
@@ -39,6 +44,7 @@ struct WeightEdit {
   Tensor pattern;                 // weights to set: for replace, [queries, keys]; for freeze, [1, keys]
   std::int64_t from = 0;          // first query that is edited, for freeze
   std::string tower = {};         // name of the encoder, as in ValueEdit
+  AppliedFlag applied = {};       // may be null
 };
 
 // Number of positions that every sequence of an encoder must have, because values of all positions of another
@@ -60,11 +66,16 @@ class EditedPass : public ForwardingProbe {
   void add(WeightEdit edit);
   // Let passes throw usage if a sequence of the encoder has another number of positions.
   void add(RequiredLength length);
+  // Include an intervention in unused() as long as `applied` is false.
+  void add(AppliedFlag applied, std::string intervention);
   void add(const EditedPass& other);  // adds the edits and required lengths of `other`
   // Add the edits that apply to the encoder `tower` of a model with two encoders, for passes over that
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
+  // Return the interventions that have changed nothing so far, here or in passes that have a copy of their
+  // edits: no input has a token at their positions, or none passed through their place.
+  std::vector<std::string> unused() const;
   bool empty() const { return values_.empty() && weights_.empty(); }
 
   void set_observer(Probe* observer) { set_next(observer); }
@@ -91,6 +102,7 @@ class EditedPass : public ForwardingProbe {
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
   std::vector<RequiredLength> lengths_;
+  std::vector<std::pair<AppliedFlag, std::string>> interventions_;  // the flag and the text of each
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 

@@ -56,6 +56,8 @@ class Resolver {
   }
 
   void add(const Intervention& one) {
+    applied_ = std::make_shared<std::atomic<bool>>(false);
+    pass_->add(applied_, one.text);
     if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace ||
         one.action == Action::freeze)
       return add_weights(one);
@@ -69,7 +71,7 @@ class Resolver {
     if (one.action == Action::patch) set_patches(edits, one);
     if (one.action == Action::add) set_vectors(edits, one);
     for (ValueEdit& edit : edits) {
-      edit.positions = one.positions;
+      edit.positions = one.positions, edit.applied = applied_;
       pass_->add(std::move(edit));
     }
   }
@@ -322,7 +324,7 @@ class Resolver {
             .expected("zero, mean, patch or add, or a model with dot-product attention");
       WeightEdit edit;
       edit.head = *site.head, edit.action = one.action, edit.factor = static_cast<float>(one.by);
-      edit.tower = site.tower;
+      edit.tower = site.tower, edit.applied = applied_;
       edit.positions = one.positions, edit.keys = one.keys;
       if (one.action == Action::replace) edit.pattern = pattern_of(one, *site.head);
       if (one.action == Action::freeze) {
@@ -365,6 +367,7 @@ class Resolver {
   OtherInputReader inputs_;
   std::map<std::string, ModelPoints> points_;  // by the name of the encoder if there are two
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
+  AppliedFlag applied_;  // of the intervention that is being added
 };
 
 }  // namespace

@@ -1,0 +1,50 @@
+// An intervention that changes nothing is reported: its positions are past the end of the input.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace regard::testing {
+namespace {
+
+class UnusedIntervention : public ::testing::Test {
+ protected:
+  // Return the messages of `arguments` with an intervention. The command must succeed.
+  std::string messages(std::vector<std::string> arguments, const std::string& intervention) const {
+    arguments.insert(arguments.end(), {"-q", "--intervene", intervention});
+    const ProgramResult result = run_program(arguments, place_.path());
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  }
+  static std::string warning(const std::string& intervention) {
+    return "regard: warning: '" + intervention + "' changed nothing: no input has a token there\n";
+  }
+
+  TemporaryFolder place_;
+};
+
+TEST_F(UnusedIntervention, OfATextIsReported) {
+  const std::vector<std::string> attend{"attend", golden("hf-more/bert-nli").string(), "Green and blue.",
+                                        "--json"};
+  for (const char* used : {"zero encoder.0.residual positions=1", "scale encoder.0.0 by=0.5 keys=1",
+                           "uniform encoder.0.1 positions=0,99", "zero encoder.0"})
+    EXPECT_EQ(messages(attend, used), "") << used;
+  for (const char* unused : {"zero encoder.0.residual positions=99", "scale encoder.0.0 by=0.5 keys=99",
+                             "uniform encoder.0.1 positions=98-99"})
+    EXPECT_EQ(messages(attend, unused), warning(unused));
+}
+
+TEST_F(UnusedIntervention, OfAPictureIsReported) {
+  const std::string model = golden("hf-tiny/vit-patch16").string(),
+                    picture = golden("pictures/deep.png").string();
+  const std::string used = "zero encoder.0.residual positions=1",
+                    unused = "zero encoder.0.residual positions=9999";
+  for (const char* command : {"classify", "attend"}) {
+    EXPECT_EQ(messages({command, model, picture, "--json"}, used), "") << command;
+    EXPECT_EQ(messages({command, model, picture, "--json"}, unused), warning(unused)) << command;
+  }
+}
+
+}  // namespace
+}  // namespace regard::testing
