@@ -125,6 +125,9 @@ endif()
 # regard::kernels::REGARD_ISA and provides one dispatch table. All other files are compiled for the baseline of the
 # architecture, so that the program starts on any processor and can report missing features.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
+if(REGARD_ROOMS AND NOT "kernels" IN_LIST REGARD_ROOMS)
+  set(REGARD_SIMD_SOURCES "")
+endif()
 if(REGARD_SANITIZE MATCHES "undefined")
   # Without checks for undefined behaviour: in the unrolled tiles of this file, the slowest of the build, they take
   # more than half of the compile time. The address sanitizer still checks it.
