@@ -28,12 +28,13 @@ int create(const std::filesystem::path& name, TemporaryEntry::Kind kind) {
     return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (::mkdir(name.c_str(), 0777) != 0) return -1;
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0) {
-    const int error = errno;
-    ::rmdir(name.c_str());
-    errno = error;
-  }
-  return descriptor;
+  if (descriptor >= 0) return descriptor;
+  const int error = errno;
+  // Another process may have removed the folder, which is not locked yet, as a leftover. Then the name may be
+  // in use.
+  if (error != ENOENT) ::rmdir(name.c_str());
+  errno = error == ENOENT ? EEXIST : error;
+  return -1;
 }
 
 // Return true if the name still refers to the opened file: another process may have removed it.

@@ -8,8 +8,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -53,6 +55,23 @@ TEST(Temporary, ManyWritersOfOnePathEachHaveAName) {
                       "cannot find a free temporary name");
   writers[100].reset();
   EXPECT_TRUE(names.contains(TemporaryEntry(folder / "x", TemporaryEntry::Kind::folder).name()));
+}
+
+// A folder exists before it is locked, so another writer may remove it as a leftover; its creator must take
+// another name.
+TEST(Temporary, WritersThatRemoveEachOthersNewFoldersAllSucceed) {
+  const TemporaryFolder folder;
+  std::vector<std::future<void>> writers;
+  for (int writer = 0; writer < 4; ++writer)
+    writers.push_back(std::async(std::launch::async, [&] {
+      for (int i = 0; i < 1000; ++i) {
+        const TemporaryEntry entry(folder / "x", TemporaryEntry::Kind::folder);
+        if (!std::filesystem::is_directory(entry.name()))
+          throw std::runtime_error("an entry in use was removed");
+      }
+    }));
+  for (auto& writer : writers) EXPECT_NO_THROW(writer.get());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(File, Maps) {
