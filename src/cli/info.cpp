@@ -28,7 +28,7 @@ void show_machine(Globals& globals) {
 }  // namespace
 
 void add_info(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("info", "Describe a file or folder without loading it");
+  CLI::App* verb = app.add_subcommand("info", "Describe a file or folder without reading its weights");
   add_globals(*verb, globals);
   auto path = std::make_shared<std::string>();
   verb->add_option(

@@ -154,8 +154,9 @@ void add_limits(CLI::App& verb, ServeRequest& request) {
 }  // namespace
 
 void add_serve(CLI::App& app, Globals& globals) {
-  CLI::App* verb =
-      app.add_subcommand("serve", "Answer requests over HTTP, in the protocols of other servers");
+  CLI::App* verb = app.add_subcommand("serve",
+                                      "Serve models over HTTP, in the protocols of OpenAI, LibreTranslate, "
+                                      "text-embeddings-inference and regard");
   verb->footer(
       "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"
       "regard's own (/answer, /fill, /tag, /attend). /openapi.json describes all of them. A request names "

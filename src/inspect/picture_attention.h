@@ -1,4 +1,4 @@
-// Attention over a picture: the patches that the class token, or a generated word, attends to.
+// Attention over a picture: the patches that the class token, or each generated token, attends to.
 #pragma once
 
 #include <string>

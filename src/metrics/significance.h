@@ -11,9 +11,8 @@
 
 namespace regard::metrics {
 
-// Returns the score of a sample of rows. A row is the index of a line; a row may occur several times. If two
-// systems are compared, rows 0 to lines - 1 belong to the first system, and rows lines to 2 · lines - 1 to
-// the second.
+// Returns the score of a sample of rows. An index may occur several times. With n lines, rows 0 to n - 1 are
+// the lines of the first system; if two systems are compared, rows n to 2n - 1 are those of the second.
 using Scorer = std::function<double(std::span<const std::uint32_t> rows)>;
 
 // Return a scorer for a score that is computed from sums of statistics over rows, such as BLEU. statistics:

@@ -67,7 +67,9 @@ std::vector<std::string> full_names(Network& model);
 // Return PEFT's task_type for the model's output, or "" if there is none.
 std::string peft_task_type(const Network& model);
 
-// Return the names of the head's modules, which PEFT always adds to modules_to_save for the model's task.
+// Return the names that training adds to modules_to_save, as PEFT does: classifier and score (heads of
+// different families) for sequence and token classification, qa_outputs for question answering; empty for
+// other outputs.
 std::vector<std::string> peft_head_modules(const Network& model);
 
 // low_rank_parameters() returns the parameters of all low-rank updates in the model. adapter_name() returns a

@@ -30,7 +30,8 @@ void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
                       {{"residual", residual}, {"x", x}, {"down", weights.down}});
 }
 
-// Return the arguments of the product y = x Wᵀ + b. The destination y is not set.
+// Return the arguments of the product y = x Wᵀ + b (if transposed, y = x W + b). The caller must set the
+// operand x (set_a) and the destination y.
 Gemm layer(const Tensor& x, Var weight, Var bias, bool transposed) {
   Gemm problem;
   problem.m = x.rows(), problem.k = x.columns();

@@ -22,7 +22,7 @@ std::vector<std::string> labels_of(const Json& config, std::int64_t count, const
   const auto wrong = [&](const std::string& found) {
     return file_error(file, "\"id2label\" does not match the model's labels")
         .found(found)
-        .expected(fmt::format("a name for each of 0 to {}", count - 1));
+        .expected(fmt::format("a name for each label id from 0 to {}", count - 1));
   };
   if (!names->is_object()) throw wrong(describe(*names));
   std::vector<bool> named(labels.size(), false);

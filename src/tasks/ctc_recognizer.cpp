@@ -37,7 +37,7 @@ CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& co
   const Json vocabulary = read_json(file);
   const Json settings = std::filesystem::exists(settings_file) ? read_json(settings_file) : Json::object();
   if (!vocabulary.is_object() || !settings.is_object())
-    throw file_error(file, "the vocabulary and its configuration must be JSON objects");
+    throw file_error(file, "vocab.json and tokenizer_config.json must each contain a JSON object");
   const std::string space = token_text(settings, "word_delimiter_token", "|", settings_file);
   const bool lower = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
   std::vector<std::string> special;

@@ -23,9 +23,10 @@ class RankedBpe final : public Model {
   bool can_take_bytes() const override { return true; }
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
   void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
-  // `token` is spelled in GPT-2's letters
+  // `token` is in GPT-2's byte alphabet (byte_letters.h)
   std::optional<std::int32_t> id_of(std::string_view token) const override;
-  std::optional<std::string> token_of(std::int32_t id) const override;  // spelled in GPT-2's letters
+  std::optional<std::string> token_of(
+      std::int32_t id) const override;  // in GPT-2's byte alphabet (byte_letters.h)
   std::int32_t end_id() const override { return tokens_.end_id(); }
   std::size_t size() const override { return tokens_.size(); }
   Json to_json() const override;

@@ -25,13 +25,14 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
   list.push_back({.section = "images",
                   .key = "mean",
                   .target = &c.mean,
-                  .meaning = "Value to subtract from each colour; colours have values from 0 to 1.",
+                  .meaning = "Mean of each colour channel, which is subtracted; values are from 0 to 1.",
                   .low = -10,
                   .high = 10});
   list.push_back({.section = "images",
                   .key = "deviation",
                   .target = &c.deviation,
-                  .meaning = "Divisor of each colour after the subtraction of `mean`.",
+                  .meaning = "Standard deviation of each colour channel (red, green, blue). A value x from 0 "
+                             "to 1 becomes (x - mean) / deviation.",
                   .low = 1e-6,
                   .high = 1e6});
 }
