@@ -389,7 +389,7 @@ TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
     write_file_atomically(folder_ / "vocab.json", text);
     EXPECT_REGARD_ERROR(transcribe({}), ErrorKind::bad_file, what);
   };
-  expect("[]", "must be JSON objects");
+  expect("[]", "must each contain a JSON object");
   expect(R"({"A": 12})", "the id of a label is out of range");
   expect(R"({"A": "B"})", "A");
   expect("{", "vocab.json");
