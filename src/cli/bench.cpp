@@ -6,7 +6,6 @@
 
 #include "cli/output.h"
 #include "kernels/isa.h"
-#include "regard/error.h"
 
 namespace regard::cli {
 
@@ -20,17 +19,6 @@ Json bench_line(const std::string& bench, Globals& globals) {
 void add_timing(Json& line, const std::string& part, const Timing& timing) {
   line[part + "_ms"] = timing.median_ms, line[part + "_best_ms"] = timing.best_ms;
   line[part + "_cpu_ms"] = timing.processor_ms;
-}
-
-void add_dtype(CLI::App& bench, std::string& dtype) {
-  bench.add_option("--dtype", dtype, "Data type: f32, bf16 or int8")
-      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
-      ->capture_default_str();
-}
-
-void check_dtype(const std::string& dtype) {
-  if (dtype != "f32")
-    throw usage_error("--dtype " + dtype + " is not supported by this build").expected("f32");
 }
 
 double peak_rss_mb() {

@@ -15,10 +15,6 @@ Json bench_line(const std::string& bench, Globals& globals);
 // Add the keys PART_ms (median), PART_best_ms and PART_cpu_ms.
 void add_timing(Json& line, const std::string& part, const Timing& timing);
 
-// Add --dtype. check_dtype() throws usage unless the dtype is f32.
-void add_dtype(CLI::App& bench, std::string& dtype);
-void check_dtype(const std::string& dtype);
-
 // Return the peak resident set size of this process, in MB.
 double peak_rss_mb();
 

@@ -92,10 +92,7 @@ class Workload {
 
 void run(AttentionBenchRequest request, Globals& globals) {
   const bool bf16 = request.dtype == "bf16";
-  if (bf16)
-    kernels::require_bf16("--dtype bf16");
-  else
-    check_dtype(request.dtype);
+  if (bf16) kernels::require_bf16("--dtype bf16");
   if (request.kv_heads == 0) request.kv_heads = request.heads;
   if (request.heads % request.kv_heads != 0)
     throw usage_error("--heads is not a multiple of --kv-heads")
@@ -141,7 +138,9 @@ void add_bench_attention(CLI::App& bench, Globals& globals) {
   attention->add_option("--dim", request->dim, "Size of a head (head_dim)")->required()->check(sizes);
   attention->add_flag("--causal", request->causal, "Use a causal mask");
   attention->add_flag("--backward", request->backward, "Also time forward and backward together");
-  add_dtype(*attention, request->dtype);
+  attention->add_option("--dtype", request->dtype, "Data type of queries, keys and values")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
   add_globals(*attention, globals);
   attention->callback([request, &globals] { run(*request, globals); });
 }

@@ -254,8 +254,8 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   style.colour = colour_allowed(1);
   print_result(
       "\n"
-      "Cross-attention of the translation above ({}, the most telling of {} heads;\n"
-      "percent of each row):\n"
+      "Cross-attention of the translation above ({}: of {} heads, the one whose weights\n"
+      "depend most on the query; percent of each row):\n"
       "{}",
       map.title(), view.maps.size(),
       inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));

@@ -1,4 +1,5 @@
-// regard generate: continue lines of text, a single prompt (streamed) or a conversation.
+// regard generate: continue lines of text, a single prompt or a conversation. The continuation of a prompt or
+// conversation is streamed, except with --json or several results.
 
 #include "base/file.h"
 #include "base/plain_text.h"

@@ -159,10 +159,11 @@ void add_serve(CLI::App& app, Globals& globals) {
                                       "text-embeddings-inference and regard");
   verb->footer(
       "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"
-      "regard's own (/answer, /fill, /tag, /attend). /openapi.json describes all of them. A request names "
-      "its\nmodel; it may omit the name if only one model can process it. SIGTERM and SIGINT stop "
-      "the server after the\n"
-      "requests in progress; SIGHUP loads the folders again.");
+      "regard's own (/generate, /classify, /answer, /fill, /tag, /attend, /study …). /openapi.json "
+      "describes\n"
+      "all of them. A request names its model; it may omit the name if only one model can process it.\n"
+      "On SIGTERM or SIGINT the server completes the requests in progress, for at most --drain seconds, and\n"
+      "stops; a second signal stops it at once. SIGHUP reloads the model folders.");
   auto request = std::make_shared<ServeRequest>();
   serve::ServeOptions& options = request->options;
   verb->add_option("MODEL", request->folders,

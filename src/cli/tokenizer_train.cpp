@@ -121,7 +121,9 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
       ->expected(1, kMostSpecialTokens)
       ->allow_extra_args(false)
       ->capture_default_str();
-  train->add_option("--unknown", how.unknown, "Unknown token. Default: <unk>; [UNK] for wordpiece");
+  train->add_option("--unknown", how.unknown,
+                    "wordpiece, unigram, word: unknown token. Default: [UNK] if it is one of the special "
+                    "tokens, otherwise <unk>");
   train
       ->add_option(
           "--words", how.words,

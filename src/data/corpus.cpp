@@ -58,7 +58,7 @@ Place CorpusReader::text_place(std::size_t column) const {
 bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
   if (options_.empty != Faulty::keep && is_blank(text)) {
     if (options_.empty == Faulty::refuse)
-      throw Error(ErrorKind::bad_file, "the text of the line is empty", text_place(column))
+      throw Error(ErrorKind::bad_file, "a text of this row is empty", text_place(column))
           .remedy("Remove the pair, or skip such pairs with data.empty_lines = \"skip\"");
     table_.report().skip(SkipReason::empty, text_place(column));
     return false;
@@ -105,7 +105,7 @@ void TextReader::keep_valid_lines(std::string& piece) {
     }
     if (bad_utf8_ == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "the line is not UTF-8", {stream_->name(), line, -1})
-          .remedy("Convert the file to UTF-8, or skip such lines with data.bad_utf8 = \"skip\"");
+          .remedy("Convert the file to UTF-8. To skip such lines in training, set data.bad_utf8 = \"skip\"");
     report_.skip(SkipReason::bad_utf8, {stream_->name(), line, -1});
   }
   piece = std::move(kept);

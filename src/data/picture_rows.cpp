@@ -71,9 +71,10 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
   table.header = options.header == Header::present;
   if (!options.columns.empty()) {
     if (options.columns.size() != 1 || !is_column_number(options.columns[0]) || options.columns[0].size() > 9)
-      throw usage_error("a table of pixels needs one column by number, the column of the label")
-          .expected("such as columns = [65]")
-          .found(fmt::format("{}", fmt::join(options.columns, ", ")));
+      throw usage_error("'columns' of a table of pixels must be the number of the label column")
+          .expected("one number, such as columns = [65]")
+          .found(fmt::format("{}", fmt::join(options.columns, ", ")))
+          .remedy("Omit it if the label is the last column");
     table.label_column = std::stoll(options.columns[0]);
   }
   add_images(read_pixel_table(table), file, to);

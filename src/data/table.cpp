@@ -178,7 +178,7 @@ bool TableReader::skip_bad_utf8(const Source& source) {
   if (source.valid()) return false;
   if (options_.bad_utf8 != Faulty::skip)
     throw Error(ErrorKind::bad_file, "the line is not UTF-8", source.place())
-        .remedy("Convert the file to UTF-8, or skip such lines with data.bad_utf8 = \"skip\"");
+        .remedy("Convert the file to UTF-8. To skip such lines in training, set data.bad_utf8 = \"skip\"");
   report_.skip(SkipReason::bad_utf8, source.place());
   return true;
 }

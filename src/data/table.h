@@ -116,8 +116,8 @@ class TableReader {
   // Return the index in a row of the column `name`. Names are those of the options or, if the options have
   // none, those of the first header. Throws usage if there is no such column.
   std::size_t column(const std::string& name) const;
-  // Return the names of all columns in the header of the current file. Empty before the first row, and
-  // without a header.
+  // Return the names of all columns in the header of the current file. Empty if the file has no header or no
+  // row was read.
   const std::vector<std::string>& header() const { return header_; }
 
   // Return the index, in TableOptions::files, of the file of the last row; 0 for lines.

@@ -119,7 +119,8 @@ void TaggedReader::add_word(TaggedSentence& sentence) {
   Source& now = *source_;
   if (!now.reader.valid())
     throw Error(ErrorKind::bad_file, "the line is not UTF-8", now.place())
-        .remedy("Convert the file, or leave such sentences out with data.bad_utf8 = \"skip\"");
+        .remedy(
+            "Convert the file to UTF-8. To skip such sentences in training, set data.bad_utf8 = \"skip\"");
   split_columns(now.line, now.fields);
   if (now.conllu && is_range_or_empty_node(now.fields[0])) return;
   const std::size_t tag = now.tag == kLast ? now.fields.size() - 1 : now.tag, most = std::max(now.word, tag);

@@ -27,8 +27,7 @@ struct AttributionOptions {
   // Embedding [tokens, hidden] of the baseline, or [1, hidden] for every token. If undefined, zeros are
   // used.
   Tensor baseline;
-  // Interventions of every pass; an edit of the embedding itself applies after the interpolation. May be
-  // null.
+  // Interventions of every pass, or null. Those on the embedding itself are applied after the interpolation.
   const EditedPass* edits = nullptr;
   BetweenPasses between = {};
 };

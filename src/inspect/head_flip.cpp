@@ -46,8 +46,7 @@ class Flipping {
     }
   }
 
-  // Replace two of the heads by another one. Return false if the answer does not stay flipped for any such
-  // replacement.
+  // Replace two of the heads by one other head that still flips the answer. Return false if there is none.
   bool exchange(HeadFlip& flip, const std::function<void()>& between) const {
     const std::vector<Head> all = points_.all_heads();
     for (std::size_t second = 1; second < flip.needed.size(); ++second)

@@ -29,8 +29,8 @@ class Regression {
   void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y, const BetweenPasses& between) {
     constexpr int kSteps = 300;
     const auto count = static_cast<double>(x.size());
-    // Determine the step size: the curvature of the loss is at most half the mean squared length of an
-    // example.
+    // Step size: 1 / (largest possible curvature of the loss). The curvature is at most half the mean squared
+    // length of the examples, plus the curvature of the penalty.
     double length = 1;
     for (const Vector& one : x)
       length += std::inner_product(one.begin(), one.end(), one.begin(), 0.0) / count;

@@ -256,7 +256,7 @@ class Resolver {
                                 : one.positions.all() ? value.rows()
                                                       : one.positions.count();
       if (rows > value.rows())
-        throw usage_error("the other input has fewer positions than the intervention")
+        throw usage_error("the other input has fewer positions than the intervention sets")
             .found(fmt::format("{} in '{}'", rows, one.text))
             .expected(fmt::format("at most {}", value.rows()));
       edit.offset = Tensor::empty({rows, edit.end - edit.begin});

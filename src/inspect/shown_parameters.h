@@ -13,9 +13,10 @@ namespace regard::inspect {
 // Maximum number of queries and of keys of a head that the page shows step by step.
 constexpr std::int64_t kMostSteppedTokens = 64;
 
-// Set Map::parameters of the heads with the highest scores (HeadSummary::telling) that have Map::values and
-// at most kMostSteppedTokens queries and keys, until the weights have `numbers` elements. Record in
-// view.left_out what is left out. Return the probe points of the layers' inputs and outputs.
+// Set Map::parameters of the heads, in descending order of HeadSummary::telling. A head is skipped if it has
+// no Map::values, more than kMostSteppedTokens queries or keys, or if all weights would have more than
+// `numbers` elements; the number of skipped heads is added to view.left_out. Return the probe points that
+// the page needs: the layers' inputs and outputs, and "encoder.output" for cross-attention.
 std::set<std::string> add_parameters(const Capture& capture, ThreadPool& pool, std::size_t numbers,
                                      View& view);
 

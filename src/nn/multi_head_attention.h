@@ -24,7 +24,8 @@ struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden
   bool cross = false;              // true for cross-attention: keys and values are computed from a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
-  // names of the norms of each head, applied before rotary positions (Qwen 3); empty if there are none
+  // Names of the norms that are applied to the query and the key vector of each head before rotary positions
+  // (Qwen 3). All heads share their weights. Empty if there are none.
   std::string query_norm, key_norm;
   NormConfig head_norm;
   // If true, query, key and value have one joint weight with the name `query`. In cross-attention, key and

@@ -15,8 +15,8 @@ extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlam
 // regard's own pattern: GPT-2's, but combining marks count as letters, so that Indic words are not split.
 extern const std::string_view kWordsPattern;
 
-// tiktoken's versions of cl100k and o200k. In them, case-insensitive s also matches the long s (U+017F), and
-// cl100k keeps spaces at the end of the text together.
+// tiktoken's versions of cl100k and o200k. In both, case-insensitive s also matches the long s (U+017F). In
+// cl100k, all white space at the end of the text, including line ends, is one match.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
 // Names of the scanners. `bert` and `spaces` find positions where a text can be split without changing its
@@ -36,7 +36,8 @@ enum class WordScan {
 
 // Return the scanner whose matches equal those of `expression` in Oniguruma's dialect (Hugging Face).
 WordScan scan_of(std::string_view expression);
-// Return the function of this scanner, or null.
+// Return the function of the scanner that scan_of(expression) names; null if scan_of() returns
+// WordScan::none.
 Scanner published_scanner(std::string_view expression);
 Scanner gpt2_scanner();
 }  // namespace regard::text

@@ -11,7 +11,8 @@
 
 namespace regard::text::unicode {
 
-// General categories (UAX 44), ordered so that each major class is a contiguous range.
+// General categories (UAX 44). Each major class is a contiguous range, except C (Other): `unassigned` is the
+// first value and the other members of C are the last.
 enum class Category : std::uint8_t {
   unassigned,
   letter_upper,

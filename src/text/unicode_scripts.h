@@ -10,8 +10,9 @@ namespace regard::text::unicode {
 // Pairs of the first code point of a range with one script, and the number of that script.
 extern const std::vector<std::uint32_t> kScriptStarts;
 
-// Return the number of a code point's script. It is 0 for the space and for code points without a script,
-// which are common to all scripts. Han, Hiragana and Katakana have the same number.
+// Return the number of a code point's script. It is 0 for the space and for unassigned code points; a text
+// is never split at these. Common and Inherited have numbers of their own. Han, Hiragana and Katakana have
+// the same number.
 inline std::uint32_t script_of(char32_t c) noexcept {
   // binary search: the range of the code point has an index in [low, high)
   std::size_t low = 0, high = kScriptStarts.size() / 2;

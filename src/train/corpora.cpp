@@ -35,9 +35,9 @@ bool is_validation(const RunConfig& config, const std::string& file) {
 
 char delimiter(const std::string& text) {
   if (text.size() > 1)
-    throw usage_error("'data.delimiter' must be one character")
+    throw usage_error("'data.delimiter' is longer than one character")
         .found("'" + text + "'")
-        .expected("such as \";\"");
+        .expected("one character, such as \";\"");
   return text.empty() ? '\0' : text[0];
 }
 

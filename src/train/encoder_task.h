@@ -1,4 +1,5 @@
-// EncoderTask: base class of the tasks that train an encoder with a head, on examples of one or two texts.
+// EncoderTask: base class of the tasks that train an encoder with a head. An example is a text, a pair of
+// texts, a picture or a sound.
 #pragma once
 
 #include <algorithm>

@@ -21,8 +21,8 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
                   .key = "until",
                   .target = &c.until,
                   .meaning =
-                      "Cut off the labels of the data before this text: with \":\", NUM:date becomes the "
-                      "label NUM. Default: the whole label is used."});
+                      "Truncate each label of the data before this text: with \":\", NUM:date becomes the "
+                      "label NUM. Default: labels are not truncated."});
   list.push_back(
       {.section = "labels",
        .key = "weights",

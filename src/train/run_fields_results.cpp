@@ -128,7 +128,9 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
                   .meaning = "Run folder, relative to the working directory.",
                   .may_change = true});
   count("checkpoint_every_steps", c.checkpoint_every_steps, "steps",
-        "Number of steps between checkpoints; 0 writes them only at validations.", 0);
+        "Number of steps between additional checkpoints. 0: none. A checkpoint is always written at each "
+        "validation and when the run is stopped.",
+        0);
   count("keep", c.keep, "checkpoints",
         "Number of latest checkpoints to keep. The best, and those that average_last needs, are also kept.",
         1);

@@ -58,7 +58,7 @@ std::string set_word_embedding(Network& model, const RunConfig& config, const te
     ++found;
   }
   if (found == 0)
-    throw usage_error("no token of the vocabulary is in " + config.model.vectors)
+    throw usage_error("no token of the vocabulary has a vector in " + config.model.vectors)
         .remedy("Use 'tokenizer.type' = \"word\"");
   return fmt::format("vectors: {} of {} tokens are initialised from the file{}", found,
                      tokenizer.vocabulary_size(),

@@ -20,8 +20,9 @@ struct AttendOptions {
 };
 
 struct AttendedWord {
-  std::string word, found;  // the word as given, and as spelled in the file
-  double stayed = 0;        // cosine of the word's vector before attention with its vector after attention
+  // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
+  std::string word, found;
+  double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
   // Cosines of the word's vector, before and after attention, with the vector of each word of the text before
   // attention.
   std::vector<double> before{}, after{};

@@ -14,8 +14,10 @@ namespace {
 // block is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Return true if forward_few() supports this call: every query attends to the same keys, and a page contains
-// whole vectors of keys. Whole vectors are read from a page, even beyond the last key.
+// Return true if forward_few() supports this call: at most kFewQueries queries, all of which attend to the
+// same keys; keys in pages whose number of rows is a multiple of kLanes; head_dim a multiple of 4; no
+// dropout, complete scores or added scores. Keys are read kLanes rows at a time, so rows of a page after the
+// last key may be read.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;
