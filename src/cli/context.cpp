@@ -34,6 +34,9 @@ void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& 
       throw Error(ErrorKind::bad_file, "too many sentences", {reader.name(), reader.line_number()})
           .expected("at most " + std::to_string(inspect::kMostContextSentences));
   }
+  if (sentences.empty())
+    throw Error(ErrorKind::bad_file, "the file has no sentences", {reader.name(), -1, -1})
+        .expected("lines of SENTENCE, or of SENSE, a tab and SENTENCE");
 }
 
 std::vector<inspect::ContextSentence> sentences_of(const ContextOptions& options) {

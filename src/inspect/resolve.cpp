@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/line_reader.h"
 #include "base/nearest.h"
@@ -19,6 +20,9 @@ namespace {
 Tensor tensor_of(const std::string& place) {
   const std::size_t mark = place.rfind('#');
   const std::string path = place.substr(0, mark);
+  if (!std::filesystem::exists(path))
+    throw Error(ErrorKind::io, "the file of the vector does not exist", {path, -1, -1})
+        .expected("vector=FILE or vector=FILE#NAME, a safetensors file");
   const auto file = formats::SafetensorsFile::open(path);
   std::string name = mark == place.npos ? "" : place.substr(mark + 1);
   if (name.empty()) {

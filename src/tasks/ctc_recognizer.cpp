@@ -22,6 +22,13 @@ std::string token_text(const Json& settings, const char* key, const std::string&
   return json_as<std::string>(*found, key, file);
 }
 
+Json read_object(const std::string& file) {
+  Json content = read_json(file);
+  if (!content.is_object())
+    throw file_error(file, "the content is not a JSON object").found(content.type_name()).expected("object");
+  return content;
+}
+
 std::string lower_ascii(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -34,10 +41,8 @@ CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& co
     : tokens_(static_cast<std::size_t>(labels)) {
   const std::string file = (folder / "vocab.json").string();
   const std::string settings_file = (folder / "tokenizer_config.json").string();
-  const Json vocabulary = read_json(file);
-  const Json settings = std::filesystem::exists(settings_file) ? read_json(settings_file) : Json::object();
-  if (!vocabulary.is_object() || !settings.is_object())
-    throw file_error(file, "vocab.json and tokenizer_config.json must each contain a JSON object");
+  const Json vocabulary = read_object(file);
+  const Json settings = std::filesystem::exists(settings_file) ? read_object(settings_file) : Json::object();
   const std::string space = token_text(settings, "word_delimiter_token", "|", settings_file);
   const bool lower = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
   std::vector<std::string> special;

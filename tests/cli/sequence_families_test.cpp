@@ -161,6 +161,10 @@ TEST(ContextCommand, PrintsLayersAndReadsSenses) {
   const ProgramResult nothing = run_program({"context", model, "", "A bank."}, folder.path());
   EXPECT_EQ(nothing.exit_code, 3);
   EXPECT_NE(nothing.err.find("the word to compare is empty"), std::string::npos) << nothing.err;
+  write_file(folder.path(), "empty.txt", "\n");
+  const ProgramResult empty = run_program({"context", model, "bank", "-i", "empty.txt"}, folder.path());
+  EXPECT_EQ(empty.exit_code, 3);
+  EXPECT_NE(empty.err.find("empty.txt: the file has no sentences"), std::string::npos) << empty.err;
   const ProgramResult wrong = run_program({"context", model, "bank", "A house."}, folder.path());
   EXPECT_NE(wrong.exit_code, 0);
   EXPECT_NE(wrong.err.find("'bank' as a whole word"), std::string::npos) << wrong.err;

@@ -389,10 +389,11 @@ TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
     write_file_atomically(folder_ / "vocab.json", text);
     EXPECT_REGARD_ERROR(transcribe({}), ErrorKind::bad_file, what);
   };
-  expect("[]", "must each contain a JSON object");
+  expect("[]", "vocab.json: the content is not a JSON object");
   expect(R"({"A": 12})", "the id of a label is out of range");
   expect(R"({"A": "B"})", "A");
-  expect("{", "vocab.json");
+  write_file_atomically(folder_ / "tokenizer_config.json", "[]");
+  expect("{}", "tokenizer_config.json: the content is not a JSON object");
 }
 
 }  // namespace
