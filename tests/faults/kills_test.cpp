@@ -207,8 +207,12 @@ void pause(int milliseconds) {
 // Start a run whose steps take minutes, and return its process when it has begun its first step.
 pid_t start_slow_run(const fs::path& folder) {
   KillCase slow = kill_cases()[1];
-  const std::string steps = "max_steps = 200";
-  slow.settings.replace(slow.settings.find(steps), steps.size(), "max_steps = 2\naccumulate = 60000");
+  const auto replace = [&slow](const std::string& old, const std::string& by) {
+    slow.settings.replace(slow.settings.find(old), old.size(), by);
+  };
+  replace("max_steps = 200", "max_steps = 2\naccumulate = 60000");
+  replace("hidden_size = 16", "hidden_size = 128");
+  replace("feed_forward_size = 32", "feed_forward_size = 512");
   write_task(folder, slow);
   const pid_t child = fork();
   if (child == 0) {
