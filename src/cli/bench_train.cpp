@@ -66,7 +66,7 @@ void run(const TrainBenchRequest& request, Globals& globals) {
   }
   const Timing timing = summarise(seconds);
   Json line = bench_line("train", globals);
-  line["steps"] = request.steps;
+  line["dtype"] = config.training.precision, line["steps"] = request.steps;
   line["parameters"] = context.model->parameter_count();
   line["tokens_per_s"] = tokens / total;
   line["source_tokens_per_s"] = source_tokens / total;

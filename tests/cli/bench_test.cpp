@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/timing.h"
+#include "kernels/bf16.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
@@ -107,6 +108,31 @@ TEST(Bench, StudyReportsCapturesAndASweep) {
                   {"forward_processor_ms", "processor_ms", "sweep_processor_ms", "forward_passes", "passes"});
   EXPECT_EQ(sweep["heads"], 8);
   EXPECT_EQ(sweep["measured_heads"], 8);
+}
+
+TEST(Bench, TrainReportsPrecisionAndSpeed) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "one two three four five six . ";
+  write_file_atomically(folder.path() / "train.txt", text);
+  write_file_atomically(
+      folder.path() / "run.toml",
+      "task = \"language-model\"\n[data]\ntrain = [\"train.txt\"]\nvalid = [\"train.txt\"]\n"
+      "[tokenizer]\ntype = \"char\"\n[model]\nhidden_size = 32\nlayers = 1\nheads = 2\n"
+      "[training]\nbatch_size = 2\ncontext = 8\nmax_steps = 100\n"
+      "[output]\nfolder = \"run\"\n");
+  std::vector<std::string> precisions{"f32"};
+  if (!kernels::bf16_paths().empty()) precisions.emplace_back("bf16");
+  for (const std::string& precision : precisions) {
+    const ProgramResult result = run_program({"bench", "train", "run.toml", "--steps", "2", "-t", "1",
+                                              "--set", "training.precision=\"" + precision + "\""},
+                                             folder.path());
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json line = parse_json(result.out, "stdout");
+    EXPECT_EQ(line["dtype"], precision);
+    EXPECT_EQ(line["steps"], 2);
+    expect_positive(line, {"tokens_per_s", "step_ms", "processor_ms", "gflops"});
+  }
 }
 
 TEST(Bench, StartTakesEitherKindOfModel) {
