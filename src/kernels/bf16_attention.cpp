@@ -126,7 +126,7 @@ class ForwardHead {
       const std::int64_t own = task.keys_of(queries.begin + i);
       Bf16ScoreRow row{scores_ + i * width, weights_ + i * width, own, width, problem.scale};
       task.drop(row, queries.begin + i, head, 0, draws_);
-      const Bf16RowSum sum = task.table.softmax_row(row);
+      const Bf16RowSum sum = task.path.softmax_row(row);
       factors[i] = own > 0 ? row.kept / sum.sum : 0.0f;
       if (problem.lse != nullptr)
         *task.lse(queries.begin + i, head) =
@@ -141,8 +141,8 @@ class ForwardHead {
       std::fill_n(out_, queries.size() * problem.value_dim, 0.0f);
     }
     for (std::int64_t i = 0; i < queries.size(); ++i)
-      task.table.scale_row(out_ + i * problem.value_dim, factors[i], task.out(queries.begin + i, head),
-                           problem.value_dim);
+      task.path.scale_row(out_ + i * problem.value_dim, factors[i], task.out(queries.begin + i, head),
+                          problem.value_dim);
   }
 
   Pieces pieces_;
@@ -236,11 +236,11 @@ class BackwardHead {
     for (std::int64_t i = 0; i < count; ++i) {
       Bf16ScoreRow weights = row(i);
       task.drop(weights, queries.begin + i, head, keys.begin, draws_);
-      task.table.weights_row(weights, *task.lse(queries.begin + i, head));
+      task.path.weights_row(weights, *task.lse(queries.begin + i, head));
     }
     add_to_keys(task, count, keys, width, outs_, value_gradient_, problem.value_gradient_stride);
     for (std::int64_t i = 0; i < count; ++i)
-      task.table.score_gradient_row(row(i), gradients_ + i * width, deltas_[i]);
+      task.path.score_gradient_row(row(i), gradients_ + i * width, deltas_[i]);
     add_to_keys(task, count, keys, width, queries_, key_gradient_, problem.key_gradient_stride);
     const Bf16Tiles tiles =
         tiles_of(task.path, stored_source(rounded_, width, 1, count, padded_steps(keys.size())), tiles_);

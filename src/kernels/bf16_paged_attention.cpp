@@ -128,8 +128,7 @@ class Unit {
       const std::int64_t first = std::min(width_, std::max<std::int64_t>(0, own.begin - first_key()));
       std::fill_n(weights, first, std::uint16_t{0});
       const float scale = apply_rule(scores + first, own, query, head);
-      sum =
-          bf16_functions().softmax_row({scores + first, weights + first, own.size(), width_ - first, scale});
+      sum = path_.softmax_row({scores + first, weights + first, own.size(), width_ - first, scale});
       scores[0] = sum.sum > 0.0f ? 1.0f / sum.sum : 0.0f;
     } else {
       std::fill_n(out(row), problem_.value_dim, 0.0f);

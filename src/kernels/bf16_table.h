@@ -121,6 +121,11 @@ struct Bf16Table {
     void (*pack_a)(const Bf16Source& source, std::uint16_t* tiles) = nullptr;
     void (*pack_b)(const Bf16Source& source, std::uint16_t* panel) = nullptr;  // pack at most one panel
     void (*multiply)(const Bf16Block& block) = nullptr;
+    // Operations on rows of scores in bf16 attention; simd/bf16_attention.h states their formulas.
+    Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
+    void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;
+    void (*score_gradient_row)(const Bf16ScoreRow& row, const float* weight_gradient, float delta) = nullptr;
+    void (*scale_row)(const float* x, float factor, std::uint16_t* y, std::int64_t size) = nullptr;
     bool reads_rows = false;  // true if A may be an unpacked matrix; see Bf16Tiles
   };
   Path of[3];  // indexed by Bf16Path; paths that the instruction set lacks are empty
@@ -129,14 +134,10 @@ struct Bf16Table {
   // The same as NormTable::sum_rows, for dy in bf16.
   void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    float* sum) = nullptr;
-  // Operations on rows of scores in bf16 attention; simd/bf16_attention.h states their formulas.
+  // Operations on rows of scores in bf16 attention that do not round.
   void (*draw_row)(const Bf16DrawRow& row) = nullptr;
   void (*apply_rule)(const Bf16ScoreRule& rule) = nullptr;
-  Bf16RowSum (*softmax_row)(const Bf16ScoreRow& row) = nullptr;
-  void (*weights_row)(const Bf16ScoreRow& row, float lse) = nullptr;
-  void (*score_gradient_row)(const Bf16ScoreRow& row, const float* weight_gradient, float delta) = nullptr;
   float (*product_sum)(const float* x, const std::uint16_t* y, std::int64_t size) = nullptr;
-  void (*scale_row)(const float* x, float factor, std::uint16_t* y, std::int64_t size) = nullptr;
 };
 
 const Bf16Table& bf16_functions();  // return the table of the active instruction set

@@ -99,22 +99,33 @@ void sum_stored_rows(const std::uint16_t* dy, std::int64_t stride, std::int64_t 
   });
 }
 
+// Set the row operations of a path. kNative: the path's processors round to bf16 with one instruction.
+template <bool kNative>
+constexpr Bf16Table::Path path_of(Bf16Table::Path path) {
+  path.softmax_row = softmax_row<kNative>, path.weights_row = weights_row<kNative>;
+  path.score_gradient_row = score_gradient_row<kNative>, path.scale_row = scale_row<kNative>;
+  return path;
+}
+
 }  // namespace
 
 extern const Bf16Table bf16_table;
 constinit const Bf16Table bf16_table = [] {
   Bf16Table t;
-  t.of[static_cast<int>(Bf16Path::emulated)] = {pack_a, pack_b, multiply_emulated};
+  t.of[static_cast<int>(Bf16Path::emulated)] =
+      path_of<false>({.pack_a = pack_a, .pack_b = pack_b, .multiply = multiply_emulated});
 #if defined(REGARD_BF16_INTRINSICS)
-  t.of[static_cast<int>(Bf16Path::avx512_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_vectors};
-  t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles, true};
+  t.of[static_cast<int>(Bf16Path::avx512_bf16)] = path_of<true>({.pack_a = bf16::pack_a,
+                                                                 .pack_b = bf16::pack_b,
+                                                                 .multiply = bf16::multiply_vectors,
+                                                                 .reads_rows = true});
+  t.of[static_cast<int>(Bf16Path::amx_bf16)] = path_of<true>(
+      {.pack_a = bf16::pack_a, .pack_b = bf16::pack_b, .multiply = bf16::multiply_tiles, .reads_rows = true});
 #endif
   t.round = round_numbers, t.widen = widen_numbers, t.sum_rows = sum_stored_rows;
   t.draw_row = draw_row;
   t.apply_rule = apply_rule;
-  t.softmax_row = softmax_row, t.weights_row = weights_row;
-  t.score_gradient_row = score_gradient_row;
-  t.product_sum = product_sum, t.scale_row = scale_row;
+  t.product_sum = product_sum;
   return t;
 }();
 

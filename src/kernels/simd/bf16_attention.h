@@ -5,9 +5,12 @@
 
 #include "kernels/bf16_table.h"
 #include "kernels/simd/bf16_dropout.h"
-#include "kernels/simd/bf16_round.h"
+#include "kernels/simd/bf16_finish.h"
 #include "kernels/simd/reduce.h"
 
+#if defined(REGARD_BF16_INTRINSICS)
+HWY_PUSH_ATTRIBUTES("avx512bf16")
+#endif
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
@@ -51,7 +54,7 @@ void apply_rule(const Bf16ScoreRule& rule) {
 
 // Compute rounded = exp(scale · s − m) with m = max(scale · s), or 0 for dropped keys. Return m and the sum
 // of all exponentials, including those of dropped keys. If all scores are −∞, the sum is 0.
-template <bool kDrops>
+template <bool kDrops, bool kNative>
 Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
   const Floats d;
   clear_rest(row);
@@ -70,25 +73,25 @@ Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
     FloatVector weight = or_zero(exp(d, hn::Sub(score, base)), count);
     sum.add(which, weight);
     if constexpr (kDrops) weight = hn::IfThenElseZero(kept_values(row.draws + i, row.threshold), weight);
-    store_rounded(weight, row.rounded + i, count);
+    store_as_bf16<kNative>(weight, row.rounded + i, count);
   });
   return {first_lane(most), first_lane(sum.total())};
 }
 
+template <bool kNative>
 Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
-  return row.draws != nullptr ? softmax_of<true>(row) : softmax_of<false>(row);
+  return row.draws != nullptr ? softmax_of<true, kNative>(row) : softmax_of<false, kNative>(row);
 }
 
 // With w = exp(scale · s − lse), compute rounded = kept · w and scores = w or, for dropped keys, rounded = 0
 // and scores = −w.
-template <bool kDrops>
+template <bool kDrops, bool kNative>
 void weights_of(const Bf16ScoreRow& row, float lse) {
   const Floats d;
   clear_rest(row);
   const FloatVector scale = hn::Set(d, row.scale), sum = hn::Set(d, lse), kept = hn::Set(d, row.kept);
   for_vectors(row.count, [&](std::int64_t i, std::int64_t count, int) {
-    const FloatVector score = hn::Mul(load_first(d, row.scores + i, count), scale);
-    FloatVector weight = exp(d, hn::Sub(score, sum));
+    FloatVector weight = exp(d, hn::MulSub(load_first(d, row.scores + i, count), scale, sum));
     FloatVector used = weight;
     if constexpr (kDrops) {
       const auto keeps = kept_values(row.draws + i, row.threshold);
@@ -96,27 +99,37 @@ void weights_of(const Bf16ScoreRow& row, float lse) {
       weight = hn::IfThenElse(keeps, weight, hn::Neg(weight));
     }
     store_first(weight, d, row.scores + i, count);
-    store_rounded(used, row.rounded + i, count);
+    store_as_bf16<kNative>(used, row.rounded + i, count);
   });
 }
 
+template <bool kNative>
 void weights_row(const Bf16ScoreRow& row, float lse) {
-  return row.draws != nullptr ? weights_of<true>(row, lse) : weights_of<false>(row, lse);
+  return row.draws != nullptr ? weights_of<true, kNative>(row, lse) : weights_of<false, kNative>(row, lse);
 }
 
 // Compute `rounded`, the gradient of the scores: scale · w (kept · dw − delta), or scale · w (−delta) for
 // dropped keys. w is the result of weights_row(); its sign bit marks dropped keys.
-void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
+template <bool kDrops, bool kNative>
+void score_gradient_of(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
   const Floats d;
   clear_rest(row);
   const FloatVector scale = hn::Set(d, row.scale), mean = hn::Set(d, delta), kept = hn::Set(d, row.kept);
   for_vectors(row.count, [&](std::int64_t i, std::int64_t count, int) {
-    const FloatVector signed_weight = load_first(d, row.scores + i, count);
-    const FloatVector given = hn::Mul(load_first(d, weight_gradient + i, count), kept);
-    const FloatVector difference = hn::Sub(hn::IfNegativeThenElse(signed_weight, hn::Zero(d), given), mean);
-    const FloatVector weight = hn::Mul(hn::Abs(signed_weight), scale);
-    store_rounded(hn::Mul(weight, difference), row.rounded + i, count);
+    FloatVector weight = load_first(d, row.scores + i, count);
+    FloatVector given = load_first(d, weight_gradient + i, count);
+    if constexpr (kDrops) {
+      given = hn::IfNegativeThenElse(weight, hn::Zero(d), hn::Mul(given, kept));
+      weight = hn::Abs(weight);
+    }
+    store_as_bf16<kNative>(hn::Mul(hn::Mul(weight, scale), hn::Sub(given, mean)), row.rounded + i, count);
   });
+}
+
+template <bool kNative>
+void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
+  return row.kept != 1.0f ? score_gradient_of<true, kNative>(row, weight_gradient, delta)
+                          : score_gradient_of<false, kNative>(row, weight_gradient, delta);
 }
 
 // Return Σ x y; y is bf16.
@@ -130,13 +143,17 @@ float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
 }
 
 // y = factor · x, rounded to bf16.
+template <bool kNative>
 void scale_row(const float* x, float factor, std::uint16_t* y, std::int64_t size) {
   const Floats d;
   const FloatVector all = hn::Set(d, factor);
   for_vectors(size, [&](std::int64_t i, std::int64_t count, int) {
-    store_rounded(hn::Mul(load_first(d, x + i, count), all), y + i, count);
+    store_as_bf16<kNative>(hn::Mul(load_first(d, x + i, count), all), y + i, count);
   });
 }
 
 }  // namespace
 }  // namespace regard::kernels::REGARD_ISA
+#if defined(REGARD_BF16_INTRINSICS)
+HWY_POP_ATTRIBUTES
+#endif

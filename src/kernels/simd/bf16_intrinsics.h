@@ -145,21 +145,30 @@ void pack_b(const Bf16Source& source, std::uint16_t* panel) {
     }
 }
 
-// Compute kRows rows of a tile times kVectors vectors of columns.
+// Return true if C receives the sums themselves, or is increased by them.
+bool is_direct(const Bf16Block& block) {
+  if (block.stored != nullptr || block.columns != block.width()) return false;
+  const Epilogue* epilogue = block.epilogue;
+  return epilogue == nullptr || (epilogue->bias == nullptr && epilogue->pre == nullptr &&
+                                 epilogue->activation == Activation::none && epilogue->residual == nullptr);
+}
+
+// Store the sums of kRows rows of a tile times kVectors vectors of columns, or add them.
 template <int kRows, int kVectors>
-void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* sums) {
+void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* to, std::int64_t stride, bool adds) {
   constexpr std::int64_t kWidth = kVectors * kBf16Columns;
+  const std::int64_t line = block.a.line;
   __m512 sum[kRows][kVectors];
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_setzero_ps();
-  for (std::int64_t i = 0; i < block.blocks; ++i, a += kBf16Rows * kBf16Steps) {
+  for (std::int64_t i = 0; i < block.blocks; ++i, a += block.a.step) {
     const std::uint16_t* b = steps_of_b(block, i);
     for (std::int64_t pair = 0; pair < kBf16Steps / 2; ++pair, b += 2 * kWidth) {
       __m512bh columns[kVectors];
       for (int v = 0; v < kVectors; ++v) std::memcpy(&columns[v], b + v * 2 * kBf16Columns, 64);
       for (int r = 0; r < kRows; ++r) {
         std::int32_t steps;
-        std::memcpy(&steps, a + r * kBf16Steps + 2 * pair, sizeof steps);
+        std::memcpy(&steps, a + r * line + 2 * pair, sizeof steps);
         const __m512i all = _mm512_set1_epi32(steps);
         __m512bh factor;
         std::memcpy(&factor, &all, sizeof factor);
@@ -168,21 +177,32 @@ void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* sums) {
     }
   }
   for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kVectors; ++v) _mm512_store_ps(sums + r * kWidth + v * 16, sum[r][v]);
+    for (int v = 0; v < kVectors; ++v) {
+      float* place = to + r * stride + v * 16;
+      _mm512_storeu_ps(place, adds ? _mm512_add_ps(sum[r][v], _mm512_loadu_ps(place)) : sum[r][v]);
+    }
 }
 
 template <int kVectors>
 void vector_rows(const Bf16Block& block) {
-  alignas(64) float sums[8 * kBf16PanelColumns];
-  for (std::int64_t row = 0; row < block.rows; row += 8) {
-    const std::int64_t rows = block.rows - row < 8 ? block.rows - row : 8;
-    const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group + row % kBf16Rows * kBf16Steps;
+  // Enough sums to hide the latency of a multiplication.
+  constexpr int kRows = kVectors == 1 ? 16 : 8;
+  alignas(64) float sums[kRows * kVectors * kBf16Columns];
+  const bool direct = is_direct(block);
+  for (std::int64_t row = 0; row < block.rows; row += kRows) {
+    const std::int64_t rows = block.rows - row < kRows ? block.rows - row : kRows;
+    const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group + row % kBf16Rows * block.a.line;
+    if (direct && rows == kRows) {
+      vector_tile<kRows, kVectors>(block, a, block.c + row * block.ldc, block.ldc, block.accumulate);
+      continue;
+    }
+    constexpr std::int64_t kStride = kVectors * kBf16Columns;
     if (rows > 4)
-      vector_tile<8, kVectors>(block, a, sums);
+      vector_tile<kRows, kVectors>(block, a, sums, kStride, false);
     else if (rows > 1)
-      vector_tile<4, kVectors>(block, a, sums);
+      vector_tile<4, kVectors>(block, a, sums, kStride, false);
     else
-      vector_tile<1, kVectors>(block, a, sums);
+      vector_tile<1, kVectors>(block, a, sums, kStride, false);
     finish_rows<true>(block, row, rows, sums);
   }
 }
@@ -250,18 +270,10 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
   if constexpr (kTiles > 1 && kVectors > 2) _tile_stored(5, lower + 32, bytes);
 }
 
-// Return true if the sums can be written to C directly.
-bool is_plain(const Bf16Block& block) {
-  if (block.stored != nullptr || block.accumulate || block.columns != block.width()) return false;
-  const Epilogue* epilogue = block.epilogue;
-  return epilogue == nullptr || (epilogue->bias == nullptr && epilogue->pre == nullptr &&
-                                 epilogue->activation == Activation::none && epilogue->residual == nullptr);
-}
-
 template <int kVectors>
 void all_tile_rows(const Bf16Block& block) {
   alignas(64) float sums[2 * kBf16Rows * kBf16PanelColumns];
-  const bool plain = is_plain(block);
+  const bool plain = !block.accumulate && is_direct(block);
   for (std::int64_t row = 0; row < block.rows; row += 2 * kBf16Rows) {
     const std::int64_t left = block.rows - row, rows = left < 2 * kBf16Rows ? left : 2 * kBf16Rows;
     const std::uint16_t* a = block.a.data + row / kBf16Rows * block.a.group;
