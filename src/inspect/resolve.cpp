@@ -21,8 +21,8 @@ Tensor tensor_of(const std::string& place) {
   const std::size_t mark = place.rfind('#');
   const std::string path = place.substr(0, mark);
   if (!std::filesystem::exists(path))
-    throw Error(ErrorKind::io, "the file of the vector does not exist", {path, -1, -1})
-        .expected("vector=FILE or vector=FILE#NAME, a safetensors file");
+    throw Error(ErrorKind::io, "the file does not exist", {path, -1, -1})
+        .expected("FILE or FILE#NAME, a tensor of a safetensors file");
   const auto file = formats::SafetensorsFile::open(path);
   std::string name = mark == place.npos ? "" : place.substr(mark + 1);
   if (name.empty()) {

@@ -79,6 +79,18 @@ TEST_F(FileIntervention, EmbedsTheOtherImage) {
   EXPECT_EQ(vector("deep.png", "patch vision.encoder.output file=" + picture_file("turned1.jpg")), other);
 }
 
+// Every position attends as position 1 of the other image does.
+TEST_F(FileIntervention, FreezesThePatternOfTheOtherImage) {
+  const std::string one = picture_file("deep.png"), two = picture_file("turned1.jpg");
+  const auto classified = [&](const std::string& freeze) {
+    return out({"classify", golden("hf-tiny/vit-patch16").string(), one, "--top", "0", "--json"}, freeze);
+  };
+  const std::string own = classified("freeze encoder.0.0 from=1");
+  EXPECT_EQ(classified("freeze encoder.0.0 from=1 file=" + one), own);
+  EXPECT_NE(classified("freeze encoder.0.0 from=1 file=" + two), own);
+  EXPECT_NE(classified(""), own);
+}
+
 TEST_F(FileIntervention, CapturesNameTheFile) {
   const std::string patch = "patch encoder.0.residual positions=1-4 file=" + picture_file("turned1.jpg");
   const Json capture = parse_json(

@@ -96,6 +96,25 @@ TEST(CaptionCommand, TheLibraryAppliesTheSameInterventions) {
   EXPECT_NE(in_library(changes), in_library({}));
 }
 
+// With all states of the encoder from another image, the captions are those of that image.
+TEST(CaptionCommand, TakesValuesFromAnotherImage) {
+  const TemporaryFolder place;
+  const std::string model = captioner(place).string();
+  const auto hypotheses = [&](const std::string& file, const std::string& other) {
+    std::vector<std::string> arguments{"caption", model,    picture(file), "--max-new",
+                                       "6",       "--beam", "2",           "--json"};
+    if (!other.empty())
+      arguments.insert(arguments.end(), {"--intervene", "patch encoder.0.residual file=" + picture(other)});
+    const ProgramResult result = run_program(arguments, place.path());
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return parse_json(result.out, "stdout")["hypotheses"];
+  };
+  const Json own = hypotheses("deep.png", ""), other = hypotheses("turned1.jpg", "");
+  EXPECT_NE(own, other);
+  EXPECT_EQ(hypotheses("deep.png", "turned1.jpg"), other);
+  EXPECT_EQ(hypotheses("deep.png", "deep.png"), own);
+}
+
 TEST(CaptionCommand, OtherModelsAndFilesAreRefused) {
   const TemporaryFolder place;
   const ProgramResult vit =

@@ -103,7 +103,7 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
       {"patch cross.1.0 ids=1,2 target_ids=1,99", "99"},
       {"mean cross.1.0 texts=/none", "tokenizer"},
       {"add decoder.1.residual vector=/none/none.safetensors", "/none/none.safetensors"},
-      {"add decoder.1.residual vector=1,2", "expected vector=FILE or vector=FILE#NAME"},
+      {"add decoder.1.residual vector=1,2", "expected FILE or FILE#NAME"},
   };
   for (const auto& [text, part] : cases) {
     try {
