@@ -211,6 +211,27 @@ def same_bits(base):
                     subprocess.run(["rm", "-r", str(entry)], check=True)
 
 
+def same_bits_in_bf16(base):
+    """Compare runs with precision bf16, if the processor has the instructions."""
+    flags = Path("/proc/cpuinfo").read_text().split() if Path("/proc/cpuinfo").exists() else []
+    if "avx512_bf16" not in flags:
+        print("not run: bf16, because the processor has no bf16 instructions", flush=True)
+        return
+    precision = 'training.precision="bf16"'
+    for task in ("translation", "language-model", "classification"):
+        results = []
+        for ranks in (1, 2, 4):
+            folder = base / f"{task}-bf16-{ranks}"
+            write_task(folder, task)
+            train(folder, ranks, precision)
+            results.append(bits(folder))
+        check(results[0] == results[1] == results[2], f"{task}: bf16, 1, 2 and 4 ranks")
+        whole = base / f"{task}-f32"
+        write_task(whole, task)
+        train(whole, 1)
+        check(bits(whole) != results[0], f"{task}: bf16 differs from f32")
+
+
 def resume_on_others(base, alone):
     for ranks in ((4, 2), (1, 4), (2, 1)):
         folder = base / f"resume-{ranks[0]}-{ranks[1]}"
@@ -345,6 +366,7 @@ def main():
         base = Path(place)
         if not KILLS_ONLY:
             same_bits(base)
+            same_bits_in_bf16(base)
             folder = base / "alone"
             write_task(folder, "translation")
             train(folder, 1, "training.average_last=0")
