@@ -39,7 +39,7 @@ struct TrainingStep {
   bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
   double tokens_per_second = 0.0;
   double epochs = 0.0;
-  // completed fraction of the run, 0 to 1; of several limits, the one reached first counts
+  // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions
   double share = 0.0;
   double seconds = 0.0;  // seconds of training so far, including the parts before resuming
 };

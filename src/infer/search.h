@@ -30,7 +30,8 @@ constexpr std::int64_t kDefaultNew = 128;  // default maximum number of new toke
 
 struct SearchOptions {
   std::int64_t beam = 1;  // number of beams; 1 means greedy search
-  // number of hypotheses per request, best first; when sampling, of independent draws
+  // Number of hypotheses per request. Beam search returns the best ones, best first; sampling returns
+  // independent sequences in the order of their index.
   std::int64_t n_best = 1;
   // Maximum number of new tokens. Default (0): 2 × source length + 16 for models with a text encoder,
   // kDefaultNew for models with another encoder, and determined by max_length for decoder-only models.

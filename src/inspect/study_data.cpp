@@ -27,7 +27,8 @@ std::int32_t class_of(Network& model, const std::string& label) {
       .expected(fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
-// Return, for each of `ids`, true if its bytes are part of `answer` in the decoded text.
+// Return, for each of `ids`, true if its bytes in the decoded text overlap the first occurrence of `answer`.
+// Throws invalid_input if the text does not contain the answer.
 std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids,
                             const std::string& answer) {
   const std::string whole = tokenizer.decode(ids);

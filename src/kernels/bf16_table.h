@@ -70,8 +70,8 @@ struct Bf16Block {
   Bf16PageParts pages;               // pages that replace b if pages.at is set
   float* c = nullptr;                // first element of the block in C; row stride ldc
   std::int64_t ldc = 0;
-  // If the results are stored as bf16 (Bf16Storage), these pointers replace c and epilogue->pre. They point
-  // to the first element of the block.
+  // If the results are stored as bf16 (Bf16Storage): `stored` replaces c, `stored_pre` replaces
+  // epilogue->pre, and `activated` is Bf16Storage::activated. All point to the first element of the block.
   std::uint16_t* stored = nullptr;
   std::uint16_t* stored_pre = nullptr;
   std::uint16_t* activated = nullptr;

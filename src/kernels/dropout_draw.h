@@ -15,7 +15,8 @@ struct DropoutDraw {
   std::uint32_t threshold = 0;
   float kept = 1.0f;  // factor of kept values: 1 / (1 − threshold / 65536)
 
-  // Return the factor, 0 or `kept`, of value `index` (0 to 7) of the eight values that a block serves.
+  // Return the factor, 0 or `kept`, of value `index` (0 to 7). A Philox block contains the draws of eight
+  // values, 16 bits each.
   float factor(const Counter& block, std::size_t index) const {
     const std::uint32_t draw = block[index / 2] >> (index % 2 * 16) & 0xFFFFu;
     return draw < threshold ? 0.0f : kept;

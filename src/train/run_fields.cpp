@@ -97,7 +97,7 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "joint",
                   .target = &c.joint,
-                  .meaning = "One vocabulary for both sides."});
+                  .meaning = "Share one vocabulary between source and target."});
   list.push_back({.section = "tokenizer",
                   .key = "lower_case",
                   .target = &c.lower_case,
