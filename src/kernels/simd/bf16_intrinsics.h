@@ -153,6 +153,19 @@ bool is_direct(const Bf16Block& block) {
                                  epilogue->activation == Activation::none && epilogue->residual == nullptr);
 }
 
+// Add the products of the pairs of bf16 values of a and b to `sum` (VDPBF16PS). The intrinsic with a
+// broadcast operand sends clang 16 into an endless recursion.
+HWY_INLINE void add_products(__m512& sum, __m512i a, __m512i b) {
+#if defined(__clang__) && __clang_major__ < 17
+  __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+#else
+  __m512bh x, y;
+  std::memcpy(&x, &a, sizeof x);
+  std::memcpy(&y, &b, sizeof y);
+  sum = _mm512_dpbf16_ps(sum, x, y);
+#endif
+}
+
 // Store the sums of kRows rows of a tile times kVectors vectors of columns, or add them.
 template <int kRows, int kVectors>
 void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* to, std::int64_t stride, bool adds) {
@@ -164,15 +177,13 @@ void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* to, std:
   for (std::int64_t i = 0; i < block.blocks; ++i, a += block.a.step) {
     const std::uint16_t* b = steps_of_b(block, i);
     for (std::int64_t pair = 0; pair < kBf16Steps / 2; ++pair, b += 2 * kWidth) {
-      __m512bh columns[kVectors];
-      for (int v = 0; v < kVectors; ++v) std::memcpy(&columns[v], b + v * 2 * kBf16Columns, 64);
+      __m512i columns[kVectors];
+      for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_si512(b + v * 2 * kBf16Columns);
       for (int r = 0; r < kRows; ++r) {
         std::int32_t steps;
         std::memcpy(&steps, a + r * line + 2 * pair, sizeof steps);
-        const __m512i all = _mm512_set1_epi32(steps);
-        __m512bh factor;
-        std::memcpy(&factor, &all, sizeof factor);
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], factor, columns[v]);
+        const __m512i factor = _mm512_set1_epi32(steps);
+        for (int v = 0; v < kVectors; ++v) add_products(sum[r][v], factor, columns[v]);
       }
     }
   }
