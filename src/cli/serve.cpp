@@ -1,4 +1,8 @@
 // regard serve: answer requests over HTTP until a stop signal arrives.
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <csignal>
 #include <ctime>
 
@@ -94,7 +98,17 @@ void announce(const serve::Service& service, const serve::ServeOptions& options)
                 service.port());
 }
 
+// Limit the number of glibc's malloc arenas. By default there are 8 per core; memory that the handler threads
+// free is then spread over all of them, and the resident memory grows for a long time.
+void limit_malloc_arenas() {
+#if defined(M_ARENA_MAX)
+  constexpr int kArenas = 2;
+  ::mallopt(M_ARENA_MAX, kArenas);
+#endif
+}
+
 void serve_folders(const ServeRequest& request, Globals& globals) {
+  limit_malloc_arenas();
   const sigset_t signals = blocked_signals();  // must be called before the first thread starts
   const serve::ServeOptions options = options_of(request, globals);
   serve::Service service(options, globals.pool());
