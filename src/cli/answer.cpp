@@ -111,7 +111,7 @@ void add_answer(CLI::App& app, Globals& globals) {
   add_task_options(*verb, request->task, false);
   verb->add_option("--text", request->text_file, "File with the text to search for every question");
   verb->add_option("--stride", options.stride,
-                   "Tokens shared by neighbouring windows. Default: 128, at most half a window")
+                   "Tokens shared by neighbouring windows. Default: 128, or half a window if that is less")
       ->check(positive());
   verb->add_option("--top", options.count, "Number of answers")->check(positive())->capture_default_str();
   verb->add_option("--longest", options.longest, "Maximum length of an answer, in tokens")

@@ -106,7 +106,8 @@ class Resolver {
         throw usage_error(file ? "an image has no values in the text encoder"
                                : "a text has no values in the image encoder")
             .found(one.text)
-            .expected(file ? "a place in vision" : "a place in text, or file=FILE");
+            .expected(file ? "a place that starts with 'vision.'"
+                           : "a place that starts with 'text.', or an image (file=FILE)");
   }
 
   [[noreturn]] void unknown(const Site& site, const std::string& place) const {

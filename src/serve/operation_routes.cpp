@@ -27,8 +27,8 @@ void answer_metrics(Call& call) {
 }
 
 void answer_openapi(Call& call) {
-  // This runs on the server's thread, so the document is generated only once. All servers of a process have
-  // the same routes.
+  // Generate the document only once, because this handler runs on the server's thread and must be fast. All
+  // servers of a process have the same routes.
   static const std::string document = json_text(openapi_of(call.services.routes));
   call.reply_text(document, "application/json");
 }

@@ -71,7 +71,9 @@ GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, Threa
   const auto counts = count_cooccurrences(corpus, counting);
   const auto records = counts->records();
   if (options.stopped && options.stopped()) return {};
-  if (records.empty()) throw usage_error("the corpus has no co-occurrences");
+  if (records.empty())
+    throw usage_error("no sentence has two words of the vocabulary")
+        .remedy("Lower --min-count, or use text with several words per line");
   const auto size = static_cast<std::size_t>(options.size);
   Model model(corpus.words.size(), size, options.seed);
   GloveResult result;

@@ -60,7 +60,11 @@ void check(const Corpus& corpus, const PairOptions& options) {
   if (subwords.buckets > 0 && (subwords.shortest < 1 || subwords.longest < subwords.shortest))
     throw usage_error("expected a minimum n-gram length of at least 1 and a maximum that is not smaller")
         .found(std::to_string(subwords.shortest) + " and " + std::to_string(subwords.longest));
-  if (corpus.words.size() < 2) throw usage_error("the corpus has fewer than two different words");
+  if (corpus.words.size() < 2)
+    throw usage_error("the vocabulary is too small")
+        .found(std::to_string(corpus.words.size()) + " words")
+        .expected("at least 2")
+        .remedy("Lower --min-count, raise --max-words, or use more text");
 }
 
 // Return the start of each chunk. Chunks start at sentence starts, so that no window is divided.
