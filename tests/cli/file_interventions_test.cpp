@@ -85,8 +85,7 @@ TEST_F(FileIntervention, FreezesThePatternOfTheOtherImage) {
   const auto classified = [&](const std::string& freeze) {
     return out({"classify", golden("hf-tiny/vit-patch16").string(), one, "--top", "0", "--json"}, freeze);
   };
-  const std::string own = classified("freeze encoder.0.0 from=1");
-  EXPECT_EQ(classified("freeze encoder.0.0 from=1 file=" + one), own);
+  const std::string own = classified("freeze encoder.0.0 from=1 file=" + one);
   EXPECT_NE(classified("freeze encoder.0.0 from=1 file=" + two), own);
   EXPECT_NE(classified(""), own);
 }
