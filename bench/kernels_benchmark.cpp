@@ -158,7 +158,7 @@ BENCHMARK_CAPTURE(attention, both, true)->Apply(attention_sizes)->UseRealTime();
 // are counted as one product or, with gradients, three.
 void projected_cross_entropy(benchmark::State& state, bool gradient) {
   const std::int64_t rows = state.range(0), classes = state.range(1), features = state.range(2);
-  Arena values, arena;
+  tensor::Arena values, arena;
   const Tensor hidden = values.tensor({rows, features}), weight = values.tensor({classes, features});
   const std::vector<float> numbers = random_values(std::max(hidden.elements(), weight.elements()));
   std::copy_n(numbers.begin(), hidden.elements(), hidden.f32());
@@ -166,13 +166,13 @@ void projected_cross_entropy(benchmark::State& state, bool gradient) {
   std::vector<std::int32_t> labels(static_cast<std::size_t>(rows));
   for (std::size_t row = 0; row < labels.size(); ++row)
     labels[row] = static_cast<std::int32_t>(row * 7919 % static_cast<std::size_t>(classes));
-  Tape tape(pool(), arena);
-  Tape::Options options;
+  ops::Tape tape(pool(), arena);
+  ops::Tape::Options options;
   options.record = gradient;
   for (auto _ : state) {
     tape.begin(options);
-    Var loss = ops::linear_cross_entropy(tape, tape.input(hidden, gradient), tape.input(weight, gradient),
-                                         nullptr, labels);
+    ops::Var loss = ops::linear_cross_entropy(tape, tape.input(hidden, gradient),
+                                              tape.input(weight, gradient), nullptr, labels);
     if (gradient) tape.backward(loss);
   }
   report(state, (gradient ? 6.0 : 2.0) * static_cast<double>(rows * classes * features));

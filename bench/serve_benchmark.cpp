@@ -34,7 +34,7 @@
 #include "serve/service.h"
 #include "text/train_bpe.h"
 
-namespace regard {
+namespace regard::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -316,10 +316,10 @@ int run(const Settings& settings) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::serve
 
 int main(int count, char** words) {
-  regard::Settings settings;
+  regard::serve::Settings settings;
   const std::pair<const char*, std::int64_t*> options[] = {
       {"--layers", &settings.layers},   {"--hidden", &settings.hidden}, {"--clients", &settings.clients},
       {"--seconds", &settings.seconds}, {"--rounds", &settings.rounds}, {"--threads", &settings.threads},
@@ -328,7 +328,7 @@ int main(int count, char** words) {
     for (const auto& [name, value] : options)
       if (std::string_view(words[i]) == name) *value = std::stoll(words[i + 1]);
   try {
-    return regard::run(settings);
+    return regard::serve::run(settings);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "serve_benchmark: %s\n", error.what());
     return 1;

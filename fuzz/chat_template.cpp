@@ -6,8 +6,8 @@
 
 namespace {
 
-const regard::Json& conversation() {
-  static const regard::Json json = regard::Json::parse(R"([
+const regard::base::Json& conversation() {
+  static const regard::base::Json json = regard::base::Json::parse(R"([
     {"role": "system", "content": " Be kind.\n"},
     {"role": "user", "content": [{"type": "text", "text": "caf\u00e9"}, {"type": "image"}]},
     {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1, 2.5, true]}}}]},
@@ -19,6 +19,7 @@ const regard::Json& conversation() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
+  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
   namespace jinja = text::jinja;
   try {
     static_cast<void>(jinja::render(fuzz::text_of(data, size), "chat_template.jinja",

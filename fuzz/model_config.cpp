@@ -14,16 +14,17 @@ namespace {
 
 struct Model {
   std::filesystem::path folder;
-  regard::Json config;
+  regard::base::Json config;
 };
 
-const std::vector<Model>& models() {
+const std::vector<Model>& folders() {
   static const auto* const all = [] {
     auto* found = new std::vector<Model>;
     for (const auto& entry : std::filesystem::directory_iterator("tests/data/hf-tiny")) {
       if (!std::filesystem::exists(entry.path() / "config.json")) continue;
-      Model model{regard::fuzz::folder() / entry.path().filename(),
-                  regard::parse_json(regard::read_file(entry.path() / "config.json"), "config.json")};
+      Model model{
+          regard::fuzz::folder() / entry.path().filename(),
+          regard::base::parse_json(regard::base::read_file(entry.path() / "config.json"), "config.json")};
       std::filesystem::create_directory(model.folder);
       for (const auto& file : std::filesystem::directory_iterator(entry.path()))
         if (file.path().filename().string().starts_with("model") || file.path().extension() == ".bin")
@@ -38,8 +39,9 @@ const std::vector<Model>& models() {
   return *all;
 }
 
-void run(regard::Network& network) {
+void run(regard::models::Network& network) {
   using namespace regard;
+  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
   static ThreadPool pool(1);
   static Arena arena;
   const ModelInput tokens({1, 2, 3});
@@ -60,8 +62,9 @@ void run(regard::Network& network) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
+  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
   if (size == 0) return 0;
-  const Model& model = models()[data[0] % models().size()];
+  const Model& model = folders()[data[0] % folders().size()];
   fuzz::must_return_or_blame_the_file([&] {
     Json config = model.config;
     config.merge_patch(parse_json(fuzz::text_of(data, size).substr(1), "patch.json"));

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace regard;
+using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
 
 void read_fields(std::string_view text) {
   serve::HttpFields fields;

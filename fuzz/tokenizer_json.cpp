@@ -9,7 +9,7 @@ namespace {
 template <class Read>
 std::string outcome(const Read& read) {
   try {
-    return read()->to_json().dump(-1, ' ', false, regard::Json::error_handler_t::replace);
+    return read()->to_json().dump(-1, ' ', false, regard::base::Json::error_handler_t::replace);
   } catch (const regard::Error& error) {
     return error.what();
   }
@@ -19,6 +19,7 @@ std::string outcome(const Read& read) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
+  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
   const std::string_view given = fuzz::text_of(data, size);
   const auto by_tree = [&] {
     return text::Tokenizer::from_json(parse_json(given, "tokenizer.json"), "tokenizer.json");

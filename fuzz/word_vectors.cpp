@@ -8,6 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
+  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
   using vectors::Format;
   using vectors::WordVectors;
   if (size == 0) return 0;

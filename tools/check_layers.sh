@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Check the include order: each directory of src/ ("room") may include the directories listed for it in the table below
-# and, transitively, those that they may include. Prints every violation; exits 1 if there is one.
+# and, transitively, those that they may include. Also check that namespace regard itself has only the public API: it is
+# opened only by src/api and by the files of lower directories that define public types. Prints every violation; exits 1
+# if there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,6 +15,8 @@ BEGIN {
   may["evaluate"] = "train tasks"; may["serve"] = "api inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "demo distributed api serve train inspect tasks report evaluate";
   for (room in may) reach(room, room);
   # public headers and the directory that implements them; default: api
+  split("src/base/error.cpp src/tensor/tensor.cpp src/tensor/dtype.cpp", files, " ");
+  for (i in files) public[files[i]] = 1;
   owner["error.h"] = "base"; owner["head.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data
 }
 function reach(from, room,   n, i, next_rooms) {
@@ -30,5 +34,8 @@ function reach(from, room,   n, i, next_rooms) {
   else if (!(aimed in may)) { print FILENAME ":" FNR ": \"" target "\" is in no room; write room/file.h"; bad = 1 }
   else if (!((room, aimed) in allowed)) { print FILENAME ":" FNR ": " room " may not include " aimed " (" target ")"; bad = 1 }
 }
+/^(inline )?namespace regard \{/ && FILENAME !~ /^src\/api\// && !(FILENAME in public) {
+  split(FILENAME, part, "/"); print FILENAME ":" FNR ": expected namespace regard::" part[2] ", found regard"; bad = 1
+}
 END { exit bad }
-' && echo "layers: includes go downwards only"
+' && echo "layers: includes go downwards only; internals are in the namespaces of their directories"

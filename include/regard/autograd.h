@@ -20,11 +20,13 @@
 
 namespace regard {
 
+namespace ops {
 struct Variable;
+}
 
 // A node of the tape: a parameter (valid during the lifetime of the learner) or an intermediate value (valid
 // until the next begin()).
-using Value = Variable*;
+using Value = ops::Variable*;
 
 // Tensors are f32. Functions throw usage if shapes or dtypes do not match, a Value is null, or the Learner
 // was moved from; a moved-from Learner can only be destroyed or assigned to. A Learner may be used from

@@ -10,6 +10,8 @@
 #include "regard/error.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 void require(bool fits, const std::string& message, const Tensor& tensor, const std::string& expected) {

@@ -29,6 +29,8 @@
 #include "regard/error.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 struct Trained {

@@ -13,6 +13,8 @@
 #include "regard/print.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 class Path {

@@ -14,6 +14,8 @@
 #include "regard/error.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 Error mismatch(const char* function, const Tensor& a, const Tensor& b) {

@@ -18,6 +18,8 @@
 
 namespace regard {
 
+using namespace models;  // and of what models uses: nn, ops, tensor, base
+
 void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)
     throw Error(ErrorKind::invalid_input, "the text is not UTF-8",

@@ -8,6 +8,8 @@
 #include "tasks/image_text.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 using PictureModel = api::ModelAccess::State;

@@ -10,6 +10,8 @@
 #include "regard/threads.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 std::mutex guard;

@@ -8,6 +8,8 @@
 #include "base/utf8.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 std::string padded(const std::string& text, int width, bool right) {

@@ -19,6 +19,8 @@
 
 namespace regard {
 
+using namespace models;  // and of what models uses: nn, ops, tensor, base
+
 NamedTensors read_tensors(const std::filesystem::path& file) {
   NamedTensors tensors;
   const auto opened = formats::SafetensorsFile::open(file);

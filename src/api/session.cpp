@@ -16,6 +16,8 @@
 #include "nn/held_weight.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 infer::SessionLimits inner(const SessionLimits& limits) {

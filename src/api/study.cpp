@@ -6,6 +6,8 @@
 #include "inspect/study_views.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 inspect::StudyRequest inner(const Model& model, std::string_view view, const StudyOptions& options) {

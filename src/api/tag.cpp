@@ -5,6 +5,8 @@
 #include "regard/tasks.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 tasks::TagOptions inner(const TagOptions& options, Probe* probe) {

@@ -12,6 +12,8 @@
 #include "tasks/image_reader.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 using ModelState = api::ModelAccess::State;

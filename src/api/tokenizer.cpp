@@ -10,6 +10,8 @@
 #include "text/train_tokenizer.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 text::EncodeOptions inner(const EncodeOptions& options) {

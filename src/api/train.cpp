@@ -12,6 +12,8 @@
 
 namespace regard {
 
+using namespace models;  // and of what models uses: nn, ops, tensor, base
+
 struct REGARD_HIDDEN Training::State : train::Listener {
   State(const std::filesystem::path& file, const TrainingOptions& options, TrainingCallbacks to)
       : callbacks(std::move(to)), config(train::read_run(file.string(), options.overrides)) {

@@ -5,6 +5,8 @@
 #include "tasks/transcribe.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 tasks::TranscribeOptions inner(const TranscribeOptions& options, Probe* probe) {

@@ -11,6 +11,8 @@
 #include "text/chat_template.h"
 
 namespace regard {
+
+using namespace models;  // and of what models uses: nn, ops, tensor, base
 namespace {
 
 // Streams the first text to the callback.

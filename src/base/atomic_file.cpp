@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 16;  // size of the buffer in bytes
@@ -206,4 +206,4 @@ void AppendedFile::write(std::string_view text) {
   write_all(descriptor_, path_, bytes_of(text));
 }
 
-}  // namespace regard
+}  // namespace regard::base

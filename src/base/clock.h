@@ -3,7 +3,9 @@
 
 #include <chrono>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -18,4 +20,4 @@ class Stopwatch {
   double start_ = seconds_now();
 };
 
-}  // namespace regard
+}  // namespace regard::base

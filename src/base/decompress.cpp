@@ -14,7 +14,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 [[noreturn]] void refuse_corrupt(const std::string& file, const char* format, const std::string& reason) {
@@ -137,4 +137,4 @@ std::unique_ptr<Decompressor> make_decompressor(Compression compression, const s
   return nullptr;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 enum class Compression { none, gzip, zstd };
 
@@ -35,4 +37,4 @@ class Decompressor {
 // library.
 std::unique_ptr<Decompressor> make_decompressor(Compression compression, const std::string& file);
 
-}  // namespace regard
+}  // namespace regard::base

@@ -6,7 +6,7 @@
 #include <vector>
 #endif
 
-namespace regard {
+namespace regard::base {
 
 std::optional<std::size_t> deflated_size(std::string_view data) {
 #ifdef REGARD_HAVE_ZLIB
@@ -22,4 +22,4 @@ std::optional<std::size_t> deflated_size(std::string_view data) {
 #endif
 }
 
-}  // namespace regard
+}  // namespace regard::base

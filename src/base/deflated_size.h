@@ -5,10 +5,12 @@
 #include <optional>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Return the number of bytes of zlib.compress(data) (RFC 1950, default level). Empty if this build lacks
 // zlib.
 std::optional<std::size_t> deflated_size(std::string_view data);
 
-}  // namespace regard
+}  // namespace regard::base

@@ -44,20 +44,20 @@ Error& Error::remedy(std::string text) {
 void Error::compose() {
   text_.clear();
   if (!place_.file.empty()) {
-    text_ += printable(place_.file);
+    text_ += base::printable(place_.file);
     if (place_.line >= 0) text_ += ":" + std::to_string(place_.line);
     if (place_.byte >= 0) text_ += " (byte " + std::to_string(place_.byte) + ")";
     text_ += ": ";
   }
-  text_ += printable(message_);
+  text_ += base::printable(message_);
   if (!found_.empty() || !expected_.empty()) {
     text_ += " (";
-    if (!expected_.empty()) text_ += "expected " + printable(expected_);
+    if (!expected_.empty()) text_ += "expected " + base::printable(expected_);
     if (!found_.empty() && !expected_.empty()) text_ += ", ";
-    if (!found_.empty()) text_ += "found " + printable(found_);
+    if (!found_.empty()) text_ += "found " + base::printable(found_);
     text_ += ")";
   }
-  if (!remedy_.empty()) text_ += ". " + printable(remedy_);
+  if (!remedy_.empty()) text_ += ". " + base::printable(remedy_);
 }
 
 const char* name_of(ErrorKind kind) noexcept {
@@ -116,7 +116,7 @@ Error caught_error() {
   } catch (const std::system_error& error) {
     // EAGAIN means that the system could not start another thread.
     const int code = error.code().value();
-    return {is_exhausted(code) || code == EAGAIN ? ErrorKind::resource_exhausted : ErrorKind::io,
+    return {base::is_exhausted(code) || code == EAGAIN ? ErrorKind::resource_exhausted : ErrorKind::io,
             error.what()};
   } catch (const std::exception& error) {
     return {ErrorKind::internal, error.what()};

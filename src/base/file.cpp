@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 std::atomic<FileHook> file_hook{nullptr};
@@ -181,4 +181,4 @@ void sync_folder(const std::filesystem::path& folder) {
   if (::fsync(file.number()) != 0 && errno != EINVAL) throw io_error(folder, "cannot sync", errno);
 }
 
-}  // namespace regard
+}  // namespace regard::base

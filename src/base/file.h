@@ -15,10 +15,11 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/namespaces.h"
 #include "base/temporary.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 
 // Return an error of kind io, or resource_exhausted if is_exhausted(): "PATH: ACTION: REASON", with the
 // reason of `error_number` (an errno).
@@ -144,4 +145,4 @@ int planned_failure(const char* step, const std::filesystem::path& path);
 // Throws io if the hook makes this step fail.
 void before_step(const char* step, const std::filesystem::path& path);
 
-}  // namespace regard
+}  // namespace regard::base

@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 void remove_tree(const std::filesystem::path& path) {
@@ -212,4 +212,4 @@ std::unique_ptr<FolderLock> AtomicFolder::commit() {
   return lock;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -7,9 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "base/namespaces.h"
 #include "base/temporary.h"
 
-namespace regard {
+namespace regard::base {
 
 // Create the folder. Its parent must exist; the folder itself must not exist.
 void make_folder(const std::filesystem::path& folder);
@@ -78,4 +79,4 @@ class AtomicFolder {
   TemporaryEntry temporary_;
 };
 
-}  // namespace regard
+}  // namespace regard::base

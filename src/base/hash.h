@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 inline std::uint64_t xxh3(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -45,4 +47,4 @@ inline std::string hex(std::uint64_t value) {
   return text;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 
-namespace regard {
+namespace regard::base {
 
 InputStream::InputStream(const std::filesystem::path& path)
     : name_(path == "-" ? "standard input" : path.string()) {
@@ -90,4 +90,4 @@ std::string read_decompressed(const std::filesystem::path& path, std::uint64_t m
   return bytes;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -8,8 +8,9 @@
 #include <string>
 
 #include "base/decompress.h"
+#include "base/namespaces.h"
 
-namespace regard {
+namespace regard::base {
 
 class InputStream {
  public:
@@ -54,4 +55,4 @@ class InputStream {
 // is longer than `max_bytes` after decompression.
 std::string read_decompressed(const std::filesystem::path& path, std::uint64_t max_bytes = ~std::uint64_t{0});
 
-}  // namespace regard
+}  // namespace regard::base

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 // Iterator that counts the bytes read, so that errors found by a handler have a position.
@@ -286,4 +286,4 @@ Error out_of_range(std::string_view key, const std::string& file, const Json& va
 
 }  // namespace json_detail
 
-}  // namespace regard
+}  // namespace regard::base

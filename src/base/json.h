@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/namespaces.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 
 struct JsonLimits {
   std::size_t depth = 128;                   // maximum nesting of arrays and objects
@@ -118,4 +119,4 @@ T require_in(const Json& object, std::string_view key, const std::string& file, 
   return number;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -3,10 +3,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // JSON objects that keep the order of their keys. Lookup takes time proportional to the number of keys:
 // iterate over large objects such as vocabularies instead of looking up keys.
 using Json = nlohmann::ordered_json;
 
-}  // namespace regard
+}  // namespace regard::base

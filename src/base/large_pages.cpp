@@ -9,7 +9,7 @@
 #include "base/pages.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 constexpr std::size_t kLine = 64;
@@ -59,4 +59,4 @@ void free_in_large_pages(void* memory) noexcept {
   std::free(region);
 }
 
-}  // namespace regard
+}  // namespace regard::base

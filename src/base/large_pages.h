@@ -4,7 +4,9 @@
 
 #include <cstddef>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Allocate at least `bytes`, 64-byte aligned, to be freed by free_in_large_pages(); throws
 // resource_exhausted. Allocations are placed one after another in regions of large pages, if the system has
@@ -15,4 +17,4 @@ namespace regard {
 void* allocate_in_large_pages(std::size_t bytes);
 void free_in_large_pages(void* memory) noexcept;  // `memory` may be null; may be called from any thread
 
-}  // namespace regard
+}  // namespace regard::base

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 
 LineReader::LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8)
     : input_(path), bad_utf8_(bad_utf8) {}
@@ -72,4 +72,4 @@ void LineReader::check(const std::string& line) {
         .remedy("Convert the file to UTF-8");
 }
 
-}  // namespace regard
+}  // namespace regard::base

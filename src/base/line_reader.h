@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "base/input_stream.h"
+#include "base/namespaces.h"
 
-namespace regard {
+namespace regard::base {
 
 // Handling of a line that is not UTF-8.
 enum class BadUtf8 {
@@ -58,4 +59,4 @@ class LineReader {
   std::int64_t line_number_ = 0, bad_lines_ = 0;
 };
 
-}  // namespace regard
+}  // namespace regard::base

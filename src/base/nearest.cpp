@@ -4,7 +4,7 @@
 #include <cctype>
 #include <vector>
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 // Convert to lower case and unify word separators, so that `hiddenSize` and `hidden-size` are close.
@@ -55,4 +55,4 @@ std::string_view nearest(std::string_view name, std::span<const std::string> can
   return best;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Return the optimal string alignment distance in bytes: the minimum number of insertions, deletions,
 // substitutions and transpositions of adjacent bytes, with no part edited twice.
@@ -15,4 +17,4 @@ int edit_distance(std::string_view from, std::string_view to);
 // enough for a typing error. The view refers to `candidates`.
 std::string_view nearest(std::string_view name, std::span<const std::string> candidates);
 
-}  // namespace regard
+}  // namespace regard::base

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 class OversubscriptionMonitor {
  public:
@@ -67,4 +69,4 @@ class OversubscriptionMonitor {
   std::int64_t switches_ = 0;
 };
 
-}  // namespace regard
+}  // namespace regard::base

@@ -7,7 +7,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -39,4 +39,4 @@ void* allocate_pages(std::size_t bytes) {
   return memory;
 }
 
-}  // namespace regard
+}  // namespace regard::base

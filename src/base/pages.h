@@ -3,7 +3,9 @@
 
 #include <cstddef>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Allocate at least `bytes`, aligned to a page, to be freed by std::free; throws resource_exhausted. Requests
 // huge pages from 2 MiB on: a matrix with long rows touches one page per row, more pages than the TLB holds.
@@ -16,4 +18,4 @@ void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
 // stays allocated; its contents are lost.
 void discard_pages(void* memory, std::size_t bytes) noexcept;
 
-}  // namespace regard
+}  // namespace regard::base

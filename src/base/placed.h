@@ -1,9 +1,10 @@
 // Adds a place to errors that have none.
 #pragma once
 
+#include "base/namespaces.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 
 // Return work(). If it throws an Error without a file, add `place` to the error and rethrow it.
 template <class Work>
@@ -16,4 +17,4 @@ auto placed(const Place& place, const Work& work) {
   }
 }
 
-}  // namespace regard
+}  // namespace regard::base

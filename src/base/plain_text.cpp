@@ -1,6 +1,6 @@
 #include "base/plain_text.h"
 
-namespace regard {
+namespace regard::base {
 
 std::string normalize_whitespace(std::string_view text) {
   text = without_byte_order_mark(text);
@@ -26,4 +26,4 @@ std::string normalize_whitespace(std::string_view text) {
   return clean;
 }
 
-}  // namespace regard
+}  // namespace regard::base

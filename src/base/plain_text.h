@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "base/utf8.h"
 
-namespace regard {
+namespace regard::base {
 
 // Return true if the text is empty or only ASCII white space.
 inline bool is_blank(std::string_view text) noexcept {
@@ -31,4 +32,4 @@ inline std::string lower_case(std::string_view text) {
   return utf8::encode(utf8::lower(utf8::code_points(text)));
 }
 
-}  // namespace regard
+}  // namespace regard::base

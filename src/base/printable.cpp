@@ -1,6 +1,6 @@
 #include "base/printable.h"
 
-namespace regard {
+namespace regard::base {
 
 std::string printable(std::string_view text, std::size_t longest) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -26,4 +26,4 @@ std::string printable(std::string_view text, std::size_t longest) {
   return result;
 }
 
-}  // namespace regard
+}  // namespace regard::base

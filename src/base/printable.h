@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Return the text with control characters (C0, DEL, C1) escaped. Text longer than `longest` bytes is cut, and
 // its length is appended.
 std::string printable(std::string_view text, std::size_t longest = 600);
 
-}  // namespace regard
+}  // namespace regard::base

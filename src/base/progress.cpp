@@ -11,7 +11,7 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 constexpr double kSecondsBetweenDraws = 0.1;
@@ -116,4 +116,4 @@ void ProgressBar::clear() {
   drawn_ = false;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/namespaces.h"
 
-namespace regard {
+namespace regard::base {
 
 struct ProgressLine {
   double fraction = 0;    // completed fraction, 0 to 1
@@ -56,4 +57,4 @@ struct TerminalSize {
 };
 TerminalSize terminal_size(int descriptor);
 
-}  // namespace regard
+}  // namespace regard::base

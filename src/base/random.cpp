@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace regard {
+namespace regard::base {
 
 std::uint32_t RandomStream::next() {
   if (left_ == 0) {
@@ -31,4 +31,4 @@ std::uint64_t RandomStream::next_below(std::uint64_t bound) {
   }
 }
 
-}  // namespace regard
+}  // namespace regard::base

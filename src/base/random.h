@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // The key: the run's seed, the training step, and the hash of the name of the module that draws the numbers
 // ("encoder.0.dropout").
@@ -71,4 +73,4 @@ class RandomStream {
   Counter words_{};
 };
 
-}  // namespace regard
+}  // namespace regard::base

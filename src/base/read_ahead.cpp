@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace regard {
+namespace regard::base {
 
 void read_ahead(const void* data, std::size_t bytes) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -14,4 +14,4 @@ void read_ahead(const void* data, std::size_t bytes) noexcept {
   if (bytes > 0) static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED));
 }
 
-}  // namespace regard
+}  // namespace regard::base

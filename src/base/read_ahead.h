@@ -3,9 +3,11 @@
 
 #include <cstddef>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // request that the system read these pages; it may ignore the request
 void read_ahead(const void* data, std::size_t bytes) noexcept;
 
-}  // namespace regard
+}  // namespace regard::base

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 
-namespace regard {
+namespace regard::base {
 
 void require_writable(const std::filesystem::path& path) {
   std::error_code error;
@@ -15,4 +15,4 @@ void require_writable(const std::filesystem::path& path) {
   const AtomicFile file(path);
 }
 
-}  // namespace regard
+}  // namespace regard::base

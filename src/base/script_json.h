@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Return `json` with every "<" written as \u003c. The result parses to the same value and contains neither
 // "</script" nor "<!--".
@@ -20,4 +22,4 @@ inline std::string script_json(std::string_view json) {
   return out;
 }
 
-}  // namespace regard
+}  // namespace regard::base

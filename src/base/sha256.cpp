@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 // Return the first 32 bits of the fractional part of a root of the n-th prime (n from 0). The standard
@@ -77,4 +77,4 @@ std::string sha256(std::span<const std::byte> bytes) {
   return text;
 }
 
-}  // namespace regard
+}  // namespace regard::base

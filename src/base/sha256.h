@@ -5,9 +5,11 @@
 #include <span>
 #include <string>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 std::string sha256_digest(std::span<const std::byte> bytes);  // returns 32 bytes
 std::string sha256(std::span<const std::byte> bytes);         // returns 64 lower-case hexadecimal digits
 
-}  // namespace regard
+}  // namespace regard::base

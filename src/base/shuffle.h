@@ -4,9 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "base/random.h"
 
-namespace regard {
+namespace regard::base {
 
 // Shuffle in place with the algorithm of Fisher and Yates; every order is equally likely.
 template <class T>
@@ -15,4 +16,4 @@ void shuffle(std::vector<T>& items, RandomStream& random) {
     std::swap(items[left - 1], items[random.next_below(left)]);
 }
 
-}  // namespace regard
+}  // namespace regard::base

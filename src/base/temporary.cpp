@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 // Some file systems limit names to 143 bytes; the other parts of a temporary name take fewer than 40.
@@ -107,4 +107,4 @@ TemporaryEntry::~TemporaryEntry() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 // Part of the name of every temporary entry; is_leftover() returns true if `name` is such a name.
 constexpr const char* kLeftoverMark = ".regard-tmp-";
@@ -41,4 +43,4 @@ class TemporaryEntry {
   int descriptor_ = -1;
 };
 
-}  // namespace regard
+}  // namespace regard::base

@@ -24,7 +24,7 @@
 #include <immintrin.h>
 #endif
 
-namespace regard {
+namespace regard::base {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
@@ -388,4 +388,4 @@ void ThreadPool::reserve_scratch(std::size_t bytes) {
   for (int worker = 0; worker < size(); ++worker) scratch(worker, bytes);
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -16,7 +16,9 @@
 #include <thread>
 #include <type_traits>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 class ThreadPool {
  public:
@@ -89,4 +91,4 @@ class ThreadPool {
 // least 1.
 int usable_cores();
 
-}  // namespace regard
+}  // namespace regard::base

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 
-namespace regard {
+namespace regard::base {
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
   if (const auto bad = utf8::first_bad_byte(text))
@@ -40,4 +40,4 @@ std::string describe(const toml::node& node) {
   return text.str();
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -7,9 +7,10 @@
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 
+#include "base/namespaces.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::base {
 
 // Parse the text as a table. Throws bad_file with the line of the first error, or with the byte if the text
 // is not UTF-8.
@@ -23,4 +24,4 @@ Place place_of(const toml::node& node, const std::string& file);
 // Return a short description of a value for messages: `the string "abc"`, `the number 1.5`, `a table`.
 std::string describe(const toml::node& node);
 
-}  // namespace regard
+}  // namespace regard::base

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/namespaces.h"
+
 namespace regard::utf8 {
 
 // One code point and its length in bytes. `valid` is false if no code point starts here; then size is the

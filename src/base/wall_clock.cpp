@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-namespace regard {
+namespace regard::base {
 
 double utc_seconds() {
   using System = std::chrono::system_clock;
@@ -23,4 +23,4 @@ std::string utc_time() {
   return text;
 }
 
-}  // namespace regard
+}  // namespace regard::base

@@ -5,9 +5,11 @@
 
 #include <string>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 double utc_seconds();    // seconds since 1970-01-01
 std::string utc_time();  // text such as "2026-01-31T23:59:59Z"
 
-}  // namespace regard
+}  // namespace regard::base

@@ -41,7 +41,7 @@ void check_verb(CLI::App& app, int argc, char** argv) {
   if (first.empty() || first.front() == '-' || std::find(verbs.begin(), verbs.end(), first) != verbs.end())
     return;
   regard::Error error = regard::usage_error("unknown command '" + first + "'");
-  const std::string_view close = regard::nearest(first, verbs);
+  const std::string_view close = regard::base::nearest(first, verbs);
   throw close.empty() ? error.remedy("See 'regard --help'")
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
 }
@@ -94,11 +94,11 @@ int ended(int argc, char** argv) {
     const int code = run(argc, argv);
     regard::cli::finish_results();
     return code;
-  } catch (const regard::ClosedPipe&) {
+  } catch (const regard::base::ClosedPipe&) {
     regard::cli::end_by_closed_pipe();
   } catch (const regard::cli::Stopped&) {
     return 128 + regard::cli::stop_signal();
-  } catch (const regard::WriteStopped&) {
+  } catch (const regard::base::WriteStopped&) {
     return 128 + regard::cli::stop_signal();
   } catch (const regard::Error& error) {
     print_message("regard: {}\n", error.what());

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::base {
 class MappedFile;
 }
 

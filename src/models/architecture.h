@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/namespaces.h"
 #include "models/network.h"
 #include "nn/block.h"
 #include "nn/convolution.h"
@@ -19,7 +20,7 @@
 #include "ops/frame_window.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 
 // The embedding of images: x = norm([special tokens, projection(patches)] + positions). Patches are in
 // row-major order. InputEmbeddingConfig::norm names the norm; if it is empty, there is none.
@@ -166,4 +167,4 @@ struct Architecture {
 // Build the network, without weights. Throws usage if the sizes of the parts do not match.
 std::unique_ptr<Network> make_network(Architecture architecture);
 
-}  // namespace regard
+}  // namespace regard::models

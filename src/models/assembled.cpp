@@ -11,7 +11,7 @@
 #include "ops/tape.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 class Assembled : public Network {
@@ -250,4 +250,4 @@ std::unique_ptr<Network> make_network(Architecture architecture) {
   return std::make_unique<Assembled>(std::move(architecture));
 }
 
-}  // namespace regard
+}  // namespace regard::models

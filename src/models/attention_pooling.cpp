@@ -3,7 +3,7 @@
 #include "ops/attention.h"
 #include "ops/embedding.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 nn::FeedForwardConfig feed_forward_of(const AttentionPoolingConfig& config) {
@@ -84,4 +84,4 @@ void AttentionPooling::prepare_for_inference(const nn::Preparation& how) const {
   feed_forward_->prepare_for_inference(how);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "nn/feed_forward.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
 #include "ops/parameter.h"
 #include "ops/ragged.h"
 
-namespace regard {
+namespace regard::models {
 
 // Configuration of the pooling. Its weights are PREFIXprobe [1, 1, hidden]; PREFIXattention.in_proj_weight [3
 // · hidden, hidden] and in_proj_bias, in the order query, key, value (torch.nn.MultiheadAttention);
@@ -44,4 +45,4 @@ class AttentionPooling {
   std::unique_ptr<nn::FeedForward> feed_forward_;
 };
 
-}  // namespace regard
+}  // namespace regard::models

@@ -5,7 +5,7 @@
 #include "ops/check.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 
 void check_memory(const Memory* memory, std::int64_t sequences) {
   if (memory == nullptr || memory->hidden == nullptr)
@@ -17,4 +17,4 @@ void check_memory(const Memory* memory, std::int64_t sequences) {
         .expected(std::to_string(sequences));
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "nn/memory.h"
 
-namespace regard {
+namespace regard::models {
 
 // Throw usage unless `memory` contains one ragged sequence for each of the decoder's `sequences`.
 void check_memory(const Memory* memory, std::int64_t sequences);
 
-}  // namespace regard
+}  // namespace regard::models

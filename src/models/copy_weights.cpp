@@ -5,7 +5,7 @@
 
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 // Return the name without the prefix that files may omit, and with the newer form of its ending.
@@ -43,4 +43,4 @@ std::vector<std::string> copy_weights(Network& from, Network& model, const std::
   return unset;
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -15,7 +15,7 @@
 #include "ops/scale_exp.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 std::unique_ptr<Parameter> single_number(const std::string& name, Shape shape, double initial) {
@@ -145,4 +145,4 @@ DualEncoder* dual_encoder_of(Network& model) {
   return dynamic_cast<DualEncoder*>(&model);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -8,11 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "models/architecture.h"
 #include "models/attention_pooling.h"
 #include "models/network.h"
 
-namespace regard {
+namespace regard::models {
 
 // The token of a text that the head of the text encoder reads.
 enum class TextRow {
@@ -98,4 +99,4 @@ class DualEncoder : public Network {
 // Return the model as a dual encoder, or null if it is another network.
 DualEncoder* dual_encoder_of(Network& model);
 
-}  // namespace regard
+}  // namespace regard::models

@@ -10,7 +10,7 @@
 #include "ops/embedding.h"
 #include "ops/tape.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 class Front : public InputEmbedding {
@@ -106,4 +106,4 @@ std::unique_ptr<InputEmbedding> make_front(const InputEmbeddingConfig& config, s
   return std::make_unique<Front>(config, hidden);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -7,7 +7,7 @@
 #include "ops/pool_tokens.h"
 #include "ops/scale.h"
 
-namespace regard {
+namespace regard::models {
 
 Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables) : config_(config) {
   std::int64_t features = hidden;
@@ -141,4 +141,4 @@ void Head::prepare_for_inference(const nn::Preparation& how) const {
   if (second_) second_->prepare_for_inference(how);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 constexpr std::string_view kPrefix = "base_model.model.";
@@ -287,4 +287,4 @@ void Lora::merge(ThreadPool& pool) {
   updates_.clear();
 }
 
-}  // namespace regard
+}  // namespace regard::models

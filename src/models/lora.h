@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "formats/safetensors.h"
 #include "models/lora_config.h"
 #include "models/network.h"
 #include "nn/low_rank.h"
 
-namespace regard {
+namespace regard::models {
 
 constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kAdapterWeights = "adapter_model.safetensors";
@@ -77,4 +78,4 @@ std::vector<std::string> peft_head_modules(const Network& model);
 std::vector<Parameter*> low_rank_parameters(Network& model);
 std::string adapter_name(const Parameter& parameter);
 
-}  // namespace regard
+}  // namespace regard::models

@@ -6,7 +6,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 constexpr const char* kAllLinear = "all-linear";
@@ -216,4 +216,4 @@ Json LoraConfig::to_json(bool transposed, const std::string& task_type) const {
   return json;
 }
 
-}  // namespace regard
+}  // namespace regard::models

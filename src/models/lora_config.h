@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/namespaces.h"
 
-namespace regard {
+namespace regard::models {
 
 struct LoraConfig {
   std::int64_t rank = 8;
@@ -49,4 +50,4 @@ struct LoraConfig {
   void check(const std::string& file = "") const;
 };
 
-}  // namespace regard
+}  // namespace regard::models

@@ -5,7 +5,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 const char* text_of(InputKind kind) {
@@ -85,4 +85,4 @@ InputBatch InputBuffer::batch() const {
   return {.ids = ids_, .shape = shape_.view(), .types = types_, .values = values_};
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -6,11 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "ops/frame_window.h"
 #include "ops/ragged.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::models {
 
 enum class InputKind : std::uint8_t { tokens, features, pixels };
 
@@ -93,4 +94,4 @@ class InputBuffer {
   std::vector<Tensor> values_;
 };
 
-}  // namespace regard
+}  // namespace regard::models

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::models {
 
 struct NameRules {
   // Prefixes that a file may omit from, or add to, the model's name ("bert.", "model.").
@@ -25,4 +27,4 @@ struct NameRules {
   std::vector<std::string> constants;
 };
 
-}  // namespace regard
+}  // namespace regard::models

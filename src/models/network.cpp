@@ -12,7 +12,7 @@
 #include "nn/cache.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 
 Var Network::head(Tape&, Var, const Ragged&) {
   throw usage_error("this model has no head");
@@ -99,4 +99,4 @@ std::unique_ptr<Network> make_model(const Json& config, const std::string& file)
   return families::build(config, file);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/namespaces.h"
 #include "models/model_input.h"
 #include "models/name_rules.h"
 #include "nn/memory.h"
@@ -21,11 +22,16 @@
 #include "ops/ragged.h"
 #include "ops/variable.h"
 
-namespace regard {
-
+namespace regard::nn {
 class Cache;
 struct CacheShape;
+}  // namespace regard::nn
+
+namespace regard::ops {
 struct Parameter;
+}
+
+namespace regard::models {
 
 enum class ModelKind { encoder, decoder, encoder_decoder };
 
@@ -148,4 +154,4 @@ std::unique_ptr<Network> make_model(const Json& config, const std::string& file 
 // weight depend only on `seed` and the weight's name, not on the machine or the order of weights.
 void initialise(Network& model, std::uint64_t seed);
 
-}  // namespace regard
+}  // namespace regard::models

@@ -8,7 +8,7 @@
 #include "ops/parameter.h"
 #include "ops/tape.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 std::unique_ptr<Parameter> row_weight(const std::string& name, Shape shape, Shape stored,
@@ -131,4 +131,4 @@ std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig&
   return std::make_unique<PatchEmbedding>(config, hidden);
 }
 
-}  // namespace regard
+}  // namespace regard::models

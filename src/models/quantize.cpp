@@ -8,7 +8,7 @@
 #include "ops/parameter.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 constexpr const char* kKey = "quantization_config";
@@ -110,4 +110,4 @@ bool is_quantized(const Json& config) {
   return key != config.end() && key->is_object() && key->value("quant_method", Json()) == Json("regard");
 }
 
-}  // namespace regard
+}  // namespace regard::models

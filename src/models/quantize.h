@@ -5,9 +5,10 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/namespaces.h"
 #include "models/network.h"
 
-namespace regard {
+namespace regard::models {
 
 // Quantise every f32, f16 or bf16 matrix of the model to int8, for inference only. Weights are converted one
 // at a time, so peak memory is little more than the result. Position and type tables, vectors, and matrices
@@ -28,4 +29,4 @@ bool set_quantization(Json& config, bool int8);
 // Return true if the config declares int8 weights in this format. Families reject the keys of other methods.
 bool is_quantized(const Json& config);
 
-}  // namespace regard
+}  // namespace regard::models

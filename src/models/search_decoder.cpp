@@ -12,7 +12,7 @@
 #include "ops/view.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 std::unique_ptr<nn::Linear> linear(std::int64_t in, const std::string& name, std::int64_t out, bool bias) {
@@ -246,4 +246,4 @@ void SearchDecoder::prepare_for_inference(const nn::Preparation& how) const {
   for (nn::Linear* one : linears()) one->prepare_for_inference(how);
 }
 
-}  // namespace regard
+}  // namespace regard::models

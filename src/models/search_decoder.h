@@ -5,11 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "models/sequence_config.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
 
-namespace regard {
+namespace regard::models {
 
 // The states and projections of the source that the decoder reads.
 struct SearchSource {
@@ -65,4 +66,4 @@ class SearchDecoder {
   std::unique_ptr<Parameter> score_;  // the vector v; additive attention only
 };
 
-}  // namespace regard
+}  // namespace regard::models

@@ -11,7 +11,7 @@
 #include "ops/check.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 constexpr Initialisation kEmbedding{Initialisation::Kind::normal, 0.1};
@@ -235,4 +235,4 @@ std::unique_ptr<Network> make_search_model(const SequenceConfig& config, const J
   return std::make_unique<SearchModel>(config, json);
 }
 
-}  // namespace regard
+}  // namespace regard::models

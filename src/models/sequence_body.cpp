@@ -5,7 +5,7 @@
 #include "ops/linear.h"
 #include "ops/windows.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 // The body of an mlp has no layers. The head applies the layers of an mlp, after the pooling.
@@ -110,4 +110,4 @@ std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, c
   return std::make_unique<RecurrentBody>(layers, point);
 }
 
-}  // namespace regard
+}  // namespace regard::models

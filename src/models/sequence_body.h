@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "models/sequence_config.h"
 #include "nn/recurrent.h"
 
-namespace regard {
+namespace regard::models {
 
 class SequenceBody {
  public:
@@ -27,4 +28,4 @@ class SequenceBody {
 // in, width] and .bias. The body of an mlp has no weights, because its layers belong to the head.
 std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, const std::string& point);
 
-}  // namespace regard
+}  // namespace regard::models

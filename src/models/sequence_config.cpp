@@ -4,7 +4,7 @@
 #include "models/families/config_reader.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 using families::ConfigReader;
@@ -121,4 +121,4 @@ SequenceConfig read_sequence_config(const Json& json, const std::string& file) {
   return config;
 }
 
-}  // namespace regard
+}  // namespace regard::models

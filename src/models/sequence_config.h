@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/recurrent.h"
 #include "models/network.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 
 // The values of config.json.
 struct SequenceConfig {
@@ -58,4 +59,4 @@ SequenceConfig read_sequence_config(const Json& config, const std::string& file)
 std::unique_ptr<Network> make_sequence_model(const Json& config, const std::string& file);
 std::unique_ptr<Network> make_search_model(const SequenceConfig& config, const Json& json);
 
-}  // namespace regard
+}  // namespace regard::models

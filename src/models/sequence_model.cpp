@@ -16,7 +16,7 @@
 #include "ops/view.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 class SequenceModel : public Network {
@@ -216,4 +216,4 @@ std::unique_ptr<Network> make_sequence_model(const Json& json, const std::string
   return std::make_unique<SequenceModel>(config, json);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -9,7 +9,7 @@
 #include "ops/replacing_probe.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 
 nn::Embedding& TokenTables::table(const std::string& name, std::int64_t count, std::int64_t size,
                                   Initialisation initial) {
@@ -208,4 +208,4 @@ void Stack::prepare_for_inference(const nn::Preparation& how) const {
   for (const auto& block : blocks_) block->prepare_for_inference(how);
 }
 
-}  // namespace regard
+}  // namespace regard::models

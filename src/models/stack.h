@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "models/architecture.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/parameter.h"
 #include "ops/ragged.h"
 
-namespace regard {
+namespace regard::models {
 
 // Token tables by name. Requests with the same name share one weight; collect() lists them in the order of
 // the first request.
@@ -107,4 +108,4 @@ class Head {
   std::unique_ptr<nn::Linear> second_;  // second projection (HeadConfig::second); may be null
 };
 
-}  // namespace regard
+}  // namespace regard::models

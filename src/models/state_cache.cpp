@@ -5,7 +5,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 
 void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch) {
   if (tape.recording())
@@ -57,4 +57,4 @@ void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<c
     cache.advance(slots[s], batch.shape.offsets[s + 1] - batch.shape.offsets[s]);
 }
 
-}  // namespace regard
+}  // namespace regard::models

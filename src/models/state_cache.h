@@ -4,12 +4,13 @@
 
 #include <span>
 
+#include "base/namespaces.h"
 #include "models/model_input.h"
 #include "nn/cache.h"
 #include "ops/recurrence.h"
 #include "ops/tape.h"
 
-namespace regard {
+namespace regard::models {
 
 constexpr std::int64_t kStateWindow = 2;  // value of CacheShape::window for states
 
@@ -28,4 +29,4 @@ const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int6
 // layer.
 void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after);
 
-}  // namespace regard
+}  // namespace regard::models

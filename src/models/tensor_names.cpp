@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 // Return every name that the rules allow for `name`, starting with `name` itself.
@@ -100,4 +100,4 @@ Binding bind(Network& model, const formats::Weights& weights) {
   return Binder(model, weights).bind();
 }
 
-}  // namespace regard
+}  // namespace regard::models

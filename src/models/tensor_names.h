@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "formats/weights.h"
 #include "models/network.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 
 struct Bound {
   Parameter* parameter;
@@ -35,4 +36,4 @@ std::optional<std::string> find_tensor(const std::string& name, const NameRules&
 // Find every weight of the model in the file. Throws bad_file for missing and for unused tensors.
 Binding bind(Network& model, const formats::Weights& weights);
 
-}  // namespace regard
+}  // namespace regard::models

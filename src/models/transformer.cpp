@@ -9,7 +9,7 @@
 #include "nn/activation_name.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 using Kind = Initialisation::Kind;
@@ -122,4 +122,4 @@ std::unique_ptr<Network> make_transformer(const TransformerConfig& config) {
   return make_network(std::move(all));
 }
 
-}  // namespace regard
+}  // namespace regard::models

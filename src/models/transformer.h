@@ -6,9 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "base/namespaces.h"
 #include "models/network.h"
 
-namespace regard {
+namespace regard::models {
 
 inline constexpr const char* kTransformerType = "regard-transformer";
 
@@ -68,4 +69,4 @@ struct TransformerConfig {
 
 std::unique_ptr<Network> make_transformer(const TransformerConfig& config);
 
-}  // namespace regard
+}  // namespace regard::models

@@ -9,7 +9,7 @@
 #include "models/transformer_fields.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 using Choices = std::vector<std::string>;
@@ -141,4 +141,4 @@ void TransformerConfig::check() const {
   is_id("eos_token_id", eos_token_id), is_id("decoder_start_token_id", decoder_start_token_id);
 }
 
-}  // namespace regard
+}  // namespace regard::models

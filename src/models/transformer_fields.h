@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "models/transformer.h"
 #include "nn/activation_name.h"
 
-namespace regard::transformer {
+namespace regard::models::transformer {
 
 // Description of a key. Keys with an empty `meaning` are derived from the task and the tokenizer and cannot
 // be set in run files.
@@ -97,4 +98,4 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit(derived("decoder_start_token_id"), c.decoder_start_token_id);
 }
 
-}  // namespace regard::transformer
+}  // namespace regard::models::transformer

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 // Maximum lengths, in tokens, for models without a limit. transformers computes sinusoids for all positions
@@ -183,4 +183,4 @@ Json transformers_config(const TransformerConfig& config) {
   return json;
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "formats/safetensors.h"
 #include "models/transformer.h"
 
-namespace regard {
+namespace regard::models {
 
 enum class TransformersClass {
   marian,      // MarianMTModel: post-norm, sinusoidal positions, one vocabulary or two
@@ -36,4 +37,4 @@ Json transformers_config(const TransformerConfig& config);
 // factor if the class has none.
 std::vector<formats::NamedTensor> transformers_weights(Network& model, const TransformerConfig& config);
 
-}  // namespace regard
+}  // namespace regard::models

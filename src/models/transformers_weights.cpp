@@ -10,7 +10,7 @@
 #include "ops/parameter.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 // For each row (or column) of the result, the index of the row in the source; −1 means zeros. An empty order
@@ -287,4 +287,4 @@ std::vector<formats::NamedTensor> transformers_weights(Network& model, const Tra
   return encoder_decoder(from, kind);
 }
 
-}  // namespace regard
+}  // namespace regard::models

@@ -13,7 +13,7 @@
 #include "models/tensor_names.h"
 #include "ops/parameter.h"
 
-namespace regard {
+namespace regard::models {
 namespace {
 
 constexpr const char* kInt8 = "I8";
@@ -257,4 +257,4 @@ void save_model(Network& model, const formats::ModelFolder& from, const std::fil
   whole.commit();
 }
 
-}  // namespace regard
+}  // namespace regard::models

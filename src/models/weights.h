@@ -8,11 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "formats/model_folder.h"
 #include "formats/safetensors.h"
 #include "models/network.h"
 
-namespace regard {
+namespace regard::models {
 
 // How the matrices of a loaded model are stored in memory.
 enum class WeightMode {
@@ -53,4 +54,4 @@ std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, W
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);
 
-}  // namespace regard
+}  // namespace regard::models

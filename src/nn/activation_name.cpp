@@ -4,7 +4,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::nn {
 namespace {
 
 using kernels::Activation;
@@ -39,4 +39,4 @@ kernels::Activation activation_of(std::string_view name) {
   throw usage_error("there is no such activation").found(std::string(name)).expected(known);
 }
 
-}  // namespace regard
+}  // namespace regard::nn

@@ -5,13 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 
-namespace regard {
+namespace regard::nn {
 
 // Return relu, gelu, gelu_tanh, silu, tanh, sigmoid and quick_gelu.
 const std::vector<std::string>& activation_names();
 
 kernels::Activation activation_of(std::string_view name);  // throws usage if the name is unknown
 
-}  // namespace regard
+}  // namespace regard::nn

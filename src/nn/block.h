@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "nn/feed_forward.h"
 #include "nn/multi_head_attention.h"
 #include "nn/norm.h"

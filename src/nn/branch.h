@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/namespaces.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
 #include "ops/dropout.h"

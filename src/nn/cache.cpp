@@ -8,7 +8,7 @@
 #include "kernels/bf16_pages.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::nn {
 namespace {
 
 constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens if there is no limit
@@ -372,4 +372,4 @@ ops::CachedKeys Cache::cross_keys(std::int64_t layer, std::int64_t slot) const {
   return view(table, layer, table.length);
 }
 
-}  // namespace regard
+}  // namespace regard::nn

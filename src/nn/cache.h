@@ -20,11 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/precision.h"
 #include "nn/page_pool.h"
 #include "ops/attention.h"
 
-namespace regard {
+namespace regard::nn {
 
 // Sizes and number format that determine the layout of a model's cache.
 struct CacheShape {
@@ -164,4 +165,4 @@ class Cache {
   std::vector<std::uint8_t> taken_;
 };
 
-}  // namespace regard
+}  // namespace regard::nn

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "nn/norm.h"
 #include "ops/convolution.h"

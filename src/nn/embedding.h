@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "nn/preparation.h"
 #include "ops/cross_entropy.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "nn/branch.h"
 #include "nn/linear.h"
 #include "ops/parameter.h"

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "nn/linear.h"
 #include "nn/multi_head_attention.h"
 

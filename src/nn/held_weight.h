@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/namespaces.h"
 #include "kernels/packed_matrix.h"
 #include "ops/parameter.h"
 

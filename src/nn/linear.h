@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "kernels/precision.h"
 #include "nn/low_rank.h"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "base/thread_pool.h"
 #include "ops/parameter.h"
 

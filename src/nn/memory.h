@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "ops/variable.h"
 
-namespace regard {
+namespace regard::nn {
 
 // The encoder's output, with one sequence for each sequence of the decoder's batch or, with a cache, for each
 // selected slot without cross-attention.
@@ -16,4 +17,4 @@ struct Memory {
   const std::uint8_t* attended = nullptr;  // tokens that may be attended to (see InputBatch::attended)
 };
 
-}  // namespace regard
+}  // namespace regard::nn

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "nn/branch.h"
 #include "nn/cache.h"
 #include "nn/linear.h"

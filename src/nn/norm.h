@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "ops/norm.h"
 #include "ops/parameter.h"
 

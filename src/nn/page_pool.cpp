@@ -6,7 +6,7 @@
 #include "base/pages.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::nn {
 namespace {
 
 constexpr std::int64_t kSegmentFloats = 16 << 20;
@@ -53,4 +53,4 @@ void PagePool::release(std::int32_t page) {
   if (--users_[static_cast<std::size_t>(page)] == 0) free_.push_back(page);
 }
 
-}  // namespace regard
+}  // namespace regard::nn

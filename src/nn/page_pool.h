@@ -8,7 +8,9 @@
 #include <memory>
 #include <vector>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::nn {
 
 class PagePool {
  public:
@@ -35,4 +37,4 @@ class PagePool {
   std::vector<std::int32_t> free_;  // free pages, as a stack: the last page released is taken first
 };
 
-}  // namespace regard
+}  // namespace regard::nn

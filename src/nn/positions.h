@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "ops/rotary.h"
 #include "ops/tape.h"
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/namespaces.h"
 #include "base/thread_pool.h"
 
 namespace regard::nn {

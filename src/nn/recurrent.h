@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "nn/preparation.h"
 #include "ops/dropout.h"
 #include "ops/parameter.h"

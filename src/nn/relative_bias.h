@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "nn/multi_head_attention.h"
 #include "ops/parameter.h"
 #include "ops/relative_bias.h"

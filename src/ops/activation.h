@@ -1,6 +1,7 @@
 // Activation as a separate operation. After a linear layer, use LinearOptions::activation, which is fused.
 #pragma once
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "ops/tape.h"
 

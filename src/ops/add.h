@@ -1,6 +1,7 @@
 // Element-wise sum of two variables.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -5,10 +5,11 @@
 #include <memory>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "base/thread_pool.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::ops {
 
 // y = x weight + bias.
 struct Projection {
@@ -43,4 +44,4 @@ class ParametersProbe {
                               const std::shared_ptr<const AttentionParameters>& parameters) = 0;
 };
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "kernels/attention.h"
 #include "ops/tape.h"
 

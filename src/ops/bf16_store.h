@@ -3,6 +3,7 @@
 // queries, keys, values and contexts of attention. Gradients are f32.
 #pragma once
 
+#include "base/namespaces.h"
 #include "kernels/rows.h"
 #include "ops/tape.h"
 

@@ -1,6 +1,7 @@
 // Cross-entropy of independent yes-or-no labels, from logits (torch.nn.BCEWithLogitsLoss).
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 #include "regard/error.h"

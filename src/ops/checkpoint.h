@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/namespaces.h"
 #include "ops/frame_window.h"
 #include "ops/tape.h"
 

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "ops/tape.h"
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

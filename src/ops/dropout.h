@@ -2,6 +2,7 @@
 // tape is in training mode and rate > 0.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 

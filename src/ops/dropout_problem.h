@@ -1,6 +1,7 @@
 // Arguments of the dropout kernel, for operations that include dropout.
 #pragma once
 
+#include "base/namespaces.h"
 #include "kernels/rows.h"
 #include "ops/dropout.h"
 

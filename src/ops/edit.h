@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -3,6 +3,7 @@
 // with the same bits. The gradient of up(x) is bf16.
 #pragma once
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "ops/dropout.h"
 

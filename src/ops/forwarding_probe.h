@@ -2,10 +2,11 @@
 // it overrides the calls that it handles itself.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/attention_parameters.h"
 #include "ops/replacing_probe.h"
 
-namespace regard {
+namespace regard::ops {
 
 class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
  public:
@@ -58,4 +59,4 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
   ParametersProbe* parameters_;  // next_, if it receives parameters
 };
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::ops {
 
 struct FrameWindow {
   std::int64_t kernel = 1, stride = 1;
@@ -21,4 +23,4 @@ struct FrameWindow {
   }
 };
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -1,6 +1,7 @@
 // Linear layer: y = activation(x Wᵀ + b) + residual.
 #pragma once
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 #include "ops/tape.h"
 

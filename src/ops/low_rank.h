@@ -1,6 +1,7 @@
 // A low-rank update (LoRA, Hu et al. 2021) in place: y[·, column … column + out) += scale · (x Aᵀ) Bᵀ.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

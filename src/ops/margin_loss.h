@@ -1,6 +1,7 @@
 // Triplet loss (Schroff et al. 2015, equation 2): one distance should be smaller than another by a margin.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -1,6 +1,7 @@
 // Layer norm (Ba, Kiros, Hinton 2016) and RMS norm (Zhang and Sennrich 2019) over the last dimension.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

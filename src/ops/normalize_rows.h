@@ -1,6 +1,7 @@
 // Division of each row by its Euclidean norm, the same as torch.nn.functional.normalize.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -4,7 +4,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::ops {
 
 Padding::Padding(std::int64_t batch, std::int64_t length, std::span<const std::uint8_t> kept)
     : batch_(batch), length_(length) {
@@ -57,4 +57,4 @@ Tensor Padding::restore(const Tensor& ragged) const {
   return padded;
 }
 
-}  // namespace regard
+}  // namespace regard::ops

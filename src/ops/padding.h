@@ -6,10 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::ops {
 
 class Padding {
  public:
@@ -32,4 +33,4 @@ class Padding {
   std::vector<std::int32_t> rows_;
 };
 
-}  // namespace regard
+}  // namespace regard::ops

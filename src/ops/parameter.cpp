@@ -5,7 +5,7 @@
 
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::ops {
 
 Tensor declared(Shape shape) {
   return Tensor::view(nullptr, shape);
@@ -97,4 +97,4 @@ void Parameter::clear_gradient() {
   if (trainable()) std::fill_n(variable.gradient.f32(), variable.gradient.elements(), 0.0f);
 }
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -5,11 +5,12 @@
 #include <functional>
 #include <string>
 
+#include "base/namespaces.h"
 #include "kernels/precision.h"
 #include "ops/variable.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::ops {
 
 // Several weights (such as query, key and value) stored as rows of one block, so that one matrix product
 // computes all. Operations use the block; the weights' values and gradients are views of its rows.
@@ -95,4 +96,4 @@ struct Parameter {
   bool held_ = false;
 };
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -1,6 +1,7 @@
 // Mean or maximum over the tokens of each sequence.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 

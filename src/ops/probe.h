@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::ops {
 
 class Probe {
  public:
@@ -38,4 +39,4 @@ class Probe {
   }
 };
 
-}  // namespace regard
+}  // namespace regard::ops

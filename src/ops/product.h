@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/namespaces.h"
 #include "kernels/bf16.h"
 #include "ops/bf16_store.h"
 #include "ops/tape.h"

@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace regard {
+#include "base/namespaces.h"
+
+namespace regard::ops {
 
 struct Ragged {
   std::span<const std::int32_t> offsets;    // [sequences + 1], offsets[0] = 0
@@ -54,4 +56,4 @@ class RaggedBuffer {
   std::vector<std::uint64_t> sequence_index_;
 };
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -2,6 +2,7 @@
 // equations (kernels/recurrent.h) and order of gates.
 #pragma once
 
+#include "base/namespaces.h"
 #include "kernels/packed_matrix.h"
 #include "kernels/recurrent.h"
 #include "ops/ragged.h"

@@ -2,6 +2,7 @@
 // has one number per bucket of distances and head, which is added to the scores.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

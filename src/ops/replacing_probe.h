@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "ops/probe.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 
-namespace regard {
+namespace regard::ops {
 
 // The weights of one head for one sequence, before they are applied to the values.
 struct ProbedWeights {
@@ -67,4 +68,4 @@ inline ReplacingProbe* replacing_probe(Tape& tape) {
   return tape.probe == nullptr ? nullptr : dynamic_cast<ReplacingProbe*>(tape.probe);
 }
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -1,6 +1,7 @@
 // Similarity and distance of the rows of two matrices, pair by pair.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

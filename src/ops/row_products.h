@@ -1,6 +1,7 @@
 // Dot products of every row of one matrix with every row of another.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

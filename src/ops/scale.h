@@ -1,6 +1,7 @@
 // Multiplication by a constant factor.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

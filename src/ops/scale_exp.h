@@ -1,6 +1,7 @@
 // Multiplication by the exponential of a learned value, such as the logit scale of CLIP and SigLIP.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

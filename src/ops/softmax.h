@@ -2,6 +2,7 @@
 // log_softmax −∞.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 

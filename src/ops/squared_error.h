@@ -1,6 +1,7 @@
 // Squared error (torch.nn.MSELoss), for regression.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -1,6 +1,7 @@
 // Sum of all elements, used to reduce a loss to a scalar.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -8,7 +8,7 @@
 #include "ops/tape_observer.h"
 #include "regard/error.h"
 
-namespace regard {
+namespace regard::ops {
 
 void Tape::begin(const Options& options) {
   arena_.reset();
@@ -179,4 +179,4 @@ void Tape::Segment::backward(Var from, Var out) {
   tape_.run_nodes(nullptr);
 }
 
-}  // namespace regard
+}  // namespace regard::ops

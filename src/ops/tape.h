@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "kernels/precision.h"
@@ -23,7 +24,7 @@
 #include "regard/tensor.h"
 #include "tensor/arena.h"
 
-namespace regard {
+namespace regard::ops {
 
 class Tape {
  public:
@@ -156,4 +157,4 @@ class Tape {
   std::vector<FreeBlock> free_;
 };
 
-}  // namespace regard
+}  // namespace regard::ops

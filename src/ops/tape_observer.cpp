@@ -4,7 +4,7 @@
 #include <cassert>
 #include <stdexcept>
 
-namespace regard {
+namespace regard::ops {
 namespace {
 
 thread_local TapeObserver* observer = nullptr;
@@ -81,4 +81,4 @@ void TapeObserver::before_write(const Variable* variable) const {
     throw std::logic_error("the gradient of a weight was written after it was final");
 }
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -9,10 +9,11 @@
 #include <initializer_list>
 #include <unordered_map>
 
+#include "base/namespaces.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
 
-namespace regard {
+namespace regard::ops {
 
 class TapeObserver {
  public:
@@ -53,4 +54,4 @@ class TapeObserver {
   bool backward_ = false;
 };
 
-}  // namespace regard
+}  // namespace regard::ops

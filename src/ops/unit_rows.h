@@ -1,6 +1,7 @@
 // Scaling of rows to length 1, used for embeddings that are compared by cosine similarity.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

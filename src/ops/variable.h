@@ -1,9 +1,10 @@
 // Variable: a value and its gradient. Operations take and return variables.
 #pragma once
 
+#include "base/namespaces.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::ops {
 
 class Tape;
 
@@ -19,4 +20,4 @@ struct Variable {
 };
 using Var = Variable*;
 
-}  // namespace regard
+}  // namespace regard::ops

@@ -1,6 +1,7 @@
 // Views and copies of parts of a variable: reshape, and selection of columns.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

@@ -3,6 +3,7 @@
 // taken over all other dimensions.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

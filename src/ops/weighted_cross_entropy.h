@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/namespaces.h"
 #include "ops/cross_entropy.h"
 
 namespace regard::ops {

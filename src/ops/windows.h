@@ -2,6 +2,7 @@
 // as [out, features × width], computes a convolution over time that does not cross sequences.
 #pragma once
 
+#include "base/namespaces.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/pages.h"
 
-namespace regard {
+namespace regard::tensor {
 namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSmallestChunk = 1u << 20;
@@ -98,4 +98,4 @@ std::size_t Arena::touched() const noexcept {
   return total;
 }
 
-}  // namespace regard
+}  // namespace regard::tensor

@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "regard/tensor.h"
 
-namespace regard {
+namespace regard::tensor {
 
 // Not thread-safe: only the thread that records the tape may allocate.
 class Arena {
@@ -68,4 +69,4 @@ class Arena {
   std::size_t most_used_ = 0;  // maximum number of bytes used since the last reset
 };
 
-}  // namespace regard
+}  // namespace regard::tensor

@@ -134,7 +134,7 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
       return model;
     }
   }
-  const std::unique_ptr<Network> base = regard::load_model(folder);
+  const std::unique_ptr<Network> base = models::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
   // Initialise the head of a classifier again if the labels differ, even if its shape is the same.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");

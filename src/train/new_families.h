@@ -31,7 +31,7 @@ struct NewFamily {
   std::vector<std::string> keys{};
   // Returns the content of config.json; for encoders, without the key "architectures".
   Json (*config)(const NewModel& model) = nullptr;
-  // Sets weights that regard::initialise() initialises differently from transformers. Null if there are none.
+  // Sets weights that models::initialise() initialises differently from transformers. Null if there are none.
   void (*initialise)(Network& model) = nullptr;
 };
 

@@ -58,7 +58,7 @@ std::unique_ptr<Task> make_task(const RunConfig& config) {
 }
 
 std::unique_ptr<Network> Task::load_model(const formats::ModelFolder& folder) {
-  return regard::load_model(folder);
+  return models::load_model(folder);
 }
 
 TransformerConfig transformer_config(const RunConfig& config, const text::Tokenizer& target,

@@ -92,7 +92,7 @@ void split_line(const std::string& line, Split split, bool lower_case, std::vect
   std::string word;
   const auto finish = [&] {
     if (word.empty()) return;
-    if (lower_case) word = regard::lower_case(word);
+    if (lower_case) word = base::lower_case(word);
     words.push_back(std::move(word));
     word.clear();
   };

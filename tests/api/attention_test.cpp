@@ -9,9 +9,10 @@
 #include "regard/error.h"
 #include "regard/math.h"
 #include "regard/threads.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 struct Case {
@@ -150,4 +151,4 @@ TEST(PublicAttention, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::golden;
@@ -131,4 +132,4 @@ TEST_F(ErrorKinds, PathsOfTheWrongTypeAreIo) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,9 +9,10 @@
 #include "regard/autograd.h"
 #include "regard/error.h"
 #include "regard/math.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 const Tensor& value_of(const std::vector<ExplainStep>& steps, const std::string& name) {
@@ -95,4 +96,4 @@ TEST(Learner, FitsALineAndRefusesATakenName) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

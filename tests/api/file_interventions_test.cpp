@@ -7,12 +7,13 @@
 #include "regard/regard.h"
 #include "regard/run.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::golden;
@@ -174,4 +175,4 @@ TEST(FileIntervention, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "regard/math.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -154,4 +155,4 @@ TEST(Learner, MovedFromSaysSo) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -8,12 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 class PublicModel : public ::testing::Test {
@@ -227,4 +228,4 @@ TEST_F(PublicModel, ErrorsCanBeValues) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -8,10 +8,11 @@
 
 #include "api/together.h"
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +108,4 @@ TEST(Captioner, NeedsAModelThatWritesAboutImages) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

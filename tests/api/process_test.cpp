@@ -6,10 +6,11 @@
 
 #include "api/together.h"
 #include "support/in_child.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
@@ -88,4 +89,4 @@ TEST(Process, ARefusedThreadIsSaidAndDoneWithout) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -7,10 +7,11 @@
 #include "regard/run.h"
 #include "support/hf_folder.h"
 #include "support/json_schema.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using nlohmann::json;
@@ -161,4 +162,4 @@ TEST(RunnerCapture, ShowsBothEncodersOfADualEncoder) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

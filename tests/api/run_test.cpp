@@ -9,12 +9,13 @@
 
 #include "regard/regard.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::golden;
@@ -147,4 +148,4 @@ TEST(NamedTensorFiles, HoldWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

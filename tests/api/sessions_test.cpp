@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr double kQuietNan = std::numeric_limits<double>::quiet_NaN();
@@ -206,4 +207,4 @@ TEST_F(PublicSessions, AnEmptyTextHasNothingToAttendTo) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 class Studies : public ::testing::Test {
@@ -68,4 +69,4 @@ TEST_F(Studies, RefuseWrongArguments) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -7,11 +7,12 @@
 
 #include "base/json.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +152,4 @@ TEST(PublicTasks, AnswererAndFillerAnswerAndFill) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

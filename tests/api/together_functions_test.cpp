@@ -2,9 +2,10 @@
 #include <cmath>
 
 #include "api/together.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Bits;
@@ -149,4 +150,4 @@ TEST_P(FunctionsTogether, LearnersOfEachThreadsOwn) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

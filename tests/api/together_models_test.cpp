@@ -6,13 +6,14 @@
 #include <mutex>
 
 #include "api/together.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Bits;
@@ -249,4 +250,4 @@ TEST_P(ModelsTogether, LoadingAndQuantizing) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

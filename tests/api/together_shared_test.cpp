@@ -6,12 +6,13 @@
 #include <cmath>
 
 #include "api/together.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Bits;
@@ -173,4 +174,4 @@ TEST_P(SharedObjects, ObjectsOutliveThePoolThatTheyWereMadeWith) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

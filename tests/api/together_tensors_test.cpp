@@ -5,12 +5,13 @@
 #include <mutex>
 
 #include "api/together.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Bits;
@@ -134,4 +135,4 @@ TEST_P(TensorsTogether, Conversations) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

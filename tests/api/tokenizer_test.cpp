@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using Json = nlohmann::json;
@@ -158,4 +159,4 @@ TEST(PublicTokenizer, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -12,12 +12,13 @@
 
 #include "api/together.h"
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "train/tiny_task.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::file_content;
@@ -159,4 +160,4 @@ TEST_F(PublicTraining, FourThreadsShareARun) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

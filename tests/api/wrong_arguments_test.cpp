@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
@@ -330,4 +331,4 @@ TEST(WrongArguments, Explain) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

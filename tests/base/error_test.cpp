@@ -11,8 +11,9 @@
 
 #include "base/file.h"
 #include "regard/result.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(Error, HasItsPartsUnescapedAndItsTextEscaped) {
@@ -70,4 +71,4 @@ TEST(Error, ExhaustedOpenFilesAndMemoryAreNotIo) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

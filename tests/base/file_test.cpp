@@ -18,10 +18,11 @@
 #include "base/folder.h"
 #include "base/line_reader.h"
 #include "base/temporary.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::TemporaryFolder;
@@ -395,4 +396,4 @@ TEST(LineReader, KnowsWhetherALineHasArrived) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

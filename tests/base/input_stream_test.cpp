@@ -5,11 +5,12 @@
 
 #include "base/line_reader.h"
 #include "support/compress.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using namespace std::string_view_literals;
@@ -124,4 +125,4 @@ TEST_P(CompressedInput, AByteOrderMarkInsideIsRemoved) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 Json parse(std::string_view text) {
@@ -98,4 +99,4 @@ TEST(Json, RequireNamesKeyFoundAndExpected) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 struct Piece {
@@ -74,4 +75,4 @@ TEST(LargePages, PiecesOfAnySize) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -80,4 +81,4 @@ TEST_F(LineReading, BadUtf8IsRefusedFlaggedOrKept) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

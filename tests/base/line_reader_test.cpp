@@ -5,11 +5,12 @@
 
 #include "base/plain_text.h"
 #include "base/toml.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 std::vector<std::string> lines_in(const std::string& content) {
@@ -60,4 +61,4 @@ TEST(LineReader, AFolderIsNoFileOfLines) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

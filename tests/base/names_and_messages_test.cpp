@@ -5,9 +5,10 @@
 #include "base/printable.h"
 #include "base/toml.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(Nearest, DistancesAreTheFewestEdits) {
@@ -89,4 +90,4 @@ TEST(Toml, MistakesHaveTheirPlace) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

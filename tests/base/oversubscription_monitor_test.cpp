@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-namespace regard {
+#include "support/namespaces.h"
+
+namespace regard::testing {
 namespace {
 
 // Simulates windows of a pool's run time. Each window loses a given part of its time and adds a given number
@@ -75,4 +77,4 @@ TEST(OversubscriptionMonitor, EvaluatesOncePerWindow) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

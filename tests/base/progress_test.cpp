@@ -6,8 +6,9 @@
 #include <limits>
 
 #include "base/utf8.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 // A bar of 20 cells with `filled` of them filled.
@@ -65,4 +66,4 @@ TEST(Progress, NeverFillsTheLastColumn) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-namespace regard {
+#include "support/namespaces.h"
+
+namespace regard::testing {
 namespace {
 
 // Known-answer tests published with the reference code (Random123, kat_vectors).
@@ -29,4 +31,4 @@ TEST(RandomStream, HasTheMomentsItClaims) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

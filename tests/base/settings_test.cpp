@@ -6,9 +6,10 @@
 #include "base/progress.h"
 #include "base/toml.h"
 #include "base/utf8.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(Toml, NamesTheLine) {
@@ -68,4 +69,4 @@ TEST(Xxh3, KnownValueAndStream) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

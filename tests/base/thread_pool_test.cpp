@@ -11,8 +11,9 @@
 
 #include "base/clock.h"
 #include "support/in_child.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(ThreadPool, RunsEveryTaskOnceForAnyNumberOfThreads) {
@@ -278,4 +279,4 @@ TEST(ThreadPool, HasAtLeastOneCore) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/program_case.h"
 #include "support/temporary_folder.h"

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/timing.h"
 #include "kernels/bf16.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

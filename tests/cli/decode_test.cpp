@@ -9,11 +9,12 @@
 
 #include "base/json.h"
 #include "infer/loaded_model.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::lines_of;
@@ -221,4 +222,4 @@ TEST_F(Decode, AnswersEachLineAsItIsTyped) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

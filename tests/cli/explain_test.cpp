@@ -6,12 +6,13 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::run_program;
@@ -192,4 +193,4 @@ TEST_F(ExplainProgram, SaysWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -5,11 +5,12 @@
 #include <map>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,4 +95,4 @@ TEST(Demo, ExportsItsPhrasebookAndARunFile) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

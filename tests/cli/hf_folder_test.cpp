@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "support/golden.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
@@ -15,7 +16,7 @@
 #include "text/sentencepiece.h"
 #include "text/tokenizer.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::lines_of;
@@ -239,4 +240,4 @@ TEST_F(HfFolder, RunRefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -5,11 +5,12 @@
 
 #include "base/json.h"
 #include "formats/checkpoint.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::golden;
@@ -123,4 +124,4 @@ TEST(Info, WithoutAPathNamesTheInstructionSet) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "formats/safetensors.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

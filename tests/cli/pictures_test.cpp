@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "regard/pictures.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "kernels/bf16.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

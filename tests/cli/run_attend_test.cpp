@@ -8,6 +8,7 @@
 #include "formats/safetensors.h"
 #include "support/hf_folder.h"
 #include "support/json_schema.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

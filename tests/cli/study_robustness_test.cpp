@@ -7,12 +7,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::file_content;
@@ -120,4 +121,4 @@ TEST_F(StudyRobustness, AModelWithoutLogitsIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -3,11 +3,12 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::run_program;
@@ -170,4 +171,4 @@ TEST_F(StudyProgram, InterveneIsTakenByTheCommands) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

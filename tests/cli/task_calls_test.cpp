@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/program_case.h"
 #include "support/shared_data.h"

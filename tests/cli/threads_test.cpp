@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include "support/in_child.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(Threads, ARefusedThreadIsSaidOnceAndDoneWithout) {
@@ -36,4 +37,4 @@ TEST(Threads, ARefusedThreadIsSaidOnceAndDoneWithout) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

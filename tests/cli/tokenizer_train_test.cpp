@@ -4,12 +4,13 @@
 #include <csignal>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::file_content;
@@ -114,4 +115,4 @@ TEST_F(TokenizerTrain, AnInterruptedRunLeavesNoFile) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "train/tiny_task.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 // Run the program on a terminal of this size and return what it writes there.
@@ -104,4 +105,4 @@ TEST(TrainingScreen, RowsFitTheTerminal) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

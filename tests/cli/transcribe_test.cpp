@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

@@ -1,6 +1,7 @@
 // An intervention that changes nothing is reported: its positions are past the end of the input.
 #include <gtest/gtest.h>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

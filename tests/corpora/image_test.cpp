@@ -9,12 +9,13 @@
 #include "corpora/pixel_sums.h"
 #include "data/image_processor.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +109,4 @@ TEST(Image, PlainAndDeepPixmapsAreRead) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,11 +6,12 @@
 #include "base/file.h"
 #include "corpora/pixel_sums.h"
 #include "data/orientation.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using data::Image;
@@ -109,4 +110,4 @@ TEST(Orientation, TurnsAndMirrors) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "data/image.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
 namespace regard::testing {

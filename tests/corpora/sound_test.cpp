@@ -14,11 +14,12 @@
 #include "data/frame_store.h"
 #include "data/sound_processor.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using data::SoundProcessor;
@@ -284,4 +285,4 @@ TEST(FrameStore, ReadsTheSameFromMemoryAndFromAFile) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

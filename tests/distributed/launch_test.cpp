@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "train/tiny_task.h"

@@ -15,6 +15,7 @@
 
 #include "distributed/ranks.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

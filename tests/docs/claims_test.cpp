@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "docs/document_case.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
 namespace regard::testing {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "docs/document_case.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 namespace {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/document.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 

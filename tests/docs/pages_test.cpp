@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "support/console_blocks.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
 namespace regard::testing {

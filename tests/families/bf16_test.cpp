@@ -7,9 +7,10 @@
 #include "kernels/bf16.h"
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 // ‖a − b‖ / ‖b‖
@@ -77,4 +78,4 @@ TEST_F(Bf16Families, DecodeWithTheBitsOfOnePass) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,8 +6,9 @@
 
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::TensorMap;
@@ -77,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Folders, FamilyBits, ::testing::ValuesIn(testing::hf_fo
                          });
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -4,9 +4,10 @@
 
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(CachedFamilies, GiveTheBitsOfOnePass) {
@@ -43,4 +44,4 @@ TEST(CachedFamilies, GiveTheBitsOfOnePass) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,10 +6,11 @@
 #include "inspect/run_tensors.h"
 #include "models/families/families.h"
 #include "models/weights.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::golden;
@@ -93,4 +94,4 @@ TEST_F(ConfigBad, EachIsRefusedWithItsReasonOrAccepted) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -11,11 +11,12 @@
 #include "models/weights.h"
 #include "ops/parameter.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::TensorMap;
@@ -197,4 +198,4 @@ INSTANTIATE_TEST_SUITE_P(, DualEncoders, ::testing::Values("clip", "clip-first-e
                          });
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,9 +9,10 @@
 #include "infer/loaded_model.h"
 #include "models/weights.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
@@ -116,4 +117,4 @@ TEST(GenerationOptions, RandomCombinationsGiveWhatTransformersGives) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -8,9 +8,10 @@
 #include "inspect/generate_tensors.h"
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Golden;
@@ -89,4 +90,4 @@ TEST(Generation, EveryCombinationOfOptions) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

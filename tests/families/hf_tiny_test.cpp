@@ -5,8 +5,9 @@
 
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::HfFolder;
@@ -108,4 +109,4 @@ INSTANTIATE_TEST_SUITE_P(Folders, HfTiny, ::testing::ValuesIn(testing::hf_folder
                          });
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -12,12 +12,13 @@
 #include "inspect/run_tensors.h"
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr const char* kInputs[] = {"input_ids", "attention_mask", "labels", "decoder_input_ids"};
@@ -252,4 +253,4 @@ TEST(LoraTargets, UnknownTargetsNameOneThatExists) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,9 +6,10 @@
 
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Golden;
@@ -46,4 +47,4 @@ INSTANTIATE_TEST_SUITE_P(Folders, Opened, ::testing::ValuesIn(names()), [](const
 });
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,9 +6,10 @@
 #include "inspect/run_tensors.h"
 #include "models/weights.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(ScaledRotary, LogitsAreTransformersLogits) {
@@ -24,4 +25,4 @@ TEST(ScaledRotary, LogitsAreTransformersLogits) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

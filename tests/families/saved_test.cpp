@@ -9,11 +9,12 @@
 #include "models/weights.h"
 #include "ops/parameter.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::TemporaryFolder;
@@ -143,4 +144,4 @@ TEST(UnknownFamily, IsNamedWithThoseThatAreThere) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -5,10 +5,11 @@
 #include "base/json.h"
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(XlmRoberta, IsRobertaUnderAnotherName) {
@@ -28,4 +29,4 @@ TEST(XlmRoberta, IsRobertaUnderAnotherName) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

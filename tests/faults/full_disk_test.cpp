@@ -9,6 +9,7 @@
 
 #include "faults/faulty_program.h"
 #include "formats/checkpoint.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "train/tiny_task.h"

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "formats/checkpoint.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "faults/faulty_program.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "faults/recorded_disk.h"
 #include "faults/train_task.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 namespace {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 
 namespace regard::testing {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "faults/train_task.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 namespace {

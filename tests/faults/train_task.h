@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "faults/faulty_program.h"
 #include "formats/checkpoint.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 
 namespace regard::testing {

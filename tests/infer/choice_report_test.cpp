@@ -6,6 +6,7 @@
 #include <map>
 
 #include "session_case.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 namespace {

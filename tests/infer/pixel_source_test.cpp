@@ -10,9 +10,10 @@
 #include "models/families/families.h"
 #include "ops/parameter.h"
 #include "session_case.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using infer::Hypothesis;
@@ -164,4 +165,4 @@ TEST(PixelSource, AnotherKindOrShapeIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

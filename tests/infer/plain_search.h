@@ -9,6 +9,7 @@
 
 #include "infer/search.h"
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
 namespace regard::testing {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "infer/sessions.h"
 #include "plain_search.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
 namespace regard::testing {

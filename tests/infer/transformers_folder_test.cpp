@@ -14,12 +14,13 @@
 #include "models/transformers_class.h"
 #include "support/golden.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -222,4 +223,4 @@ TEST(NoClass, IsRefusedBeforeAnythingIsWritten) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

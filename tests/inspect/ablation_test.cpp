@@ -7,9 +7,10 @@
 #include "inspect/attend.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using infer::Hypothesis;
@@ -93,4 +94,4 @@ TEST(Ablation, RefusesHeadsThatAreNotThereAndSaysWhichAre) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

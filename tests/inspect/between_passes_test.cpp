@@ -5,6 +5,7 @@
 #include "inspect/attend.h"
 #include "inspect/resolve.h"
 #include "inspect/study_views.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 

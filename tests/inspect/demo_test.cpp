@@ -3,10 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::run_program;
@@ -58,4 +59,4 @@ TEST(Demo, RemovesNothingThatItDidNotMake) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -14,9 +14,10 @@
 #include "models/weights.h"
 #include "ops/tape.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "tensor/arena.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::EditedPass;
@@ -249,4 +250,4 @@ TEST(FrozenHead, KeepsItsPatternInEveryStepOfGeneration) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -13,9 +13,10 @@
 #include "models/weights.h"
 #include "ops/tape.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "tensor/arena.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::Head;
@@ -166,4 +167,4 @@ TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

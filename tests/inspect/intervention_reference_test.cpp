@@ -5,10 +5,11 @@
 #include "inspect/answer_pass.h"
 #include "inspect/resolve.h"
 #include "reference_transformer.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::Intervention;
@@ -287,4 +288,4 @@ TEST_F(InterventionReference, SeveralTogetherInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

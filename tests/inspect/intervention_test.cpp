@@ -6,9 +6,10 @@
 #include "inspect/attention_view.h"
 #include "inspect/resolve.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::Action;
@@ -116,4 +117,4 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

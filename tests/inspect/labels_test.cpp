@@ -5,10 +5,11 @@
 #include "inspect/run_tensors.h"
 #include "models/weights.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(Labels, AreCheckedBeforeTheyAreNarrowed) {
@@ -32,4 +33,4 @@ TEST(Labels, AreCheckedBeforeTheyAreNarrowed) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -5,10 +5,11 @@
 
 #include "data/encode_png.h"
 #include "inspect/rollout.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 #include "text/base64.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::Map;
@@ -101,4 +102,4 @@ TEST(PictureSvg, HoldsThePictureOnceAndACellForEachPatch) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

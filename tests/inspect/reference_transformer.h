@@ -14,6 +14,7 @@
 #include "ops/plain/attention.h"
 #include "ops/plain/linear.h"
 #include "ops/plain/norm.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -6,11 +6,12 @@
 #include "inspect/run_tensors.h"
 #include "models/weights.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +78,4 @@ TEST(Regression, LossAndGradientsAreThoseOfTransformers) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

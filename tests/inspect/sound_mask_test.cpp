@@ -8,9 +8,10 @@
 #include "models/weights.h"
 #include "regard/error.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr std::int64_t kSamples = 400, kKept = 250;
@@ -78,4 +79,4 @@ TEST(SoundMask, IsRefusedWhereItCannotHold) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

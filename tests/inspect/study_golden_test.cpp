@@ -12,10 +12,11 @@
 #include "models/weights.h"
 #include "support/golden.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::Head;
@@ -224,4 +225,4 @@ TEST(Quadrature, IntegratesPolynomialsExactly) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -11,11 +11,12 @@
 #include "inspect/linear_probe.h"
 #include "models/weights.h"
 #include "support/hf_folder.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::Map;
@@ -167,4 +168,4 @@ TEST(LinearProbe, FindsWhatAMeanContainsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,12 +9,13 @@
 #include "base/json.h"
 #include "inspect/silhouette.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using inspect::ContextSentence;
@@ -159,4 +160,4 @@ TEST(WordContextModels, DecodersAndEncoderDecoders) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

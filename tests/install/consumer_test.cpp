@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "regard/model.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

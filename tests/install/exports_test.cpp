@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 

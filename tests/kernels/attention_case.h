@@ -10,6 +10,7 @@
 #include "kernels/attention.h"
 #include "kernels/attention_dropout.h"
 #include "ops/plain/attention.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

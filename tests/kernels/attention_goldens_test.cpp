@@ -142,7 +142,7 @@ Floats plain_scores(const AttentionCase& made, std::int64_t mode) {
   Floats all;
   for (std::size_t s = 0; s < made.shapes.size(); ++s) {
     const PlainSequence<float> sequence(made, s);
-    const auto result = plain::attention(sequence.problem);
+    const auto result = ops::plain::attention(sequence.problem);
     const Floats* const stages[] = {&result.product, &result.capped, &result.score, &result.weight};
     all.insert(all.end(), stages[mode]->begin(), stages[mode]->end());
   }

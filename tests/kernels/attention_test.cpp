@@ -121,15 +121,16 @@ void expect_like_plain(AttentionCase& made, ThreadPool& pool) {
   std::vector<double> bias_gradient(made.bias.size(), 0.0);
   for (std::size_t s = 0; s < made.shapes.size(); ++s) {
     const PlainSequence<double> sequence(made, s);
-    const auto result = plain::attention(sequence.problem);
-    const auto gradients = plain::attention_backward(sequence.problem, result, sequence.out_gradient.data());
+    const auto result = ops::plain::attention(sequence.problem);
+    const auto gradients =
+        ops::plain::attention_backward(sequence.problem, result, sequence.out_gradient.data());
     const std::int64_t queries = made.query_begin(s), keys = made.key_begin(s);
     EXPECT_LT(worst_error(made.out, queries * made.out_width(), result.out, 1.0), 1e-5);
     EXPECT_LT(worst_error(made.lse, queries * made.options.heads, result.lse, 1.0), 1e-5);
     EXPECT_LT(worst_error(made.query_gradient, queries * made.query_width(), gradients.query, 0.1), 1e-4);
     EXPECT_LT(worst_error(made.key_gradient, keys * made.key_width(), gradients.key, 0.1), 1e-4);
     EXPECT_LT(worst_error(made.value_gradient, keys * made.value_width(), gradients.value, 0.1), 1e-4);
-    plain::detail::for_each_score(
+    ops::plain::detail::for_each_score(
         sequence.problem, [&](std::int64_t head, std::int64_t query, std::int64_t key, std::size_t i) {
           if (bias_gradient.empty()) return;
           const Attention& o = made.options;
@@ -170,7 +171,7 @@ TEST_P(AttentionKernel, LargeScoresStayExact) {
   const Attention problem = made.problem(false);
   attention_forward(pool, problem);
   const PlainSequence<double> sequence(made, 0);
-  const auto result = plain::attention(sequence.problem);
+  const auto result = ops::plain::attention(sequence.problem);
   // A score of size s has a rounding error of s · 2⁻²⁴, which is the relative error of each weight.
   double largest = 0.0;
   for (double x : result.product) largest = std::max(largest, std::fabs(x));
@@ -226,9 +227,9 @@ TEST_P(AttentionKernel, ANanIsNotHidden) {
 
 // Return the loss Σ out ∘ out_gradient of the reference implementation, for central differences.
 double plain_loss(const PlainSequence<double>& sequence) {
-  const auto result = plain::attention(sequence.problem);
-  return plain::detail::dot(result.out.data(), sequence.out_gradient.data(),
-                            static_cast<std::int64_t>(result.out.size()));
+  const auto result = ops::plain::attention(sequence.problem);
+  return ops::plain::detail::dot(result.out.data(), sequence.out_gradient.data(),
+                                 static_cast<std::int64_t>(result.out.size()));
 }
 
 void expect_slopes(PlainSequence<double>& sequence, std::vector<double>& input,
@@ -255,14 +256,15 @@ TEST(AttentionPlain, GradientsAreCentralDifferences) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(made));
     ++checked;
     PlainSequence<double> sequence(made, 0);
-    const auto result = plain::attention(sequence.problem);
-    const auto gradients = plain::attention_backward(sequence.problem, result, sequence.out_gradient.data());
+    const auto result = ops::plain::attention(sequence.problem);
+    const auto gradients =
+        ops::plain::attention_backward(sequence.problem, result, sequence.out_gradient.data());
     expect_slopes(sequence, sequence.query, gradients.query);
     expect_slopes(sequence, sequence.key, gradients.key);
     expect_slopes(sequence, sequence.value, gradients.value);
     if (made.bias.empty() || made.shapes[0].mask_row != 0) continue;
     std::vector<double> bias_gradient(made.bias.size(), 0.0);
-    plain::detail::for_each_score(
+    ops::plain::detail::for_each_score(
         sequence.problem, [&](std::int64_t head, std::int64_t query, std::int64_t key, std::size_t i) {
           bias_gradient[static_cast<std::size_t>(head * made.options.bias_head_stride +
                                                  query * made.options.bias_query_stride + key)] +=

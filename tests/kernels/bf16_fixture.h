@@ -6,6 +6,7 @@
 
 #include "kernels/bf16.h"
 #include "kernels/isa_fixture.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/isa.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "base/thread_pool.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

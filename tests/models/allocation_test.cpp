@@ -10,9 +10,10 @@
 #include "inspect/attention_view.h"
 #include "kernels/rows.h"
 #include "ops/ragged.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::allocated_bytes;
@@ -122,4 +123,4 @@ TEST_P(Allocation, CapturedWeightsAreTheOnlyOnesStored) {
 INSTANTIATE_TEST_SUITE_P(Models, Allocation, ::testing::ValuesIn(testing::tiny_model_names()));
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -11,10 +11,11 @@
 #include "models/weights.h"
 #include "nn/cache_decoder.h"
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using kernels::Bf16Path;
@@ -178,4 +179,4 @@ TEST_P(Bf16Inference, IsRefusedWithoutTheInstructions) {
 REGARD_EACH_ISA(Bf16Inference);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,9 +9,10 @@
 #include "kernels/isa_fixture.h"
 #include "kernels/rows.h"
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Runner;
@@ -162,4 +163,4 @@ TEST_P(BitRule, NegativeControlAChangedTokenIsSeen) {
 REGARD_EACH_ISA(BitRule);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

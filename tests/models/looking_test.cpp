@@ -5,9 +5,10 @@
 #include <set>
 
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Tokens;
@@ -119,4 +120,4 @@ TEST(Looking, ASilencedHeadContributesNothingAndTheOthersAsBefore) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -12,11 +12,12 @@
 #include "models/tensor_names.h"
 #include "models/weights.h"
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Runner;
@@ -232,4 +233,4 @@ TEST_F(SavedInt8, WeightsThatAreNotFiniteAreNotQuantised) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,10 +9,11 @@
 #include "models/sequence_config.h"
 #include "ops/cross_entropy.h"
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Runner;
@@ -212,4 +213,4 @@ TEST(SequenceModel, PaddingWithinASequenceIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -8,9 +8,10 @@
 #include "models/transformer.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(TransformerConfig, WhatIsWrittenIsReadAgain) {
@@ -158,4 +159,4 @@ TEST(Initialisation, DependsOnSeedAndNameAlone) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

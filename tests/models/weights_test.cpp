@@ -5,10 +5,11 @@
 #include <cstring>
 
 #include "ops/parameter.h"
+#include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::TemporaryFolder;
@@ -73,4 +74,4 @@ TEST(Weights, ThatDoNotFitAreNamed) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -11,8 +11,9 @@
 #include "kernels/bf16.h"
 #include "nn/block.h"
 #include "ops/checkpoint.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using kernels::Bf16Path;
@@ -215,4 +216,4 @@ TEST_F(Bf16Block, KeepsLessForTheBackwardPass) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "nn/cache.h"
+#include "support/namespaces.h"
 #include "support/tiny_models.h"
 
 namespace regard::testing {

@@ -8,9 +8,10 @@
 #include "base/json.h"
 #include "cache_decoder.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::CacheDecoder;
@@ -142,4 +143,4 @@ TEST(CachePages, TheirMemoryIsKnownBefore) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

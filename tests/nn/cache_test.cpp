@@ -3,8 +3,9 @@
 
 #include "cache_decoder.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::CacheDecoder;
@@ -62,4 +63,4 @@ TEST(Cache, WrongUseIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

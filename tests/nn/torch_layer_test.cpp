@@ -7,8 +7,9 @@
 #include "nn/block.h"
 #include "ops/padding.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::expect_gradient;
@@ -247,4 +248,4 @@ INSTANTIATE_TEST_SUITE_P(Torch, WholeTransformer,
                                            "transformer-pre-relu", "transformer-pre-gelu"));
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

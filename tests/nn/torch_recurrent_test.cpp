@@ -11,8 +11,9 @@
 #include "ops/sum.h"
 #include "ops/windows.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using kernels::Cell;
@@ -202,4 +203,4 @@ TEST(TorchConvolution, OutputAndGradients) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

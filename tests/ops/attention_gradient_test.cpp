@@ -6,9 +6,10 @@
 #include "ops/attention.h"
 #include "ops/plain/attention.h"
 #include "ops/ragged.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::check_operation;
@@ -152,4 +153,4 @@ TEST_P(AttentionGradients, OfASharedBias) {
 REGARD_EACH_ISA(AttentionGradients);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -8,9 +8,10 @@
 #include <limits>
 
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using ops::Edit;
@@ -71,4 +72,4 @@ TEST(EditRows, RefusesPlacesOutsideOfTheMatrix) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "support/namespaces.h"
 #include "tensor/arena.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr std::int64_t kVocabulary = 4, kFeatures = 3;
@@ -63,4 +64,4 @@ TEST(EmbeddingPadding, GradientOfTheOutputStaysWhole) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,8 +9,9 @@
 #include "kernels/isa_fixture.h"
 #include "ops/cross_entropy.h"
 #include "ops/linear.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr std::int64_t kRows = 210, kFeatures = 24;
@@ -106,4 +107,4 @@ TEST_P(FusedCrossEntropy, AnIgnoredRowIsZeroEvenWhereItsLogitsAreNot) {
 REGARD_EACH_ISA(FusedCrossEntropy);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -26,9 +26,10 @@
 #include "ops/rotary.h"
 #include "ops/scale.h"
 #include "ops/softmax.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using kernels::Activation;
@@ -329,4 +330,4 @@ TEST_P(Gradients, CrossEntropyAloneAndWithItsProjection) {
 REGARD_EACH_ISA(Gradients);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -7,11 +7,12 @@
 #include "kernels/isa_fixture.h"
 #include "ops/plain/low_rank.h"
 #include "ops/scale.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 #include "support/throws.h"
 #include "tensor/arena.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Numbers;
@@ -76,4 +77,4 @@ TEST(LowRankShapes, MustFit) {
 REGARD_EACH_ISA(LowRank);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -15,8 +15,9 @@
 #include "ops/scale.h"
 #include "ops/softmax.h"
 #include "regard/error.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 struct Misuse {
@@ -207,4 +208,4 @@ TEST(Misuse, IsRefusedWithNameAndShapes) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,8 +9,9 @@
 #include "ops/rotary.h"
 #include "ops/softmax.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using kernels::Activation;
@@ -117,4 +118,4 @@ TEST_P(Onnx, RotaryPositions) {
 REGARD_EACH_ISA(Onnx);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

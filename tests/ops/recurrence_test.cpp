@@ -16,10 +16,11 @@
 #include "ops/plain/recurrence.h"
 #include "ops/pool_tokens.h"
 #include "ops/windows.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using kernels::Cell;
@@ -275,4 +276,4 @@ TEST(Recurrence, WrongShapesAreRefused) {
 REGARD_EACH_ISA(RecurrenceGradients);
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,9 +6,10 @@
 #include "ops/plain/attention.h"
 #include "ops/ragged.h"
 #include "ops/replacing_probe.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::Numbers;
@@ -101,4 +102,4 @@ TEST(ReplacedAttention, HasTheGradientsOfItsWeights) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -18,11 +18,12 @@
 #include "ops/plain/group_norm.h"
 #include "ops/weight_norm.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/operation_case.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::check_operation;
@@ -248,4 +249,4 @@ TEST_F(TorchSound, MisuseIsAnErrorThatNamesTheShapes) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,8 +9,9 @@
 
 #include "ops/checkpoint.h"
 #include "ops/linear.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 class Observer : public TapeObserver {
@@ -109,4 +110,4 @@ TEST_F(TapeObserverTest, MayAbandonAPass) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,8 +6,9 @@
 #include "ops/linear.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr std::int64_t kTapeRows = 64, kSize = 64;
@@ -84,4 +85,4 @@ TEST(Tape, NothingIsRecordedWhereNothingIsWanted) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

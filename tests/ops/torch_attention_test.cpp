@@ -6,8 +6,9 @@
 #include "ops/linear.h"
 #include "ops/padding.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using testing::expect_gradient;
@@ -133,4 +134,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, TorchAttention,
                                            "mha-nobias", "mha-floatmask", "mha-kdim-vdim"));
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

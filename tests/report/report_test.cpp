@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "report/report.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"

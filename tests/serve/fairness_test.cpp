@@ -6,6 +6,7 @@
 
 #include "serve/handler_threads.h"
 #include "serve/share.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
 

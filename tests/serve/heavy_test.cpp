@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "support/namespaces.h"
 #include "support/test_server.h"
 
 namespace regard::testing {

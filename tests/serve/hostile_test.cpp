@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 
+#include "support/namespaces.h"
 #include "support/resident.h"
 #include "support/test_server.h"
 

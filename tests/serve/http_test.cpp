@@ -2,6 +2,7 @@
 #include <chrono>
 #include <thread>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
 

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "regard/pictures.h"
+#include "support/namespaces.h"
 #include "support/test_server.h"
 
 namespace regard::testing {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/test_server.h"
 #include "text/base64.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "serve/json_schema.h"
+#include "support/namespaces.h"
 #include "support/test_server.h"
 
 namespace regard::testing {

@@ -1,6 +1,7 @@
 // Scheduling: bit-identical results under load, limits, clients that disconnect, shutdown and reload.
 #include <atomic>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
 

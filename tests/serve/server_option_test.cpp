@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "support/namespaces.h"
 #include "support/resident.h"
 #include "support/served_program.h"
 #include "support/test_server.h"

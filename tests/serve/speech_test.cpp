@@ -1,6 +1,7 @@
 // OpenAI's speech routes give the transcripts of the library.
 #include "base/file.h"
 #include "regard/transcribe.h"
+#include "support/namespaces.h"
 #include "support/test_server.h"
 
 namespace regard::testing {

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "regard/regard.h"
+#include "support/namespaces.h"
 #include "support/test_server.h"
 
 namespace regard::testing {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 std::string gzip(std::string_view bytes);

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 inline std::atomic<std::int64_t> allocation_count{0}, allocated_bytes{0};  // totals; never decreased

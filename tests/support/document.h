@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 struct DocumentCommand {

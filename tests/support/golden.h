@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "formats/safetensors.h"
 #include "regard/tensor.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -9,6 +9,7 @@
 #include "formats/model_folder.h"
 #include "inspect/run_tensors.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 constexpr int kHung = -1;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 // Return a message with its place for every violation; empty: the value fits. Keywords: $ref to #/$defs,

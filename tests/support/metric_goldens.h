@@ -11,6 +11,7 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/ter.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

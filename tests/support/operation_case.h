@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/tape.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 // Path of the program, for tests that start it themselves.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
 #include "support/program.h"
 
 namespace regard::testing {

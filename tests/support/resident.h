@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 // Return a field of /proc/PROCESS/status in MiB: "VmRSS" or "VmHWM" (the peak). 0 if it is not reported.

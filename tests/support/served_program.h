@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 class ServedProgram {

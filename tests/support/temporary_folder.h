@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 class TemporaryFolder {

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "serve/service.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 // `name` is a name of tiny_config(). If max_positions is positive, the model has this many learned positions.

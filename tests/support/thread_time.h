@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)

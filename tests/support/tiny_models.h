@@ -9,6 +9,7 @@
 #include "models/transformer.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
+#include "support/namespaces.h"
 
 namespace regard::testing {
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "support/namespaces.h"
+
 namespace regard::testing {
 
 struct TrainedDemo {

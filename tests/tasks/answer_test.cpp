@@ -9,10 +9,11 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using tasks::Answer;
@@ -103,4 +104,4 @@ TEST(Answer, WhatCannotBeAnsweredIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

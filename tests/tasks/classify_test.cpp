@@ -6,11 +6,12 @@
 #include <map>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 #include "tasks/image_reader.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using tasks::Classifier;
@@ -127,4 +128,4 @@ TEST(Classify, LabelsThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

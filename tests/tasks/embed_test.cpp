@@ -7,12 +7,13 @@
 #include "inspect/ablation.h"
 #include "regard/error.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "tasks/best.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -242,4 +243,4 @@ TEST(Embed, TheBestAreInOrderAndEqualOnesInTheirs) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,12 +6,13 @@
 #include <map>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +92,4 @@ TEST(Fill, WhatCannotBeFilledIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

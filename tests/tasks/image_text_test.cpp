@@ -6,10 +6,11 @@
 
 #include <cstring>
 
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 class ImageText : public ::testing::Test {
@@ -107,4 +108,4 @@ TEST_F(ImageText, RequestsWithoutSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -6,13 +6,14 @@
 
 #include "formats/safetensors.h"
 #include "support/golden.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "tasks/embed.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -253,4 +254,4 @@ TEST(Similarities, AreTheDefinitionOfEachPair) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

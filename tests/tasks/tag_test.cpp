@@ -8,10 +8,11 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using tasks::Aggregation;
@@ -158,4 +159,4 @@ TEST(Tag, WhatCannotBeTaggedIsRefused) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

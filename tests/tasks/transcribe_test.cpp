@@ -13,7 +13,7 @@
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 using tasks::Transcript;
@@ -397,4 +397,4 @@ TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <vector>
 
-namespace regard {
+#include "support/namespaces.h"
+
+namespace regard::testing {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -41,4 +43,4 @@ TEST(Arena, DiscardReturnsThePhysicalMemoryAndKeepsTheCapacity) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "regard/error.h"
+#include "support/namespaces.h"
 #include "support/resident.h"
 #include "tensor/arena.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 TEST(Tensor, SlicesShareMemoryAndKeepTheirStride) {
@@ -136,4 +137,4 @@ TEST(Tensor, LargeZerosAreZeros) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -3,7 +3,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture audio_spectrogram_transformer(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"ASTForAudioClassification", "ASTModel"});
@@ -39,4 +39,4 @@ Architecture audio_spectrogram_transformer(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -7,7 +7,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 // Differences between the families.
@@ -178,4 +178,4 @@ Architecture blenderbot(const ConfigReader& config) {
   return bart_like(config, what, kind == "BlenderbotForConditionalGeneration");
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -3,7 +3,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden) {
   nn::BlockConfig block;
@@ -91,4 +91,4 @@ Architecture bert(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -5,7 +5,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 // Return the object `name` of a configuration, with missing keys from `defaults`.
@@ -186,4 +186,4 @@ DualEncoderConfig siglip(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

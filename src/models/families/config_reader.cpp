@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 using kernels::Activation;
@@ -159,4 +159,4 @@ std::int64_t label_count(const ConfigReader& config) {
   return std::ssize(labels);
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

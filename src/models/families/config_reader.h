@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 // Maximum of a size: larger than in any published model, and small enough that the product of two sizes
 // cannot overflow.
@@ -70,4 +71,4 @@ std::string architecture_of(const ConfigReader& config, std::initializer_list<co
 // Return the number of classes of a classifier: "num_labels", or the size of "id2label". Default: 2.
 std::int64_t label_count(const ConfigReader& config);
 
-}  // namespace regard::families
+}  // namespace regard::models::families

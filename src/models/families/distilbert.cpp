@@ -2,7 +2,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 constexpr double kEpsilon = 1e-12;  // epsilon of the norms, fixed in transformers' code
@@ -65,4 +65,4 @@ Architecture distilbert(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -2,7 +2,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture electra(const ConfigReader& config) {
   const std::string kind =
@@ -44,4 +44,4 @@ Architecture electra(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -1,7 +1,7 @@
 #include "models/families/encoder_heads.h"
 #include "ops/parameter.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 HeadConfig pooled(const DenseConfig& dense) {
   HeadConfig head;
@@ -119,4 +119,4 @@ void initialise_normal(nn::BlockConfig& block, double deviation) {
   block.feed_forward.initial = block.feed_forward.output_initial = normal;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -1,10 +1,11 @@
 // Code shared by the encoder families: BERT's block and encoder, heads, and naming rules.
 #pragma once
 
+#include "base/namespaces.h"
 #include "models/architecture.h"
 #include "models/families/config_reader.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 // Return BERT's block, or its encoder, which other families use too. `prefix` is the prefix of the encoder's
 // weight names.
@@ -64,4 +65,4 @@ void count_positions_over_tokens(const ConfigReader& config, std::int64_t paddin
 // set the initial distribution of all matrices of the block
 void initialise_normal(nn::BlockConfig& block, double deviation);
 
-}  // namespace regard::families
+}  // namespace regard::models::families

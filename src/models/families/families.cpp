@@ -5,7 +5,7 @@
 
 #include "base/nearest.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 using Reader = Architecture (*)(const ConfigReader&);
@@ -78,4 +78,4 @@ std::unique_ptr<Network> build(const Json& config, const std::string& file) {
   return make_network(read(config, file));
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

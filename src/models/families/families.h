@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "models/architecture.h"
 #include "models/dual_encoder.h"
 #include "models/families/config_reader.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture audio_spectrogram_transformer(const ConfigReader& config);
 Architecture bart(const ConfigReader& config);
@@ -46,4 +47,4 @@ std::unique_ptr<Network> build(const Json& config, const std::string& file);
 
 std::vector<std::string> names();  // return the model_type of all families
 
-}  // namespace regard::families
+}  // namespace regard::models::families

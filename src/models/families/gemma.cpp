@@ -1,7 +1,7 @@
 // Gemma (Gemma Team 2024): Llama with scaled embeddings, norms that multiply by 1 + weight, and GELU.
 #include "models/families/llama_like.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture gemma(const ConfigReader& config) {
   config.only("use_bidirectional_attention", false, "Gemma with bidirectional attention");
@@ -19,4 +19,4 @@ Architecture gemma(const ConfigReader& config) {
   return llama_like(config, what);
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

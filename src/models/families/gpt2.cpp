@@ -5,7 +5,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
@@ -95,4 +95,4 @@ Architecture gpt2(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -1,7 +1,7 @@
 // Llama (Touvron et al. 2023), Llama 2 and Llama 3.
 #include "models/families/llama_like.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture llama(const ConfigReader& config) {
   LlamaLike what;
@@ -13,4 +13,4 @@ Architecture llama(const ConfigReader& config) {
   return llama_like(config, what);
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

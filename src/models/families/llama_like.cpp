@@ -5,7 +5,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/rope.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 std::int64_t head_size(const ConfigReader& config, const LlamaLike& what, std::int64_t hidden,
@@ -102,4 +102,4 @@ Architecture llama_like(const ConfigReader& config, const LlamaLike& what) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -2,9 +2,10 @@
 // and a gated feed-forward layer. Llama, Qwen, Mistral and Gemma are described by the values of LlamaLike.
 #pragma once
 
+#include "base/namespaces.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 struct LlamaLike {
   std::string name;  // prefix of the class names, such as "Llama" of LlamaForCausalLM
@@ -24,4 +25,4 @@ Architecture llama_like(const ConfigReader& config, const LlamaLike& what);
 // Return "sliding_window" in tokens: 0 (no window) if the key is null, `fallback` if it is absent.
 std::int64_t window_of(const ConfigReader& config, std::int64_t fallback);
 
-}  // namespace regard::families
+}  // namespace regard::models::families

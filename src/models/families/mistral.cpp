@@ -1,7 +1,7 @@
 // Mistral (Jiang et al. 2023): Llama with a sliding window in every layer.
 #include "models/families/llama_like.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture mistral(const ConfigReader& config) {
   LlamaLike what;
@@ -11,4 +11,4 @@ Architecture mistral(const ConfigReader& config) {
   return llama_like(config, what);
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

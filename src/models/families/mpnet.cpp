@@ -3,7 +3,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 // Constants in transformers' code, which the configuration cannot change.
@@ -48,4 +48,4 @@ Architecture mpnet(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -4,7 +4,7 @@
 
 #include "models/families/llama_like.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 // Return the sliding window of each layer; 0 if it has none. If use_sliding_window is set, layer_types states
@@ -54,4 +54,4 @@ Architecture qwen3(const ConfigReader& config) {
   return llama_like(config, what);
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

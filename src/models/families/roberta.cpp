@@ -4,7 +4,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 Architecture roberta(const ConfigReader& config) {
   std::string kind = architecture_of(
@@ -23,4 +23,4 @@ Architecture roberta(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 // The scaling of a configuration: its key, and the object that describes it or null if there is none.
@@ -120,4 +120,4 @@ nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim) {
   return rotary;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -2,14 +2,15 @@
 // (transformers 5 and later).
 #pragma once
 
+#include "base/namespaces.h"
 #include "models/families/config_reader.h"
 #include "nn/positions.h"
 
-namespace regard::families {
+namespace regard::models::families {
 
 // Return the rotary positions. Supported scalings: none, linear, llama3, yarn
 // (transformers/modeling_rope_utils.py). Throws bad_file for other scalings, for missing or invalid values,
 // and for an odd head_dim.
 nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim);
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -4,7 +4,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 ConfigReader side(const ConfigReader& config, const char* name) {
@@ -83,4 +83,4 @@ Architecture vision_encoder_decoder(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

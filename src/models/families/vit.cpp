@@ -6,7 +6,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 nn::BlockConfig vit_block(const ConfigReader& config, std::int64_t hidden) {
@@ -121,4 +121,4 @@ Architecture deit(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

@@ -4,7 +4,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 // Maximum sizes, chosen so that products of sizes fit into 64 bits.
@@ -158,4 +158,4 @@ Architecture wav2vec2(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

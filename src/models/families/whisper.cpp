@@ -3,7 +3,7 @@
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
-namespace regard::families {
+namespace regard::models::families {
 namespace {
 
 nn::AttentionConfig whisper_attention(const ConfigReader& config, const std::string& side, const char* name) {
@@ -94,4 +94,4 @@ Architecture whisper(const ConfigReader& config) {
   return all;
 }
 
-}  // namespace regard::families
+}  // namespace regard::models::families

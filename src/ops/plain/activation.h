@@ -4,9 +4,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/namespaces.h"
 #include "kernels/gemm.h"
 
-namespace regard::plain {
+namespace regard::ops::plain {
 
 template <class Real>
 Real sigmoid(Real x) {
@@ -70,4 +71,4 @@ Real activation_derivative(kernels::Activation kind, Real x) {
   return 1;
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -12,7 +12,9 @@
 #include <limits>
 #include <vector>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 template <class T>
 struct Attention {
@@ -215,4 +217,4 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
   return gradients;
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

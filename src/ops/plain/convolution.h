@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "ops/frame_window.h"
 
-namespace regard::plain {
+namespace regard::ops::plain {
 
 struct Convolution {
   std::int64_t frames = 0, in = 0, out = 0, groups = 1;
@@ -31,4 +32,4 @@ void convolution(const Convolution& shape, const Real* x, const Real* weight, co
     }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -4,9 +4,10 @@
 
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "ops/plain/softmax.h"
 
-namespace regard::plain {
+namespace regard::ops::plain {
 
 struct CrossEntropy {
   std::int64_t rows = 0, classes = 0;
@@ -48,4 +49,4 @@ void cross_entropy_backward(const CrossEntropy& shape, const Real* logits, const
   }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

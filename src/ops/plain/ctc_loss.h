@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 // Return −log Σ Π_t softmax(logits)[t, path[t]], summed over all paths [frames] that reduce to `targets`. The
 // time is proportional to labels^frames.
@@ -38,4 +40,4 @@ Real ctc_loss(std::int64_t frames, std::int64_t labels, const Real* logits,
   return -std::log(total);
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "kernels/dropout_draw.h"
 
-namespace regard::plain {
+namespace regard::ops::plain {
 
 // Compute y = dropout(x) for x [rows, columns]. An element's draw depends on its sequence's index, its
 // position and its column.
@@ -24,4 +25,4 @@ void dropout(const RandomKey& key, float rate, const std::uint64_t* sequence_ind
     }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

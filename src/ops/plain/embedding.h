@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 template <class Real>
 void embedding(const Real* table, std::span<const std::int32_t> ids, std::int64_t features, Real factor,
@@ -13,4 +15,4 @@ void embedding(const Real* table, std::span<const std::int32_t> ids, std::int64_
     for (std::int64_t f = 0; f < features; ++f) *y++ = factor * table[id * features + f];
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 // Compute y [frames, channels] from x [frames, channels], gain and bias [channels] or null.
 template <class Real>
@@ -27,4 +29,4 @@ void group_norm(std::int64_t frames, std::int64_t channels, std::int64_t groups,
   }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "ops/plain/activation.h"
 
-namespace regard::plain {
+namespace regard::ops::plain {
 
 struct Linear {
   std::int64_t tokens = 0, in = 0, out = 0;
@@ -28,4 +29,4 @@ void linear(const Linear& shape, const Real* x, const Real* weight, const Real* 
     }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 struct LowRank {
   std::int64_t tokens = 0, in = 0, rank = 0, out = 0;
@@ -22,4 +24,4 @@ void add_low_rank(const LowRank& shape, Real scale, const Real* x, const Real* a
     }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

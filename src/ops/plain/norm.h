@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 template <class Real>
 struct Norm {
@@ -72,4 +74,4 @@ void norm_backward(const Norm<Real>& norm, const Real* x, const Real* dy, Real* 
   }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

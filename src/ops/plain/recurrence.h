@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "kernels/recurrent.h"
 #include "ops/plain/activation.h"
 
-namespace regard::plain {
+namespace regard::ops::plain {
 
 struct Recurrence {
   kernels::Cell cell = kernels::Cell::tanh;
@@ -55,4 +56,4 @@ void recurrence(const Recurrence& shape, const Real* x, const Real* weight, cons
   }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 struct Rotary {
   std::int64_t rows = 0, heads = 0, head_dim = 0, rotary_dim = 0;
@@ -30,4 +32,4 @@ void rotary(const Rotary& shape, Real* x, const std::int32_t* position, const Re
       }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace regard::plain {
+#include "base/namespaces.h"
+
+namespace regard::ops::plain {
 
 // Return log Σ exp x of one row, or −∞ for a row of −∞. The maximum is subtracted before exp.
 template <class Real>
@@ -56,4 +58,4 @@ void log_softmax_backward(const Real* y, const Real* dy, Real* dx, std::int64_t 
   }
 }
 
-}  // namespace regard::plain
+}  // namespace regard::ops::plain

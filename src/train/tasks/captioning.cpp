@@ -111,7 +111,7 @@ class Captioning : public Task {
 };
 
 std::unique_ptr<Network> Captioning::load_model(const formats::ModelFolder& folder) {
-  std::unique_ptr<Network> model = regard::load_model(folder);
+  std::unique_ptr<Network> model = models::load_model(folder);
   if (model->input_spec().kind != InputKind::pixels) throw unfit_model(config_);
   input_.take(folder, model->input_spec());
   const infer::SearchOptions options = infer::search_options_of(folder);

@@ -115,7 +115,7 @@ Json Contrastive::model_config(const Tokenizers& tokenizers) const {
 }
 
 std::unique_ptr<Network> Contrastive::load_model(const formats::ModelFolder& folder) {
-  std::unique_ptr<Network> model = regard::load_model(folder);
+  std::unique_ptr<Network> model = models::load_model(folder);
   DualEncoder* both = dual_encoder_of(*model);
   if (both == nullptr) throw unfit_model(config_);
   input_.take(folder, both->vision().input_spec());

@@ -134,14 +134,14 @@ std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolde
   std::unique_ptr<Network> model;
   const bool has_head = ctc_ == nullptr || std::filesystem::exists(folder.path / "vocab.json");
   if (has_head) {
-    model = regard::load_model(folder);
+    model = models::load_model(folder);
   } else {
     Json config = folder.config;
     config["architectures"] = {"Wav2Vec2ForCTC"};
     config["vocab_size"] = ctc_->vocabulary(), config["pad_token_id"] = ctc_->blank();
     model = make_model(config, folder.config_file);
     initialise(*model, static_cast<std::uint64_t>(config_.seed));
-    const std::unique_ptr<Network> base = regard::load_model(folder);
+    const std::unique_ptr<Network> base = models::load_model(folder);
     notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(),
                                  fmt::join(copy_weights(*base, *model, "lm_head."), ", ")));
   }

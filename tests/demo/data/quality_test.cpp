@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "support/namespaces.h"
 #include "support/trained_demo.h"
 
 namespace regard::testing {

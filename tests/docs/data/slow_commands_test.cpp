@@ -1,5 +1,6 @@
 // The commands of the documentation that take minutes ("<!-- test: slow -->").
 #include "docs/document_case.h"
+#include "support/namespaces.h"
 #include "support/trained_demo.h"
 
 namespace regard::testing {

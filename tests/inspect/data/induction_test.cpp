@@ -7,11 +7,12 @@
 
 #include "base/json.h"
 #include "base/random.h"
+#include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
-namespace regard {
+namespace regard::testing {
 namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -82,4 +83,4 @@ TEST_F(Induction, NeedsTwoLayers) {
 }
 
 }  // namespace
-}  // namespace regard
+}  // namespace regard::testing

@@ -1,0 +1,75 @@
+// The namespaces of the directories of src/. The namespace regard itself contains only the public API.
+//
+// The names of base, tensor, ops, nn and models are used in most directories above them. They are visible
+// there without their namespace, as far as tools/check_layers.sh allows the include. The names of the other
+// directories are qualified.
+#pragma once
+
+namespace regard::base {}
+namespace regard::tensor {
+using namespace base;
+}
+namespace regard::ops {
+using namespace tensor;
+}
+namespace regard::nn {
+using namespace ops;
+}
+namespace regard::models {
+using namespace nn;
+}
+
+// Below ops.
+namespace regard::kernels {
+using namespace base;
+}
+namespace regard::text {
+using namespace base;
+}
+namespace regard::metrics {
+using namespace base;
+}
+namespace regard::report {
+using namespace base;
+}
+namespace regard::demo {
+using namespace base;
+}
+namespace regard::distributed {
+using namespace base;
+}
+namespace regard::formats {
+using namespace tensor;
+}
+namespace regard::vectors {
+using namespace tensor;
+}
+namespace regard::data {
+using namespace tensor;
+}
+
+// Above models.
+namespace regard::infer {
+using namespace models;
+}
+namespace regard::tasks {
+using namespace models;
+}
+namespace regard::train {
+using namespace models;
+}
+namespace regard::evaluate {
+using namespace models;
+}
+namespace regard::inspect {
+using namespace models;
+}
+namespace regard::api {
+using namespace models;
+}
+namespace regard::serve {
+using namespace models;
+}
+namespace regard::cli {
+using namespace models;
+}
