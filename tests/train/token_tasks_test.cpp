@@ -142,6 +142,21 @@ TEST_F(TokenTasks, ColumnFilesAndJsonAreRead) {
             "training: 1 sentences, 2 words");
 }
 
+TEST_F(TokenTasks, RowsOfOneWordAreReported) {
+  write_tagged();
+  const std::string words = "one\tODD\ntwo\tEVEN\n\nsix\tEVEN\n";
+  regard::testing::write_file(folder.path(), "words.tsv", words);
+  regard::testing::write_file(folder.path(), "words.bio", words);
+  const auto note = [this](const char* file) {
+    const RunConfig config =
+        read_run((folder / "run.toml").string(), std::vector<std::string>{std::string("data.train=") + file});
+    ThreadPool pool(1);
+    return TrainingContext(config, pool).task->notes().at(0);
+  };
+  EXPECT_NE(note("words.tsv").find("each sentence has one word"), std::string::npos) << note("words.tsv");
+  EXPECT_EQ(note("words.bio").find("each sentence has one word"), std::string::npos) << note("words.bio");
+}
+
 TEST_F(TokenTasks, WrongTagsAreRefusedWithFileAndLine) {
   write_tagged();
   const auto refused = [this](const std::string& rows, const char* message) {

@@ -199,6 +199,11 @@ void TokenClassification::note(const char* what, const Part& part) {
   if (part.cut > 0)
     text += fmt::format("; {} words without a token of their own or beyond {} tokens left out", part.cut,
                         config_.data.max_length);
+  if (part.examples.size() > 1 && part.words + part.cut == static_cast<std::int64_t>(part.examples.size()))
+    text +=
+        "; each sentence has one word, so the model sees no context. If the file has one word per line, its "
+        "name must "
+        "not end in .tsv, .csv or .jsonl";
   notes_.push_back(text);
   fingerprint_ = (fingerprint_ * 3 + part.examples.ids.fingerprint()) * 3 + part.labels.fingerprint();
 }
