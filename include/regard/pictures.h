@@ -1,4 +1,4 @@
-// Captions for pictures, and comparison of texts and pictures as vectors.
+// Image captions, and comparison of texts with images by their embedding vectors.
 //
 //   regard::Captioner captioner(regard::load("models/captions"));
 //   std::string text = captioner.caption("cat.jpg")[0];
@@ -7,10 +7,9 @@
 //   std::string label = clip.classify("cat.jpg", {"a cat", "a dog"})[0][0].name;
 //   regard::Tensor like = clip.similarities(clip.embed(texts), clip.embed_images(files));  // [texts, files]
 //
-// Pictures are PNG, JPEG, WebP (if the build has the libraries), PPM, PGM and IDX files; "-" is standard
-// input. They are resized and normalised as specified by preprocessor_config.json in the model's folder.
-// regard/tasks.h describes the use of threads, the bit-identical results and the errors; they are the same
-// here.
+// Image files: PNG, JPEG, WebP (if the build has the libraries), PPM, PGM, IDX; "-" is standard input. Images
+// are resized and normalised as preprocessor_config.json in the model's folder specifies. Threads,
+// bit-identical results and errors: as in regard/tasks.h.
 #pragma once
 
 #include <filesystem>

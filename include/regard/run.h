@@ -80,7 +80,7 @@ class REGARD_API Runner {
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
   // Run one forward pass for each row of the inputs, without its padding, and return its attention. The
-  // weights have the bits of those of run(). The text and the tokens are shown as text if the folder has a
+  // attention weights are bit-identical to those of run(). Tokens are shown as text if the folder has a
   // tokenizer, otherwise as ids. An encoder–decoder needs decoder_input_ids. For a model with two encoders,
   // the result has the texts first, then the images. Throws as run() does; usage for layers, heads and
   // activations that the model does not have, and invalid_input for a row without tokens.

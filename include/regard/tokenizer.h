@@ -42,7 +42,7 @@ struct EncodeOptions {
   bool as_file = true;        // truncate and pad as set in the tokenizer's file; if false, do neither
   // If above 0, truncate to this number of tokens, including special tokens, regardless of the file.
   std::int64_t max_length = 0;
-  std::int64_t stride = 0;  // tokens shared by consecutive parts of a truncated text; less than max_length
+  std::int64_t stride = 0;  // tokens shared by consecutive parts of a truncated text
   TruncationStrategy strategy = TruncationStrategy::longest_first;
 };
 
@@ -102,15 +102,17 @@ class REGARD_API Tokenizer {
   // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json with
   // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
-  // Share the tokenizer of a model. Throws usage for an image model.
+  // Share the tokenizer of a model. Throws usage if the model has none for this side: one that reads images
+  // or sound has no source tokenizer.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),
   // usage for options that conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
-  // Throws usage if the stride is not less than max_length or max_length is too small for the special
-  // tokens, and invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
+  // Throws usage if max_length or stride is negative, if max_length is not 0 and less than the number of
+  // special tokens, or if a text must be truncated and stride is not less than max_length minus the special
+  // tokens. Throws invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
   // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are

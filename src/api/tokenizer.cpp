@@ -86,10 +86,12 @@ Tokenizer::Tokenizer(const std::filesystem::path& path, TextSide side)
 
 Tokenizer::Tokenizer(const Model& model, TextSide side) {
   const infer::LoadedModel& loaded = api::ModelAccess::state(model)->loaded;
-  if (loaded.source == nullptr)
-    throw usage_error("this model reads images and has no tokenizer")
+  const auto& tokenizer = side == TextSide::source ? loaded.source : loaded.target;
+  if (tokenizer == nullptr)
+    throw usage_error(side == TextSide::source ? "the model has no tokenizer for its input"
+                                               : "the model has no tokenizer for its output")
         .at({api::ModelAccess::state(model)->name, -1, -1});
-  state_ = std::make_shared<State>(side == TextSide::source ? loaded.source : loaded.target);
+  state_ = std::make_shared<State>(tokenizer);
 }
 
 const Tokenizer::State& Tokenizer::state() const {

@@ -108,7 +108,8 @@ void run(const StartBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_start(CLI::App& bench, Globals& globals) {
-  CLI::App* start = bench.add_subcommand("start", "Time from the start of the process to its first result");
+  CLI::App* start =
+      bench.add_subcommand("start", "Measure the time from the start of a process to its first result");
   start->footer(
       "Runs `regard translate MODEL` (`generate` for a decoder, `embed` for an encoder) on one line several\n"
       "times.");

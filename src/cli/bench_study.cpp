@@ -172,7 +172,7 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
 void run(const StudyBenchRequest& request, Globals& globals) {
   const auto model = load_model(formats::ModelFolder::open(request.model), weight_mode(globals));
   if (model->kind() != ModelKind::decoder)
-    throw usage_error("the benchmark needs a decoder").found(request.model);
+    throw usage_error("the benchmark needs a decoder").at({request.model, -1, -1});
   for (const std::int64_t longest : {request.tokens, request.length})
     if (model->max_positions() > 0 && longest > model->max_positions())
       throw usage_error("--tokens or --length exceeds the model's positions")

@@ -218,7 +218,8 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
 }
 
 void add_data_options(CLI::App& verb, EvaluateOptions& options) {
-  verb.add_option("MODEL", options.model, "Run folder or model folder; with --compare the first DATA")
+  verb.add_option("MODEL", options.model,
+                  "Run folder or model folder. With --compare, there is no MODEL and all arguments are DATA")
       ->required();
   verb.add_option(
       "DATA", options.data.files,
@@ -229,8 +230,8 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
       ->check(CLI::IsMember(kTasks));
   verb.add_option(
           "--columns", options.data.columns,
-          "Columns by number from 1 or by name, in the order of docs/evaluation.md, such as text,label. "
-          "Default: the first ones")
+          "Columns of the table: names, or numbers that start at 1, in the order that the task expects "
+          "(docs/evaluation.md). Example: text,label. Default: the first columns; .jsonl: the usual names")
       ->delimiter(',');
   verb.add_option("--highest", options.data.highest,
                   "Pictures: value of white in a table whose rows are grey pixels and a label")

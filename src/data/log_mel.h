@@ -28,12 +28,12 @@ struct MelFilters {
 
 class LogMel {
  public:
-  // Whisper's features: Hann window of `window` samples, a transform of the same size, and log10 of the
-  // energies, which are at least 1e-10.
+  // Whisper's features: Hann window of `window` samples, FFT of the same size, log10 of the energies.
+  // Energies below 1e-10 are replaced by 1e-10.
   static LogMel whisper(std::int64_t bins, std::int64_t window, std::int64_t hop, std::int64_t rate);
-  // Kaldi's fbank with the settings of ASTFeatureExtractor: frames of 400 samples every 160, mean removed,
-  // pre-emphasis 0.97, symmetric Hann window, transform of 512, natural logarithm of the energies, which are
-  // at least 2^-23.
+  // Kaldi's fbank with the settings of ASTFeatureExtractor: frames of 400 samples with a hop of 160, mean
+  // removed, pre-emphasis 0.97, symmetric Hann window, FFT of 512 points, natural logarithm of the energies.
+  // Energies below 2^-23 are replaced by 2^-23.
   static LogMel kaldi(std::int64_t bins, std::int64_t rate);
 
   std::int64_t bins() const { return static_cast<std::int64_t>(filters_.filters.size()); }

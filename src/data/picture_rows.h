@@ -1,5 +1,5 @@
-// Pictures, each with a label or a text. Training and evaluation read them from folders of images, IDX files,
-// tables of paths, and tables of pixels.
+// Images, each with a label or a caption. Training and evaluation read them from folders of images, IDX
+// files, tables of paths, and tables of pixels.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace regard::data {
 
 struct PictureRow {
-  std::filesystem::path file;  // path of the picture; empty if `image` holds it
+  std::filesystem::path file;  // path of the image; empty if `image` holds it
   Image image;
-  std::string text;    // label or text of the picture
-  std::string key;     // key that is equal for equal pictures: the path as given, or a hash of the pixels
+  std::string text;    // label or caption of the image
+  std::string key;     // key that is equal for equal images: the path as given, or a hash of the pixels
   Place place;         // place of the row in the data
   std::size_t id = 0;  // number for use by the caller, which may remove rows from the list
 
-  // Return the picture. Throws as read_images() does, and bad_file if the file holds several pictures.
+  // Return the image. Throws the errors of read_images(), and bad_file if the file contains several images.
   Image read() const;
   // Return a name for messages and samples: the path, or "image N of FILE".
   std::string name() const;

@@ -18,8 +18,8 @@ struct Question {
 // CSV, one text; an empty text means no answer. Throws bad_file with file and the place in it.
 std::vector<Question> read_questions(const DataOptions& data);
 
-// Answer every question and compare the result with its answers. If any question of the data has no answer,
-// "no answer" is a candidate for every question. Scores are in percent.
+// Predict an answer to every question and compare it with the reference answers. If any question of the data
+// has no answer, "no answer" is a candidate for every question. Scores are in percent.
 Evaluation question_answering(const Subject& subject, const DataOptions& data, tasks::AnswerOptions options);
 
 }  // namespace regard::evaluate

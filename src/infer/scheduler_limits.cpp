@@ -7,9 +7,9 @@
 namespace regard::infer {
 namespace {
 
-// Attention to kKeysAsCostly · hidden keys takes about as long as the rest of a layer for one token: the
-// matrix products take about 24 hidden² operations, and attention takes 4 hidden operations for each key at
-// about half the speed.
+// For one token, attention to kKeysAsCostly × hidden_size keys takes about as long as the rest of the layer.
+// The matrix products need about 24 × hidden_size² operations. Attention needs 4 × hidden_size operations per
+// key and runs at about half the speed.
 constexpr std::int64_t kKeysAsCostly = 3;
 // maximum cost of a step's tokens; avoids overflow
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;

@@ -52,8 +52,8 @@ std::vector<AlignedWords> strongest_links(std::span<const double> weights,
 
 struct HeadAlignment {
   std::string name;  // name of a head ("cross.1.0"), "mean of layer 1" or "mean"
-  // Counts with the weights of the decoding step that generates a word (`writing`), and with those of the
-  // next step, whose input the word is (`reading`; Chen et al. 2020).
+  // Link counts from the attention weights of two decoding steps (Chen et al. 2020). `writing`: the step that
+  // generates the target word. `reading`: the next step, which takes that word as input.
   AlignmentCounts writing, reading;
 };
 

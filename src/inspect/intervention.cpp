@@ -229,7 +229,7 @@ Intervention made(const std::string& action, const std::string& at, const Fields
   };
   out.positions = positions("positions"), out.from = positions("from"), out.keys = positions("keys");
   if (out.action == Action::freeze && out.from.count() != 1)
-    throw wrong(text, "freeze needs from= with one position").expected("from=0, or another position");
+    throw wrong(text, "freeze needs from= with one position").expected("a position, such as from=0");
   if (!out.from.all() && out.from.count() != 1 && out.from.count() != out.positions.count())
     throw wrong(text, "from= must name one position, or as many as positions=")
         .expected(std::to_string(out.positions.count()));

@@ -13,7 +13,7 @@ namespace regard::ops {
 struct GroupNormOptions {
   std::int64_t groups = 1;  // number of channel groups; must divide the number of channels
   double epsilon = 1e-5;    // added to the variance
-  bool overwrite = false;   // if no gradient is needed, overwrite x by the result and return x
+  bool overwrite = false;   // if no gradient is needed, overwrite x with the result and return x
 };
 
 // Return a value of x's shape. x: [frames of all sequences, channels]; gain, bias: [channels] or null;

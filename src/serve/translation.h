@@ -16,8 +16,8 @@ struct TranslationRequest {
   std::int64_t alternatives = 0;
 };
 
-// Return the token ">>target<<" and a space, with which a source text of Marian's multilingual models starts,
-// or "" if the model has no such token.
+// Return the token ">>target<<" and a space, or "" if the vocabulary does not have the token. Multilingual
+// Marian models expect it at the start of the source text.
 std::string language_token(const ModelHost& host, const std::string& target);
 
 // The translations of one text, best first: the best one and the requested alternatives, or fewer if the

@@ -37,8 +37,8 @@ struct AlignmentTask {
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 
-// Replace each number by the median of the `width` numbers around it; numbers beyond an end are mirrored. The
-// values stay unchanged if there are at most width / 2 of them.
+// Replace each value by the median of the `width` values centred on it, with reflect padding at both ends.
+// The values stay unchanged if there are at most width / 2 of them.
 void median_filter(std::span<float> values, std::int64_t width);
 
 // Return for each row of `cost` [rows, columns] the first column of the cheapest monotonic path from the

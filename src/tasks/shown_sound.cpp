@@ -19,7 +19,8 @@ namespace {
 
 using Kind = data::SoundProcessor::Kind;
 
-// spectrogram of a model that reads samples; window and hop in samples
+// settings of the spectrogram that is shown for a model whose input is the waveform; window and hop in
+// samples
 constexpr std::int64_t kShownBins = 80, kShownWindow = 400, kShownHop = 160;
 
 // The centre of the first position, and the distance between adjacent positions, in frames of the input.

@@ -15,7 +15,7 @@ struct Offsets {
 };
 
 struct Encoding {
-  // Each vector has one entry per token.
+  // Each vector except `overflowing` has one entry per token.
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
   std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens

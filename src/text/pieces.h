@@ -14,7 +14,7 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // range of the piece in bytes of the buffer
-  // start in the input; if offsets are not tracked, 0 at the start of the input and another value elsewhere
+  // Start in the input, in bytes. If offsets are not tracked, it only matters whether it is 0, the start.
   std::uint32_t origin = 0;
   std::int32_t token = -1;  // id of an added token; −1 for text
 };

@@ -206,8 +206,8 @@ std::size_t scan_o200k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// Return true at the split points of BERT's normalizer and pre-tokenizer: around each ASCII sign and before
-// white space.
+// Return true if `byte` is ASCII punctuation or white space. BERT's normalizer and pre-tokenizer split before
+// and after punctuation, and before white space.
 inline bool is_bert_boundary(unsigned char byte) noexcept {
   return byte < 0x80 && kAsciiKinds[byte] != Kind::letter && kAsciiKinds[byte] != Kind::number &&
          (byte > ' ' || byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r') && byte != 0x7F;

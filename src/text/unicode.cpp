@@ -212,8 +212,9 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(pending), out.end(), by_class);
 }
 
-// Compose in place (UAX 15, D117): each mark that is not blocked composes with the last starter if a
-// composite exists. The composite is aligned with the input of both.
+// Canonical composition in place (Unicode Standard, D117): each character that is not blocked is combined
+// with the last starter if a composite of the two exists. The composite is aligned with the input of the
+// starter and of that character.
 void compose(std::vector<Change>& text, std::size_t begin) {
   std::size_t kept = begin;
   std::optional<std::size_t> starter;

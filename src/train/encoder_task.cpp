@@ -122,7 +122,8 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   const auto family = require<std::string>(folder.config, "model_type", folder.config_file);
   const HeadNeed need = head();
   const std::string name = class_name(family, need.suffix);
-  if (name.empty()) throw unfit_model(config_).found("model_type \"" + family + "\"");
+  if (name.empty())
+    throw unfit_model(config_, "an encoder with a head for the task").found("model_type \"" + family + "\"");
   Json config = folder.config;
   set_head(config, name, need);
   std::unique_ptr<Network> model = make_model(config, folder.config_file);
@@ -143,7 +144,7 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
 }
 
 void EncoderTask::check_model(Network& model, const Tokenizers&) const {
-  if (model.output() != head().output) throw unfit_model(config_);
+  if (model.output() != head().output) throw unfit_model(config_, "an encoder with a head for the task");
 }
 
 std::unique_ptr<BatchSource> EncoderTask::batches() const {

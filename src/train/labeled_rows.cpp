@@ -146,9 +146,11 @@ void check_label_columns(const RunConfig& config) {
     if (columns == 2 || columns == 3) continue;
     throw usage_error(aligned ? "line-aligned files do not fit the task"
                               : "'data.columns' must name the columns of the text and of the label")
-        .found(fmt::format("{} {}", columns, aligned ? "files" : "columns"))
-        .expected(aligned ? "one file of texts, optionally one of second texts, and one of labels"
-                          : "such as columns = [\"sentence\", \"label\"], or for pairs [1, 2, 3]");
+        .found(fmt::format("{} {}{}", columns, aligned ? "file" : "column", columns == 1 ? "" : "s"))
+        .expected(
+            aligned
+                ? "one file of texts, optionally one of second texts, and one of labels"
+                : "two columns, such as [\"sentence\", \"label\"], or three for pairs, such as [1, 2, 3]");
   }
 }
 

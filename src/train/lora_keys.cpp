@@ -17,7 +17,7 @@ std::pair<std::string, double> split(const std::string& entry, const char* key) 
   if (number.empty() || *end != '\0' || !std::isfinite(value) || value <= 0.0)
     throw usage_error(std::string("'lora.") + key + "' has an entry that is not PATTERN=NUMBER")
         .found("\"" + entry + "\"")
-        .expected("such as \"q_proj=4\", with a number above 0");
+        .expected("a pattern and a number above 0, such as \"q_proj=4\"");
   return {entry.substr(0, at), value};
 }
 

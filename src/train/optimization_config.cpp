@@ -89,8 +89,9 @@ void add_optimizer(Fields& fields, OptimizationConfig& c) {
                             "adamw, adam, muon: decay of the moving averages of the gradient and of its "
                             "square.");
   betas.low = 0, betas.high = kBelowOne;
-  fields.number("epsilon", c.epsilon, 1e-20, 1,
-                "Value added to the square root of the second moment. Not used by sgd and adafactor.");
+  fields.number(
+      "epsilon", c.epsilon, 1e-20, 1,
+      "Value added to the square root of the second moment. Not used by sgd, adafactor and adafactor-torch.");
   fields.number("weight_decay", c.weight_decay, 0, 1e3,
                 "adamw, muon, adafactor: each step multiplies the weights by 1 - learning rate * "
                 "weight_decay. adam, sgd, rmsprop, adagrad: weight_decay * weight is added to the gradient.");

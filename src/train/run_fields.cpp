@@ -231,8 +231,10 @@ std::vector<Field> run_fields(RunConfig& config) {
   list.push_back({.section = "model",
                   .key = "from",
                   .target = &config.model.from,
-                  .meaning = "Fine-tune this model folder: start from its weights and tokenizer. The other "
-                             "keys of [model] have no effect then."});
+                  .meaning =
+                      "Model folder to fine-tune: training starts from its weights and tokenizer. "
+                      "vectors and freeze_vectors cannot be combined with it; the other keys of [model] "
+                      "have no effect."});
   list.push_back(
       {.section = "model",
        .key = "vectors",

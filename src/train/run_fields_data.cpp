@@ -79,7 +79,7 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c) {
        .target = &c.preview,
        .unit = "examples",
        .meaning =
-           "Number of examples of each batch that a dry run shows. 0 shows the first one in short form.",
+           "Number of examples per batch to show in a dry run. 0: show only the first one, in short form.",
        .low = 0,
        .high = 1000,
        .may_change = true});

@@ -48,7 +48,8 @@ class ShardedBatches : public BatchSource {
   std::vector<Drawn> mine_, drawn_;  // buffers of exchange_sizes()
 };
 
-// Return the shards of data.train: a table, a text file, or a group of line-aligned files.
+// Return the files of each shard of data.train. A shard is a table, a text file, or a group of line-aligned
+// files.
 std::vector<std::vector<std::string>> shards_of(const RunConfig& config);
 
 // Return the configuration of micro-batch `index`: its data.train names the shards of the micro-batch. Throws

@@ -93,7 +93,7 @@ void check_sounds(const RunConfig& config, const char* columns) {
     if (count != 2)
       throw usage_error(fmt::format("the data of the task '{}' has two columns, {}", config.task, columns))
           .found(fmt::format("{} {}", count, table ? "columns" : "files"))
-          .expected("such as columns = [1, 2] for a TSV file");
+          .expected("two columns, such as [1, 2] for a TSV file");
   }
 }
 

@@ -90,9 +90,11 @@ void set_loss(double mean, ValidationReport& report) {
         .found(fmt::format("{}", report.loss));
 }
 
-Error unfit_model(const RunConfig& config) {
+Error unfit_model(const RunConfig& config, const std::string& expected) {
   return usage_error("the model in " + config.model.from + " cannot be used for the task '" + config.task +
-                     "'");
+                     "'")
+      .expected(expected)
+      .remedy("Choose another model.from or another task");
 }
 
 Json special_json(const SpecialIds& special) {

@@ -130,7 +130,7 @@ Error nothing_left(const RunConfig& config, const char* purpose);
 void set_loss(double mean, ValidationReport& report);
 
 // Return the error for a model in model.from that is not of the kind that the task requires.
-Error unfit_model(const RunConfig& config);
+Error unfit_model(const RunConfig& config, const std::string& expected);
 
 // Return the special ids as an object with the keys of generation_config.json.
 Json special_json(const SpecialIds& special);

@@ -84,7 +84,9 @@ void read_train_list(RunConfig& config) {
   if (list.empty()) return;
   if (!config.data.train.empty())
     throw usage_error("'data.train' and 'data.train_list' cannot be combined")
-        .remedy("Name all files in the list, or remove it");
+        .remedy(
+            "Remove data.train and put its paths into the file of data.train_list, or remove "
+            "data.train_list");
   ListReader reader(config, list);
   std::error_code ignored;
   if (!fs::exists(list, ignored))

@@ -139,6 +139,10 @@ TEST(PublicTokenizer, SharesThatOfAModel) {
   const Tokenizer shared{load(folder / "gpt")}, own(folder / "gpt");
   EXPECT_EQ(shared.ids("the fox"), own.ids("the fox"));
   EXPECT_REGARD_ERROR(Tokenizer{load(golden("hf-tiny/vit"))}, ErrorKind::usage, "no tokenizer");
+  const Model whisper = load(golden("sound/whisper-small"));
+  EXPECT_EQ(Tokenizer(whisper, TextSide::target).ids("the fox"),
+            Tokenizer(golden("sound/whisper-small")).ids("the fox"));
+  EXPECT_REGARD_ERROR(Tokenizer(whisper, TextSide::source), ErrorKind::usage, "no tokenizer for its input");
 }
 
 TEST(PublicTokenizer, RefusesWhatDoesNotFit) {

@@ -1,5 +1,5 @@
-// Splits a template into tokens. White space is treated with trim_blocks and lstrip_blocks set, as in
-// transformers.
+// Split a template into tokens. White space is handled as by Jinja with trim_blocks and lstrip_blocks, the
+// settings of transformers.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,9 @@ namespace {
 const std::string& text_at(const Arguments& arguments, std::size_t index, const char* method) {
   const Value* found = arguments.find(index, "");
   if (found == nullptr || found->text() == nullptr)
-    throw Error(ErrorKind::bad_file, std::string("the chat template calls ") + method + " without a text");
+    throw Error(ErrorKind::bad_file, std::string("chat template: wrong argument of ") + method + "()")
+        .expected("a string")
+        .found(found == nullptr ? "no argument" : found->type());
   return *found->text();
 }
 

@@ -16,8 +16,7 @@ double weight_rms(ThreadPool& pool, const float* weight, std::int64_t count) {
   return std::sqrt(kernels::sum_of_squares(pool, weight, count) / static_cast<double>(count));
 }
 
-// Move `state` towards `target` by `share`. The computation is in double, so share = 1 returns exactly
-// `target`.
+// Return state + share · (target − state), computed in double and rounded to float.
 float moved(float state, double target, double share) {
   return static_cast<float>(static_cast<double>(state) + share * (target - static_cast<double>(state)));
 }

@@ -50,7 +50,7 @@ class Captioning : public Task {
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers&) const override {
     if (model.kind() != ModelKind::encoder_decoder || model.input_spec().kind != InputKind::pixels)
-      throw unfit_model(config_);
+      throw unfit_model(config_, "an encoder-decoder that reads images");
   }
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   std::unique_ptr<BatchSource> batches() const override {
@@ -112,7 +112,8 @@ class Captioning : public Task {
 
 std::unique_ptr<Network> Captioning::load_model(const formats::ModelFolder& folder) {
   std::unique_ptr<Network> model = models::load_model(folder);
-  if (model->input_spec().kind != InputKind::pixels) throw unfit_model(config_);
+  if (model->input_spec().kind != InputKind::pixels)
+    throw unfit_model(config_, "an encoder-decoder that reads images");
   input_.take(folder, model->input_spec());
   const infer::SearchOptions options = infer::search_options_of(folder);
   folder_special_.decoder_start = options.start_token;

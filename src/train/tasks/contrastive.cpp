@@ -32,7 +32,8 @@ class Contrastive : public Task {
   Json model_config(const Tokenizers& tokenizers) const override;
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers&) const override {
-    if (dual_encoder_of(model) == nullptr) throw unfit_model(config_);
+    if (dual_encoder_of(model) == nullptr)
+      throw unfit_model(config_, "a model with a text and an image encoder, such as clip");
   }
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   std::unique_ptr<BatchSource> batches() const override {
@@ -117,7 +118,7 @@ Json Contrastive::model_config(const Tokenizers& tokenizers) const {
 std::unique_ptr<Network> Contrastive::load_model(const formats::ModelFolder& folder) {
   std::unique_ptr<Network> model = models::load_model(folder);
   DualEncoder* both = dual_encoder_of(*model);
-  if (both == nullptr) throw unfit_model(config_);
+  if (both == nullptr) throw unfit_model(config_, "a model with a text and an image encoder, such as clip");
   input_.take(folder, both->vision().input_spec());
   both->pad(padding_);
   return model;

@@ -56,7 +56,7 @@ class EmbeddingTask : public EncoderTask {
   void read() override;
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers&) const override {
-    if (model.kind() != ModelKind::encoder) throw unfit_model(config_);
+    if (model.kind() != ModelKind::encoder) throw unfit_model(config_, "an encoder");
   }
   std::vector<std::string> untrained(Network& model) const override;
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;

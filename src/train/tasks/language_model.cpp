@@ -121,7 +121,7 @@ class LanguageModel : public Task {
     return model.to_json();
   }
   void check_model(Network& model, const Tokenizers&) const override {
-    if (model.kind() != ModelKind::decoder) throw unfit_model(config_);
+    if (model.kind() != ModelKind::decoder) throw unfit_model(config_, "a decoder");
   }
 
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override {

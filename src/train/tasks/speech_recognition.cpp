@@ -123,7 +123,7 @@ void SpeechRecognition::read() {
                : std::make_unique<WhisperText>(texts, config_.sound.vocabulary, config_.sound.seconds, one);
     whisper_ = text.get(), text_ = std::move(text);
   } else {
-    throw unfit_model(config_).found("model_type \"" + family + "\"").expected("whisper or wav2vec2");
+    throw unfit_model(config_, "whisper or wav2vec2").found("model_type \"" + family + "\"");
   }
 }
 
@@ -153,7 +153,8 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   const bool fits = ctc_ != nullptr
                         ? model.output() == Output::ctc
                         : model.kind() == ModelKind::encoder_decoder && model.output() == Output::next_token;
-  if (!fits || model.input_spec().kind != InputKind::features) throw unfit_model(config_);
+  if (!fits || model.input_spec().kind != InputKind::features)
+    throw unfit_model(config_, "a model that reads sound and writes text");
   const std::int64_t labels = ctc_ != nullptr ? model.labels() : model.vocabulary();
   if (labels < text_->vocabulary())
     throw usage_error("the vocabulary has more tokens than the model in " + config_.model.from)

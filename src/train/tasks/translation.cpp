@@ -171,7 +171,7 @@ class Translation : public Task {
     return model.to_json();
   }
   void check_model(Network& model, const Tokenizers& tokenizers) const override {
-    if (model.kind() != ModelKind::encoder_decoder) throw unfit_model(config_);
+    if (model.kind() != ModelKind::encoder_decoder) throw unfit_model(config_, "an encoder-decoder");
     if (model.source_vocabulary() < tokenizers.source->vocabulary_size())
       throw usage_error("the source tokenizer has more tokens than the model in " + config_.model.from)
           .found(std::to_string(tokenizers.source->vocabulary_size()))
