@@ -59,7 +59,8 @@ int descriptor_of(const std::filesystem::path& link) {
   return same ? descriptor : -1;
 }
 
-// Duplicate an open descriptor. Both share the file offset, so no write overwrites another.
+// Duplicate an open descriptor; return -1 on failure. Both descriptors share the file offset, so no write
+// overwrites another.
 int duplicate(int descriptor) {
   if (descriptor == STDOUT_FILENO) std::fflush(stdout);
   return ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -73,8 +74,8 @@ int open_in_place(const std::filesystem::path& path, int more_flags) {
   }
 }
 
-// Copy permissions and owner of the file that will be replaced. If the owner or the group cannot be set,
-// permissions are reduced so that no user gets more than before.
+// Copy the permissions and the owner of the file that will be replaced. If the owner or the group cannot be
+// set, reduce the permissions so that no user gets more permissions than before.
 void keep_attributes(int descriptor, const struct stat& before) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) return;

@@ -1,4 +1,4 @@
-// Monotonic time in seconds, for progress and measurements. Results must not depend on it.
+// Monotonic time in seconds, for progress and measurements. Results must not depend on the time.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Atomic changes of folders: after a crash, each step is either done or not done. Failures are Errors of kind
-// io.
+// Atomic changes of folders: after a crash, each step is either done or not done. Failures of the system are
+// Errors of kind io.
 #pragma once
 
 #include <filesystem>
@@ -39,12 +39,14 @@ void remove_leftovers(const std::filesystem::path& folder);
 // when the process ends for any reason.
 class FolderLock {
  public:
-  explicit FolderLock(
-      // acquire a writer's lock; throws usage, naming the process that holds it
-      const std::filesystem::path& folder);
-  // Return a lock for a reader; null if there is no such folder or it is being removed.
+  // Acquire a writer's lock. Throws usage if another process holds a lock, naming a writer's process if it is
+  // known; throws io if the folder cannot be opened or locked.
+  explicit FolderLock(const std::filesystem::path& folder);
+  // Return a lock for a reader; null if the folder cannot be opened, is locked by a writer or for removal, or
+  // has been replaced or removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
-  // Return a lock for removal; null if a reader holds the lock.
+  // Return a lock for removal; null if another process holds a lock. Throws io if the folder cannot be
+  // opened.
   static std::unique_ptr<FolderLock> for_removal(const std::filesystem::path& folder);
   // Take ownership of the descriptor of a folder that is already locked.
   explicit FolderLock(int descriptor) noexcept : descriptor_(descriptor) {}

@@ -39,7 +39,7 @@ class Xxh3Stream {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-// Return sixteen lower-case hexadecimal digits.
+// Return the value as sixteen lower-case hexadecimal digits.
 inline std::string hex(std::uint64_t value) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text(16, '0');

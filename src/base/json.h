@@ -1,5 +1,5 @@
 // JSON from untrusted files: parsed with limits and read value by value. Messages name the key, the value
-// found and the expected type. All errors are bad_file and name the file.
+// found and the expected type. Errors in the content are bad_file and name the file.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct JsonLimits {
 // Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order
 // mark, text after the value, or duplicate keys in an object. The error names the byte.
 Json parse_json(std::string_view text, const std::string& file, JsonLimits limits = {});
-// Parse a file as parse_json() does.
+// Parse a regular file as parse_json() does. Throws io if it cannot be read.
 Json read_json(const std::string& path, JsonLimits limits = {});
 
 // Return a short description of a value for messages: `the string "abc"`, `the number 1.5`, `an object`.
@@ -110,7 +110,7 @@ std::optional<T> optional_value(const Json& object, std::string_view key, const 
   return json_as<T>(*value, key, file);
 }
 
-// The same as require(), for an integer in [low, high].
+// Like require(), for a number in [low, high]. Throws bad_file if the number is outside this range.
 template <class T>
 T require_in(const Json& object, std::string_view key, const std::string& file, T low, T high) {
   const T number = require<T>(object, key, file);

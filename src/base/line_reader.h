@@ -30,7 +30,7 @@ class LineReader {
   // Read the next line without its "\n" or "\r\n". Returns false at the end. The last line may have no line
   // end. A byte order mark at the start of the input is removed.
   bool next(std::string& line);
-  // Return the end of the last line: "\n", "\r\n", or "" for a last line without one.
+  // Return the line end of the line read last: "\n", "\r\n", or "" if the input ends without one.
   std::string_view line_end() const noexcept { return line_end_; }
   // Return true if next() would return without waiting: a line or the end of the input has arrived. Does not
   // block.
@@ -40,8 +40,8 @@ class LineReader {
   // true, next() returns false.
   void end_when(bool (*stopped)()) noexcept { input_.end_when(stopped); }
 
-  std::int64_t line_number() const noexcept { return line_number_; }  // number of the last line, from 1
-  bool valid() const noexcept { return valid_; }                      // true if the last line is UTF-8
+  std::int64_t line_number() const noexcept { return line_number_; }  // of the line read last, from 1
+  bool valid() const noexcept { return valid_; }  // true if the line read last is UTF-8 or was not checked
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }
 

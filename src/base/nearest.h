@@ -14,7 +14,7 @@ namespace regard::base {
 int edit_distance(std::string_view from, std::string_view to);
 
 // Return the candidate closest to `name`, the first of equally close ones, or an empty view if none is close
-// enough for a typing error. The view refers to `candidates`.
+// enough to be the intended name. The view refers to `candidates`.
 std::string_view nearest(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace regard::base

@@ -1,7 +1,7 @@
 // Detects oversubscription and reduces the number of active threads of a pool. A thread that shares its core
-// with another process is suspended for a time slice of some milliseconds, and the loop waits for it. If
-// loops last only microseconds, using one thread fewer is faster. This class measures the lost time, parks
-// one thread for a while, and then activates it again.
+// with another process is suspended for a time slice of some milliseconds, and the pool's loop waits for this
+// thread. If loops last only microseconds, using one thread fewer is faster. This class measures the lost
+// time, reduces the number of active threads by one, and increases it again later.
 #pragma once
 
 #include <algorithm>

@@ -23,11 +23,11 @@ constexpr std::string_view without_byte_order_mark(std::string_view text) noexce
 }
 
 // Normalise a line for comparison: remove the byte order mark and white space (utf8::is_space) at both ends,
-// and replace each sequence of white space by one space. A single white space character outside ASCII (a
+// and replace each sequence of white space with one space. A single white space character outside ASCII (a
 // no-break or ideographic space) between words is kept.
 std::string normalize_whitespace(std::string_view text);
 
-// Convert to lower case by the Unicode standard; ill-formed parts become U+FFFD.
+// Convert to lower case as the Unicode standard defines it; ill-formed parts become U+FFFD.
 inline std::string lower_case(std::string_view text) {
   return utf8::encode(utf8::lower(utf8::code_points(text)));
 }

@@ -1,6 +1,6 @@
 // A progress line on standard error: text, a bar and the time left. It is shown only on a terminal, unless
 // `quiet` is set; it is drawn at most ten times per second, and without colour if NO_COLOR is set. Results
-// must not be printed with it.
+// are printed to standard output instead.
 #pragma once
 
 #include <span>
@@ -21,10 +21,11 @@ struct ProgressLine {
   bool colour = false;
 };
 
-// Return the line, at most as wide as the terminal: "TEXT ━━━━━━──── 42 % 1:23 left".
+// Return the line, narrower than the terminal: "TEXT ━━━━━━──── 42 % 1:23 left".
 std::string compose(const ProgressLine& line);
 
-// Format a duration as "12 s", "1:23" or "2:03:09". Returns "" if it is unknown (negative or not finite).
+// Format a duration as "12 s", "1:23" or "2:03:09". Returns "" if the duration is negative, not finite or
+// above 10^8 seconds.
 std::string duration_text(double seconds);
 
 class ProgressBar {
@@ -48,8 +49,8 @@ class ProgressBar {
   Stopwatch watch_;
 };
 
-// Return true if standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR
-// is not set.
+// Return true if the descriptor (1: standard output, 2: standard error) is a terminal that supports colour
+// (TERM is not "dumb") and NO_COLOR is not set.
 bool colour_allowed(int descriptor);
 // Size of the terminal on a descriptor, in characters. Default: 80 × 24, used if the size is unknown.
 struct TerminalSize {

@@ -7,7 +7,7 @@
 
 namespace regard::base {
 
-// request that the system read these pages; it may ignore the request
+// Request that the system read these pages. The system may ignore the request.
 void read_ahead(const void* data, std::size_t bytes) noexcept;
 
 }  // namespace regard::base

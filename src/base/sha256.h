@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): digests of secrets, and comparison with published digests.
+// SHA-256 (FIPS 180-4), for digests of secrets and for comparison with published digests.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ constexpr int kSpins = 2000;
 constexpr int kGenerationShift = 17;
 constexpr std::uint64_t kOpen = 1u << 16;
 
-// The pool whose loop this thread is running, and its worker index.
+// The pool whose loop this thread is running, and the worker index of the thread.
 struct Inside {
   const void* state = nullptr;
   int worker = -1;
@@ -95,8 +95,8 @@ int cores_in_affinity() {
   return static_cast<int>(cores.size());
 }
 
-// Return the tightest CPU quota of this process's cgroup (v2, then v1), in whole cores, or 0 if there is
-// none.
+// Return the smallest CPU quota of this process's cgroups (v2 and v1), in whole cores (at least 1), or 0 if
+// there is none.
 int cores_in_quota() {
   std::ifstream self("/proc/self/cgroup");
   std::string line, folder;
@@ -173,8 +173,8 @@ struct ThreadPool::State {
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
   // The state of the loop: generation << 17 | open << 16 | number of workers inside. A worker enters only
-  // while the loop is open. The caller waits only for workers inside, never for one that the system is not
-  // running.
+  // while the loop is open. The caller waits only for workers that have entered, not for workers that the
+  // system has not scheduled yet.
   alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked

@@ -47,7 +47,8 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the conjunct rule (GB9c): true if a consonant was found and, after it, a linker among the marks.
+// State of the conjunct rule (GB9c). `consonant`: a consonant, with any marks, precedes. `linked`: a linker
+// is among these marks.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -281,8 +282,8 @@ int cluster_width(std::string_view cluster) noexcept {
     const Decoded next = decode(cluster, i);
     i += static_cast<std::size_t>(next.size);
     total += code_point_width(next.value);
-    // An emoji sequence (joined, with skin tone, flag, or text with emoji presentation) is drawn as one
-    // picture.
+    // An emoji sequence (joined emoji, an emoji with a skin tone, a flag, or text with emoji presentation) is
+    // drawn as one glyph.
     const bool joins = next.value == 0x200D && total >= 2;
     const bool flag = next.value >= 0x1F1E6 && next.value <= 0x1F1FF;
     const bool skin = next.value >= 0x1F3FB && next.value <= 0x1F3FF;

@@ -55,16 +55,16 @@ std::size_t count(std::string_view text) noexcept;
 // Return the canonical composition (UAX 15). Throws invalid_input if the text is not valid UTF-8.
 std::string nfc(std::string_view text);
 
-// Convert to lower case by the Unicode standard (3.13, toLowercase): İ becomes two code points, and a capital
-// sigma at the end of a word becomes ς.
+// Convert to lower case as the Unicode standard defines it (3.13, toLowercase): İ becomes two code points,
+// and a capital sigma at the end of a word becomes ς.
 std::u32string lower(std::u32string_view text);
 
 // Return true for white space by Unicode's bidirectional classes, as in Python's str.isspace() and
 // str.split().
 bool is_space(char32_t code_point) noexcept;
 
-// Split into extended grapheme clusters (UAX 29, with its rule for Indic conjuncts), in order. The results
-// are views into `text`; concatenated they equal `text`.
+// Split the text into extended grapheme clusters (UAX 29, with its rule for Indic conjuncts), in order. The
+// results are views into `text`; concatenated they equal `text`.
 std::vector<std::string_view> graphemes(std::string_view text);
 
 // Return the width of the cluster or text in terminal cells: 2 for wide East Asian letters, emoji and flags,

@@ -14,7 +14,8 @@ int launched_processes();
 
 // Join the processes that the launcher started, or return a run of one process if launched_processes() is 1.
 // Loads the module regard_mpi.so from the folder ../lib/regard beside the program's folder. Throws usage if
-// the module does not exist (regard was built without MPI) or cannot be loaded, and io if MPI cannot start.
+// the module does not exist (regard was built without MPI) or cannot be loaded, or if MPI has a different
+// number of processes than the launcher; io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
 // The threads of a rank, and the physical cores of its host that they may use.

@@ -81,7 +81,7 @@ class Ranks {
   std::unique_ptr<Transport> transport_;  // transport between the processes; null if there is only one
   double timeout_ = 300.0;
   StopVote* vote_ = nullptr;    // the current vote; null if there is none
-  std::vector<int> completed_;  // numbers of the completed messages, without notices
+  std::vector<int> completed_;  // ids of the completed messages, without notices
   std::vector<int> finished_;   // scratch of progress()
 };
 
@@ -92,9 +92,9 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Post a message to or from another rank and return its number. The buffer must stay valid and unmodified
+  // Post a message to or from another rank and return its index. The buffer must stay valid and unmodified
   // until the message has completed. Messages between two ranks are matched in the order of posting on a
-  // channel, and empty ones are not sent. Messages of more than kLargest bytes are split; the number is that
+  // channel, and empty ones are not sent. Messages of more than kLargest bytes are split; the index is that
   // of the last part.
   static constexpr std::size_t kLargest = std::size_t{16} << 20;
   std::size_t send(int to, std::span<const std::byte> data, Channel channel = Channel::data);

@@ -2,7 +2,7 @@
 // that rank would wait for the others until they have finished, possibly longer than the time limit.
 //
 // Every rank constructs the vote, calls stopped() from time to time while it computes, and finish() at the
-// end. Its notices are matched separately from all other messages (kFirstNotice in transport.h), so other
+// end. The notices of the vote are matched separately from all other messages (Channel::notices), so other
 // exchanges are allowed meanwhile. Only one vote may exist at a time.
 #pragma once
 
@@ -22,7 +22,8 @@ class StopVote {
   StopVote(const StopVote&) = delete;
   StopVote& operator=(const StopVote&) = delete;
 
-  // Return true if this rank (`here`) or any other rank has a stop request. Does not wait.
+  // Return true if this rank has a stop request (`here`) or the notice of a stop request on another rank has
+  // arrived. Does not wait.
   bool stopped(bool here);
   // Collective. Wait for all ranks, and return true on all of them if any has a stop request.
   bool finish(bool here);

@@ -9,7 +9,7 @@
 
 namespace regard::distributed {
 
-// Messages with this number or a higher one are notices.
+// Messages with this id or a higher one are notices.
 inline constexpr int kFirstNotice = 1 << 30;
 
 // A message is matched only with a message of its own channel.
@@ -40,7 +40,7 @@ class Transport {
   virtual std::string failure() const = 0;  // text of the last failure
 
   virtual void close() = 0;               // leave the run at its normal end; every rank must call it
-  virtual void abort(int exit_code) = 0;  // end all ranks with this exit code; may not return
+  virtual void abort(int exit_code) = 0;  // end all ranks with this exit code; usually does not return
 };
 
 // Name and type of the function that a module with a transport exports. It returns the transport, owned by

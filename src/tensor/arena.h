@@ -48,8 +48,8 @@ class Arena {
   Mark mark() const noexcept { return {current_, used_}; }
   void rewind(Mark mark) noexcept;
 
-  void reset();  // frees all objects; if there are many chunks, replaces them by one of sufficient size
-  // reset(), and return the physical memory to the system. The next allocations take it back page by page.
+  void reset();  // frees all objects; replaces many chunks with one of sufficient size
+  // Call reset() and return the physical memory to the system. Later writes allocate it again, page by page.
   void discard();
   std::size_t capacity() const noexcept;
   // Return the number of bytes that allocations have covered so far. The rest of the capacity was never
