@@ -52,9 +52,9 @@ struct AttentionTable {
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 
-  // Compute the gradients of these keys and values, which are overwritten. Add to the query gradients of the
-  // sequence, or overwrite them if key_begin is 0. Therefore calls for one sequence and head must start in
-  // the order of keys, and may overlap only if `turns` is set.
+  // Compute (overwrite) the gradients of these keys and values. Add to the query gradients of the sequence,
+  // or overwrite them if key_begin is 0. Therefore calls for one sequence and head must start in the order of
+  // keys, and may overlap only if `turns` is set.
   std::size_t (*backward_bytes)(const Attention& problem);
   void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
                    const AttentionColumns* following, std::byte* scratch);

@@ -20,7 +20,8 @@ struct Bf16Operands {
   std::uint16_t* out = nullptr;  // attention output with row stride out_stride; replaces Attention::out
 };
 
-// Return true if the problem has no softcap, window, mask or bias. The functions below do not support them.
+// Return true if the problem has no softcap, window, mask or bias, which the functions below do not support,
+// and if head_dim and value_dim are positive.
 bool bf16_attention_supports(const Attention& problem);
 
 // Compute operands.out, and problem.lse unless it is null.

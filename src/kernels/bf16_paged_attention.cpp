@@ -39,7 +39,7 @@ struct Room {
     Pieces pieces(memory);
     const std::int64_t group = problem.heads / problem.kv_heads;
     const std::int64_t rows = round_up(queries_of_unit(problem, keys) * group, kBf16Rows);
-    // A unit's first key need not be the first row of a page.
+    // A unit reads whole pages: at most padded_steps(keys) rows.
     const std::int64_t width = padded_steps(keys), dims = padded_steps(problem.head_dim);
     query = pieces.take<std::uint16_t>(rows * dims);
     weights = pieces.take<std::uint16_t>(rows * width);
@@ -116,8 +116,8 @@ class Unit {
     path_.multiply(block);
   }
 
-  // Replace the scores of a row by rounded weights, and set the row's log-sum-exp. Store the factor of the
-  // row's output in its first score.
+  // Compute the rounded weights of a row from its scores, and set the row's log-sum-exp. Store the factor of
+  // the row's output in its first score.
   void finish_scores(const Room& room, std::int64_t row) const {
     const std::int64_t query = query_of(row), head = head_of(row);
     const Range own = keys_of(query);
@@ -138,7 +138,8 @@ class Unit {
           sum.sum > 0.0f ? sum.maximum + std::log(sum.sum) : -std::numeric_limits<float>::infinity();
   }
 
-  // Apply softcap, bias and mask, if any, to the scores of the keys `own`. Return the remaining scale.
+  // Apply softcap, bias and mask, if any, to the scores of the keys `own`. Return the scale that is still to
+  // be applied: 1 if the scores are already scaled.
   float apply_rule(float* scores, Range own, std::int64_t query, std::int64_t head) const {
     if (problem_.softcap == 0.0f && problem_.bias == nullptr && problem_.mask == nullptr)
       return problem_.scale;

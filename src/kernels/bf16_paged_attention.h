@@ -2,8 +2,9 @@
 // bf16 pages (bf16_pages.h). Queries and weights are rounded to bf16 for the products of bf16.h. Scores,
 // softmax and sums are f32. A row's weights are divided by their sum only after the product with the values.
 //
-// The result of a query depends only on its own row and on the keys it may attend to, in blocks of 32 from
-// the sequence's first key. It therefore has the same bits for any number of queries in the call.
+// Keys are processed in blocks of 32 from the sequence's first key. The result of a query depends only on its
+// own row and on the keys that it may attend to. It is therefore bit-identical for any number of queries in
+// the call.
 #pragma once
 
 #include "kernels/attention.h"

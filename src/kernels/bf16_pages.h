@@ -36,13 +36,13 @@ struct Bf16PageRows {
   std::int64_t count = 0;
 };
 
-// Round rows to bf16 and write them to a page from row `first` on. `keys` and `values` point to the page's
-// parts and must be 64-byte aligned. If `first` is 0, all rows after the last are set to zero. May be called
-// inside a task of a pool.
+// Round rows to bf16 and write them to a page, starting at row `first`. `keys` and `values` point to the
+// page's parts and must be 64-byte aligned. If `first` is 0, all rows after the last written row are set to
+// zero. May be called inside a task of a pool.
 void write_bf16_page(const Bf16PageShape& shape, float* keys, float* values, std::int64_t first,
                      const Bf16PageRows& rows);
 
-// Set the values of the rows from `first` on to zero.
+// Set the values of row `first` and of all following rows to zero.
 void clear_bf16_values(const Bf16PageShape& shape, float* values, std::int64_t first);
 
 // Widen the first `count` rows of a sequence to key [count, heads × head_dim] and value [count, heads ×

@@ -60,13 +60,13 @@ struct Panels {
 };
 
 // Arguments of a product C [rows, columns of b] = A B, or C += A B, for a range of columns of b and `steps`
-// steps of k from `first_step` on, a multiple of kBf16Steps. Whole panels are written.
+// steps of k, starting at `first_step`, a multiple of kBf16Steps. Whole panels are written.
 struct PanelProduct {
   Bf16Tiles a;  // [rows, steps]
   std::int64_t rows = 0;
   Range columns;  // columns.begin is a multiple of kBf16PanelColumns
   std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // points to the element of the first of `columns`
+  float* c = nullptr;  // points to the element in row 0 and column columns.begin
   std::int64_t ldc = 0;
   bool accumulate = false;
 

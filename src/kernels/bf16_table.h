@@ -95,7 +95,7 @@ struct Bf16ScoreRow {
   std::uint32_t threshold = 0;
   float kept = 1.0f;  // factor of kept weights
 };
-// Dropout draws for `count` keys from `first_key` on, a multiple of 8 (attention_dropout.h).
+// Dropout draws for `count` keys, starting at `first_key`, which is a multiple of 8 (attention_dropout.h).
 struct Bf16DrawRow {
   const DropoutDraw& dropout;
   std::uint64_t sequence_index = 0;

@@ -44,7 +44,7 @@ struct LogitsTile {
   std::int64_t stride = 0;
 };
 
-// Compute statistics and target logits; if the gradient is needed, replace x by exp(x − m_b). Runs on the
+// Compute statistics and target logits; if the gradient is needed, replace x with exp(x − m_b). Runs on the
 // calling thread.
 void summarise_block(const BlockedLogits& problem, const LogitsTile& tile);
 

@@ -15,7 +15,8 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 
-// Sort keys (id << 32 | row, in the order of rows) by id. The result is in `keys` or in `spare`.
+// Sort keys (id << 32 | row, in the order of rows) by id. Return the sorted array, which is `keys` or
+// `spare`.
 std::uint64_t* sort_by_id(std::uint64_t* keys, std::uint64_t* spare, std::size_t count,
                           std::int64_t vocabulary) {
   for (int shift = 32; shift < 64 && (std::max<std::int64_t>(vocabulary, 1) - 1) >> (shift - 32) != 0;

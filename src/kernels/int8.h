@@ -35,7 +35,8 @@ std::string_view name_of(Int8Path path);
 // Return the paths that the machine supports for the active instruction set, slowest first.
 std::vector<Int8Path> available_int8_paths();
 
-// Return the fastest available path; REGARD_ISA=avx2 excludes avx_vnni, REGARD_ISA=avx512 excludes amx.
+// Return the selected path. Default: the fastest available one; REGARD_ISA=avx2 excludes avx_vnni,
+// REGARD_ISA=avx512 excludes amx.
 Int8Path active_int8_path();
 
 // For tests, while no kernel runs: select a path until the instruction set is changed. Throws usage if the

@@ -43,8 +43,8 @@ class ColumnReader {
 
   std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
 
-  // Return a pointer to the columns if each is stored contiguously in whole 32-bit lanes, otherwise return
-  // null. Set `stride` to the distance between columns, in lanes.
+  // Return a pointer to the columns if all are in one part and each is stored contiguously in whole 32-bit
+  // lanes. Otherwise return null. Set `stride` to the distance between columns, in lanes.
   const std::byte* in_place(Range columns, std::int64_t& stride) const {
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {

@@ -67,7 +67,7 @@ inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   }
 }
 
-// Replace scores by the weights exp(score − lse), where lse is the log-sum-exp of the query.
+// Replace scores with the weights exp(score − lse), where lse is the log-sum-exp of the query.
 inline void weights_from_lse(float log2_factor, Column scores, const float* lse) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), base = hn::Load(d, lse);
@@ -119,9 +119,9 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
           to + key, count - key);
 }
 
-// For one vector of queries, replace q · k by P ∘ D in `weights`, and dP by dS in `scores`. If there is no
-// bias gradient, dS is also multiplied by the scale and the softcap's derivative; a bias gradient requires dS
-// without them.
+// For one vector of queries, replace q · k with P ∘ D in `weights`, and dP with dS in `scores`. If there is
+// no bias gradient, dS is also multiplied by the scale and the softcap's derivative; a bias gradient requires
+// dS without them.
 void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
                      std::int64_t lane, std::int64_t rows) {
   const Floats d;

@@ -16,8 +16,8 @@ constexpr std::int64_t kRowsAtOnce = 4;
 
 // Return true if forward_few() supports this call: at most kFewQueries queries, all of which attend to the
 // same keys; keys in pages whose number of rows is a multiple of kLanes; head_dim a multiple of 4; no
-// dropout, complete scores or added scores. Keys are read kLanes rows at a time, so rows of a page after the
-// last key may be read.
+// dropout; neither `complete` nor `added` in the ScoreRule. Keys are read kLanes rows at a time, so rows of a
+// page after the last key may be read.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;
@@ -139,8 +139,8 @@ struct RunningQuery {
   float maximum = 0.0f, sum = 0.0f;
 };
 
-// Replace scores [seen.begin, seen.end) by weights, and the other lanes of the same vectors by 0. Update the
-// running maximum and sum. Return the factor by which running.out must be multiplied.
+// Replace scores [seen.begin, seen.end) with weights, and the other lanes of the same vectors with 0. Update
+// the running maximum and sum. Return the factor by which running.out must be multiplied.
 inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));

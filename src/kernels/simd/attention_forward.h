@@ -51,7 +51,7 @@ struct RunningPanel {
   bool started = false;                                             // true if `out` already contains a block
 };
 
-// For one vector of queries, replace the scores by exp(score − maximum) and update the running maximum and
+// For one vector of queries, replace the scores with exp(score − maximum) and update the running maximum and
 // sum. `correction` is the factor by which running.out must be multiplied: exactly 1 if the maximum is
 // unchanged.
 inline void softmax_online(float log2_factor, Column scores, std::int64_t lane, const RunningPanel& running) {

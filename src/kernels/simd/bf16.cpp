@@ -55,7 +55,7 @@ float fused(std::uint16_t a, std::uint16_t b, float sum) {
   return flushed(std::fmaf(wide(a), wide(b), sum));
 }
 
-// Return one element of C as TDPBF16PS computes it. a: the row of A in the tiles.
+// Return one element of C as TDPBF16PS computes it. `a` points to the row of A in the tiles.
 float emulated_sum(const Bf16Block& block, const std::uint16_t* a, std::int64_t column) {
   const std::int64_t step = 2 * block.width();
   float sum = 0.0f;

@@ -17,7 +17,7 @@ struct Bf16Draws {
   alignas(64) std::uint16_t row[2 * kBf16Rows][kBf16PanelColumns];
 };
 
-// Compute the draws of `rows` rows from row `first` on. Each lane computes the Philox block of one row.
+// Compute the draws of `rows` rows, starting at row `first`. Each lane computes the Philox block of one row.
 void draw_block(const Bf16Block& block, std::int64_t first, std::int64_t rows, Bf16Draws& out) {
   const Words words;
   const Bf16Dropout& dropout = *block.dropout;

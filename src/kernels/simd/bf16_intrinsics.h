@@ -71,8 +71,8 @@ void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t
   }
 }
 
-// Load row p of `out` with steps `step + 2p` and `step + 2p + 1` of 16 lines from `line` on. The lines must
-// be consecutive in memory.
+// Load row p of `out` with steps `step + 2p` and `step + 2p + 1` of 16 lines, starting at `line`. The lines
+// must be consecutive in memory.
 void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_pairs(source, line, step, out);
   const __mmask16 lanes = first_lanes(source.lines - line);
@@ -145,7 +145,7 @@ void pack_b(const Bf16Source& source, std::uint16_t* panel) {
     }
 }
 
-// Return true if C receives the sums themselves, or is increased by them.
+// Return true if the sums can be stored in C, or added to it, directly: without epilogue and padding.
 bool is_direct(const Bf16Block& block) {
   if (block.stored != nullptr || block.columns != block.width()) return false;
   const Epilogue* epilogue = block.epilogue;
@@ -153,8 +153,8 @@ bool is_direct(const Bf16Block& block) {
                                  epilogue->activation == Activation::none && epilogue->residual == nullptr);
 }
 
-// Add the products of the pairs of bf16 values of a and b to `sum` (VDPBF16PS). The intrinsic with a
-// broadcast operand sends clang 16 into an endless recursion.
+// Add the products of the pairs of bf16 values of a and b to `sum` (VDPBF16PS). The inline assembly avoids a
+// defect of clang 16, which recurses endlessly when it compiles the intrinsic with a broadcast operand.
 HWY_INLINE void add_products(__m512& sum, __m512i a, __m512i b) {
 #if defined(__clang__) && __clang_major__ < 17
   __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
@@ -166,7 +166,8 @@ HWY_INLINE void add_products(__m512& sum, __m512i a, __m512i b) {
 #endif
 }
 
-// Store the sums of kRows rows of a tile times kVectors vectors of columns, or add them.
+// Compute the sums of kRows rows of a tile times kVectors vectors of columns. Store them in `to`, or add them
+// to it if `adds` is true.
 template <int kRows, int kVectors>
 void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* to, std::int64_t stride, bool adds) {
   constexpr std::int64_t kWidth = kVectors * kBf16Columns;

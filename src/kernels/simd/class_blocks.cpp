@@ -103,7 +103,7 @@ void finish_losses(const BlockedLogits& problem, std::int64_t row, std::int64_t 
   }
 }
 
-// Replace exp(x − m_b) by the gradient, factor · (softmax − smoothed one-hot).
+// Replace exp(x − m_b) with the gradient, factor · (softmax − smoothed one-hot).
 void finish_gradient(const BlockedLogits& problem, std::int64_t row) {
   const Floats d;
   float* x = problem.gradient + row * problem.classes;

@@ -112,8 +112,8 @@ void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float*
 }
 
 // Compute column scale · (float(sum) · row step + row middle · column sum) + bias and the rest of the
-// epilogue for kVectors vectors of columns from `first` on, row by row, so that a row is written
-// contiguously.
+// epilogue for kVectors vectors of columns, starting at column `first`. Work row by row, so that a row is
+// written contiguously.
 template <Activation kActivation, int kVectors>
 void finish_columns(const Int8Finish& block, std::int64_t first) {
   const Floats d;

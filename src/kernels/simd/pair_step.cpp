@@ -96,7 +96,7 @@ HWY_INLINE float loss_of(const float* scores, const float* label, std::int64_t c
   return first_lane(hn::SumOfLanes(d, sum));
 }
 
-// Replace each score s by (label − σ(s)) · rate.
+// Replace each score s with (label − σ(s)) · rate.
 HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count, float rate) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

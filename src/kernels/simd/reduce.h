@@ -7,8 +7,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, count, accumulator) for each vector of a row. The vector starts at element i, and the row has
-// `count` elements from i on, which may exceed the number of lanes.
+// Call body(i, count, accumulator) for each vector of a row. The vector starts at element i. `count` is the
+// number of its valid lanes; a value above the number of lanes means all lanes.
 template <class Body>
 HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   const Floats d;
