@@ -36,7 +36,7 @@ kernels::Activation activation_of(std::string_view name) {
     if (name == candidate) return activation;
     known += (known.empty() ? "" : ", ") + std::string(candidate);
   }
-  throw usage_error("there is no such activation").found(std::string(name)).expected(known);
+  throw usage_error("unknown activation").found(std::string(name)).expected(known);
 }
 
 }  // namespace regard::nn

@@ -116,7 +116,8 @@ void Cache::select(std::span<const std::int32_t> slots) {
 
 // --- tables ---
 
-// Add pages until the table has room for `rows` rows. If there are too few free pages, take none.
+// Add pages until the table has room for `rows` rows. If a bounded cache has too few free pages, throw and
+// take none.
 void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
@@ -147,8 +148,8 @@ void Cache::copy_page(const float* from, float* to, std::int64_t rows) const {
   }
 }
 
-// bf16: set the values of a page from row `first` on to zero. Attention multiplies them by weights of 0,
-// which requires finite values.
+// bf16: set the values of row `first` and of all following rows of a page to zero. Attention multiplies them
+// by weights of 0, which requires finite values.
 void Cache::clear_values(float* page, std::int64_t first) const {
   for (std::int64_t layer = 0; layer < shape_.layers; ++layer)
     kernels::clear_bf16_values(bf16_shape(shape_), page + layer * layer_floats() + shape_.key_floats(),
@@ -156,7 +157,7 @@ void Cache::clear_values(float* page, std::int64_t first) const {
 }
 
 // Make the last page writable; call this before a write. If the last page is partly full and shared, replace
-// it by a copy.
+// it with a copy.
 void Cache::own_last_page(Table& table) {
   const std::int64_t used = table.length % kPageTokens;
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);
@@ -331,7 +332,7 @@ void Cache::advance(std::int64_t slot, std::int64_t tokens) {
   table.length += tokens;
   if (std::exchange(advanced.cross_new, false)) advanced.has_cross = true;
   if (shape_.window <= 0) return;
-  // The next token attends to keys from length − window + 1 on.
+  // The first key that the next token may attend to is length − window + 1.
   const std::int64_t passed = (table.length - shape_.window + 1) / kPageTokens;
   for (; table.kept_from < passed; ++table.kept_from) {
     const auto page = static_cast<std::size_t>(table.kept_from);

@@ -125,7 +125,7 @@ class Cache {
   const CacheShape& shape() const { return shape_; }
 
  private:
-  // Page table of a sequence. Page p contains the rows from p × kPageTokens on.
+  // Page table of a sequence. Page p contains kPageTokens rows, starting at row p × kPageTokens.
   struct Table {
     std::vector<const float*> at;     // address of each page; null if the page is released
     std::vector<std::int32_t> pages;  // number of each page in the pool; −1 if the page is released

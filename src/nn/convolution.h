@@ -34,7 +34,7 @@ class Convolution {
   Convolution(std::int64_t in, const ConvolutionConfig& config);
 
   // Return activation(norm(convolution(x))) [output frames, out] for x [frames, in]. `offsets` contains the
-  // first frame of each sequence in x; it is changed to those of the result.
+  // first frame of each sequence in x; forward() replaces it with the offsets of the result.
   Var forward(Tape& tape, Var x, std::span<const std::int32_t>& offsets) const;
 
   std::int64_t out() const { return config_.out; }

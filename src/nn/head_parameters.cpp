@@ -10,8 +10,8 @@ namespace regard::nn {
 namespace {
 
 // Return W for the output features [first, first + count) of the layer, from the product of the identity
-// matrix and the layer. Unlike the stored numbers, it exists for every way of holding weights, and includes
-// low-rank updates.
+// matrix and the layer. This works for every number format and packing of the weight, and includes low-rank
+// updates.
 Tensor product_with_identity(Tape& tape, const Linear& layer, std::int64_t first, std::int64_t count) {
   const std::int64_t in = layer.in();
   Tensor identity = Tensor::zeros({in, in});

@@ -25,11 +25,11 @@ void check(Var query, Var key, Var value, Var score, std::span<const KeyRange> k
   for (const Var one : {query, key, value, score}) require_contiguous(kName, "an input", one);
   if (key->value.columns() != query->value.columns() || score->value.elements() != key->value.columns() ||
       key->value.rows() != value->value.rows() || std::ssize(keys) != query->value.rows())
-    throw shape_error(kName, "query and key need one size, key and value one number of rows",
+    throw shape_error(kName, "query and key must have the same size, key and value the same number of rows",
                       {{"query", query}, {"key", key}, {"value", value}, {"score", score}});
   for (const KeyRange& range : keys)
     if (range.begin < 0 || range.end < range.begin || range.end > key->value.rows())
-      throw usage_error("additive attention: a range of keys does not exist")
+      throw usage_error("additive attention: a range of keys is outside the keys")
           .found(std::to_string(range.begin) + " to " + std::to_string(range.end));
 }
 

@@ -34,7 +34,8 @@ Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t ro
   for (const PlacedRows& placed : parts) {
     require_matrix("assemble rows", "a part", placed.part);
     if (placed.part->value.columns() != features || placed.part->value.rows() != std::ssize(placed.places))
-      throw shape_error("assemble rows", "each part needs the same features and a place for each row",
+      throw shape_error("assemble rows",
+                        "all parts must have the same number of features, and a place for each row",
                         {{"part", placed.part}});
     require_ids("assemble rows", placed.places, rows);
     places += std::ssize(placed.places);

@@ -22,8 +22,9 @@ void check_columns(const Tape& tape, std::string_view name, const Columns& colum
   if (!reads_bf16(tape, columns.variable)) require_matrix("attention", name, columns.variable);
   if (columns.column < 0 || columns.column + width > columns.variable->value.columns())
     throw shape_error("attention",
-                      std::string(name) + " takes " + std::to_string(width) + " features from feature " +
-                          std::to_string(columns.column) + " on",
+                      std::string(name) + " takes " + std::to_string(width) +
+                          " features, starting at feature " + std::to_string(columns.column) +
+                          ", but the matrix has fewer",
                       {{name, columns.variable}});
   if (columns.variable->value.rows() != shape.tokens())
     throw shape_error(
@@ -35,11 +36,11 @@ void check_columns(const Tape& tape, std::string_view name, const Columns& colum
 kernels::AttentionSpec checked(const AttentionOptions& options) {
   const kernels::AttentionSpec spec = options.resolved();
   if (spec.heads < 1 || spec.head_dim < 1 || spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0)
-    throw usage_error("attention: the key/value heads must divide the heads")
+    throw usage_error("attention: the number of key/value heads must divide the number of heads")
         .found(std::to_string(spec.heads) + " heads of " + std::to_string(spec.head_dim) + ", " +
                std::to_string(spec.kv_heads) + " key/value heads");
   if (!(spec.dropout >= 0.0f && spec.dropout < 1.0f))
-    throw usage_error("attention: the dropout must be in [0, 1)").found(std::to_string(spec.dropout));
+    throw usage_error("attention: the dropout rate must be in [0, 1)").found(std::to_string(spec.dropout));
   if (options.bias != nullptr) require_contiguous("attention", "bias", options.bias);
   return spec;
 }

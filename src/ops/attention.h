@@ -13,7 +13,7 @@
 
 namespace regard::ops {
 
-// Columns of a variable from `column` on, used to read one part of a joint projection in place.
+// Columns of a variable, starting at `column`. Used to read one part of a joint projection in place.
 struct Columns {
   Var variable = nullptr;  // [tokens, features]
   std::int64_t column = 0;

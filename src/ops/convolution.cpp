@@ -1,7 +1,6 @@
-// A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. In memory,
-// adjacent windows overlap if rows have `channels` features: they form a matrix whose rows start stride ·
-// channels elements apart, which the product reads without a copy. Padding or groups require one copy of the
-// frames.
+// A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. The frames
+// are contiguous, so the windows form a matrix whose rows overlap and start stride · channels elements apart.
+// The product reads this matrix without a copy. Padding or groups require one copy of the frames.
 #include "ops/convolution.h"
 
 #include <algorithm>

@@ -34,7 +34,9 @@ Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
   require_contiguous("cross_entropy", "logits", logits);
   const std::int64_t rows = logits->value.rows(), classes = logits->value.columns();
   if (static_cast<std::int64_t>(labels.size()) != rows)
-    throw shape_error("cross_entropy", std::to_string(labels.size()) + " labels for", {{"logits", logits}});
+    throw shape_error("cross_entropy",
+                      std::to_string(labels.size()) + " labels do not match the number of rows",
+                      {{"logits", logits}});
   require_ids("cross_entropy labels", labels, classes, options.ignored);
   const bool wanted = tape.wanted({logits});
   Var out = tape.make({1}, wanted);

@@ -1,5 +1,5 @@
 // Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence.
-// The probability is summed over all alignments of labels and frames; blanks may stand between labels, and
+// The probability is summed over all alignments of labels and frames; blanks may occur between labels, and
 // repetitions are merged. Value and gradient equal those of torch.nn.functional.ctc_loss after log_softmax.
 #pragma once
 

@@ -12,7 +12,9 @@ namespace {
 void check(const Tape& tape, Var x, const Ragged& shape) {
   if (!reads_bf16(tape, x)) require_contiguous("dropout", "x", x);
   if (shape.tokens() != x->value.rows())
-    throw shape_error("dropout", "the batch has " + std::to_string(shape.tokens()) + " tokens", {{"x", x}});
+    throw shape_error("dropout",
+                      "x must have a row for each of the " + std::to_string(shape.tokens()) + " tokens",
+                      {{"x", x}});
 }
 
 void apply(Tape& tape, kernels::Dropout problem, const float* x, float* y, const float* residual = nullptr) {

@@ -37,7 +37,7 @@ Var edit(Tape& tape, Var x, std::span<const Edit> edits) {
     if (one.row < 0 || one.row >= x->value.rows() || one.begin < 0 || one.begin > one.end ||
         one.end > x->value.columns())
       throw shape_error("edit",
-                        "there are no features " + std::to_string(one.begin) + " to " +
+                        "an edit is outside of x: features " + std::to_string(one.begin) + " to " +
                             std::to_string(one.end) + " of row " + std::to_string(one.row),
                         {{"x", x}});
   const bool wanted = tape.wanted({x});

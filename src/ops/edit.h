@@ -8,8 +8,8 @@
 
 namespace regard::ops {
 
-// Replace features [begin, end) of row `row` by factor · x + offset. If `factor` is 0, they become the offset
-// even where x is NaN.
+// Replace features [begin, end) of row `row` with factor · x + offset. If `factor` is 0, they become the
+// offset even where x is NaN.
 struct Edit {
   std::int64_t row = 0, begin = 0, end = 0;
   float factor = 0.0f;

@@ -19,7 +19,7 @@ void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
   const Shape &up = weights.up->value.shape(), &down = weights.down->value.shape();
   const int in = weights.transposed ? 0 : 1, out = 1 - in;
   if (x->value.columns() != up[in] || up[out] != down[in])
-    throw shape_error("feed_forward", "the features of x and of the weights must fit",
+    throw shape_error("feed_forward", "the number of features of x and the shapes of the weights must match",
                       {{"x", x}, {"up", weights.up}, {"down", weights.down}});
   require_vector("feed_forward", "up_bias", weights.up_bias, up[out]);
   require_vector("feed_forward", "down_bias", weights.down_bias, down[out]);
@@ -68,8 +68,10 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
   node.drops = drops(tape, dropout.options);
   if (node.drops) node.dropout = dropout_problem(tape, up.n, dropout.shape, dropout.options);
   if (node.drops && dropout.shape.tokens() != tokens)
-    throw shape_error("feed_forward", "the batch has " + std::to_string(dropout.shape.tokens()) + " tokens",
-                      {{"x", x}});
+    throw shape_error(
+        "feed_forward",
+        "x must have a row for each of the " + std::to_string(dropout.shape.tokens()) + " tokens",
+        {{"x", x}});
   {
     const TemporaryValues temporary(tape);
     const Tensor activated = tape.arena().tensor(inner, DType::bf16);

@@ -34,7 +34,7 @@ Var join_columns(Tape& tape, std::span<const Var> parts) {
   for (const Var part : parts) {
     require_matrix("join columns", "a part", part);
     if (part->value.rows() != rows)
-      throw shape_error("join columns", "they have different numbers of rows",
+      throw shape_error("join columns", "all parts must have the same number of rows",
                         {{"first", parts[0]}, {"another", part}});
     features += part->value.columns();
     wanted = wanted || tape.wanted({part});

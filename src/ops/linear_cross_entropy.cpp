@@ -174,7 +174,9 @@ void check(Var hidden, Var weight, Var bias, std::span<const std::int32_t> label
                       {{"hidden", hidden}, {"weight", weight}});
   require_vector("cross_entropy", "bias", bias, weight->value.rows());
   if (static_cast<std::int64_t>(labels.size()) != hidden->value.rows())
-    throw shape_error("cross_entropy", std::to_string(labels.size()) + " labels for", {{"hidden", hidden}});
+    throw shape_error("cross_entropy",
+                      std::to_string(labels.size()) + " labels do not match the number of rows",
+                      {{"hidden", hidden}});
 }
 
 Gradients make_gradients(Tape& tape, Var hidden, Var weight, Var bias) {

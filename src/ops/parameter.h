@@ -64,9 +64,9 @@ struct Parameter {
   };
   Use use = Use::other;
 
-  // A weight for inference only. It has no f32 value, but numbers in f32, f16 or bf16 as in the file, or in
-  // i8, where the value is number · (scale of the number's output). The layer may pack the weight and then
-  // drop the numbers.
+  // The data of a weight for inference only, whose `variable` has no memory. The numbers are in f32, f16 or
+  // bf16 as in the file, or in i8; an i8 number is multiplied by the scale of its output. The layer may pack
+  // the weight and then release the numbers.
   struct Held {
     Tensor numbers, scale;     // numbers: the value's shape; scale: [outputs], i8 only
     DType dtype = DType::f32;  // dtype of the numbers; remains set after they are freed
@@ -79,7 +79,7 @@ struct Parameter {
   static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
   std::int64_t outputs() const;                      // number of rows, or of columns if transposed
   void hold(Held numbers);                           // keep `numbers` for inference and drop the value
-  Tensor widened() const;  // return the value as f32; throws usage if the numbers were dropped
+  Tensor widened() const;  // return the value as f32; throws usage if the numbers were released
 
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }

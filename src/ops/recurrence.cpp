@@ -20,7 +20,7 @@ void check(Var x, Var weight, Var bias, const Ragged& shape, const RecurrenceOpt
   require_contiguous("recurrence", "weight", weight);
   const std::int64_t hidden = weight->value.columns(), width = kernels::gates_of(options.cell) * hidden;
   if (weight->value.rows() != width || x->value.columns() != width)
-    throw shape_error("recurrence", "x and the weight must have the cell's number of gates times hidden",
+    throw shape_error("recurrence", "x must have gates × hidden features, and the weight gates × hidden rows",
                       {{"x", x}, {"weight", weight}});
   require_vector("recurrence", "bias", bias, width);
   require_ragged("recurrence", shape, x->value.rows());
@@ -169,8 +169,8 @@ Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& sha
 
 namespace {
 
-// Return the state before each token [tokens, hidden] in token order: at the first step, the columns of the
-// initial state from `column` on; later, the row of `after` of the preceding step.
+// Return the state before each token [tokens, hidden] in token order: at the first step, columns [column,
+// column + hidden) of the initial state; at later steps, the row of `after` for the preceding step.
 float* states_before(Tape& tape, const RecurrenceNode& node, const float* after, std::int64_t column) {
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();

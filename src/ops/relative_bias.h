@@ -8,7 +8,8 @@
 namespace regard::ops {
 
 // Maps distances key − query to buckets: one bucket for each small distance, logarithmic buckets for larger
-// ones, and the last bucket from max_distance on. Computed in f32, as in Hugging Face transformers.
+// ones, and the last bucket for all distances of at least max_distance. Computed in f32, as in Hugging Face
+// transformers.
 struct RelativeBuckets {
   std::int64_t count = 32;
   std::int64_t max_distance = 128;

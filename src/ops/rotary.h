@@ -13,7 +13,7 @@ struct RotaryTable {
   bool interleaved = false;  // true: pairs (2i, 2i + 1); false: (i, i + rotary_dim / 2), as in Llama
 };
 
-// The features to rotate. From feature `column` on, there are `heads` heads of head_dim features; the first
+// The features to rotate: `heads` heads of head_dim features, starting at feature `column`. The first
 // rotary_dim features (2 × the table's width) of each head are rotated.
 struct RotaryHeads {
   std::int64_t column = 0, heads = 1, head_dim = 0;

@@ -55,7 +55,8 @@ Var span_cross_entropy(Tape& tape, Var logits, const Ragged& shape, std::span<co
   require_ragged("span_cross_entropy", shape, logits->value.rows());
   const std::int64_t columns = logits->value.columns();
   if (std::ssize(labels) != shape.sequences() * columns)
-    throw shape_error("span_cross_entropy", std::to_string(labels.size()) + " labels for",
+    throw shape_error("span_cross_entropy",
+                      std::to_string(labels.size()) + " labels do not match sequences × columns",
                       {{"logits", logits}});
   double sum = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {

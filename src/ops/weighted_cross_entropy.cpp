@@ -15,10 +15,10 @@ Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t>
   require_contiguous("weighted_cross_entropy", "logits", logits);
   const std::int64_t rows = logits->value.rows(), classes = logits->value.columns();
   if (std::ssize(labels) != rows || std::ssize(weights) != classes)
-    throw shape_error(
-        "weighted_cross_entropy",
-        std::to_string(labels.size()) + " labels and " + std::to_string(weights.size()) + " weights for",
-        {{"logits", logits}});
+    throw shape_error("weighted_cross_entropy",
+                      std::to_string(labels.size()) + " labels and " + std::to_string(weights.size()) +
+                          " weights do not match the rows and classes",
+                      {{"logits", logits}});
   require_ids("weighted_cross_entropy labels", labels, classes, options.ignored);
   // The loss is the sum of coefficients ∘ (−log p), both [rows, classes].
   const Tensor coefficients = tape.arena().tensor({rows, classes});
