@@ -43,8 +43,8 @@ class RunFolder {
   // Return true if the folder is a run folder: it has run.toml and checkpoints/.
   static bool is_run_folder(const std::filesystem::path& path);
 
-  // Throw usage unless a new run may be created at `path`: the path must not exist, be an empty folder, or
-  // contain only leftovers of a process killed before it wrote run.toml.
+  // Throw usage unless a new run may be created at `path`: the path does not exist, or is a folder that is
+  // empty or contains only leftovers of a process killed before it wrote run.toml.
   static void check_free(const std::filesystem::path& path);
   // Create the folder of a new run (and its parents) with `run_toml`, and lock it for writing. Throws usage
   // as check_free() does.
@@ -63,7 +63,8 @@ class RunFolder {
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
   // Return the latest checkpoint, validated; if it is damaged, the newest valid one, with a warning;
-  // std::nullopt if there is no checkpoint yet. Throws bad_file if there are checkpoints but none is valid.
+  // std::nullopt if there is no checkpoint yet. If there are checkpoints but none is valid, throws bad_file,
+  // or io if none can be read.
   std::optional<Checkpoint> latest() const;
   // Return the best checkpoint, validated; latest() with a warning if it is damaged; latest() if none was
   // marked best.
@@ -105,13 +106,13 @@ struct CommitOptions {
 class CheckpointWriter {
  public:
   CheckpointWriter(const RunFolder& run,
-                   std::int64_t step);  // throws usage if the run folder is not writable
+                   std::int64_t step);  // throws usage if the run folder is read-only or step < 0
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Add a file to the checkpoint. Throws usage if `name` starts with a dot, contains a slash, or was added
-  // before. add_text() also accepts one folder: FOLDER/NAME.
+  // Add a file to the checkpoint. Throws usage if `name` is not a plain file name, starts with a dot, is
+  // manifest.json, or was added before. add_text() also accepts FOLDER/NAME and creates the folder.
   void add_tensors(const std::string& name, std::span<const NamedTensor> tensors,
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);

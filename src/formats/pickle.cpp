@@ -211,7 +211,7 @@ class Machine {
   std::string text(std::uint64_t count) {
     need(count);
     std::string result(reinterpret_cast<const char*>(bytes_.data()) + position_, count);
-    if (!utf8::valid(result)) throw fault("a text is not UTF-8");
+    if (!utf8::valid(result)) throw fault("a string is not UTF-8");
     position_ += count;
     return result;
   }

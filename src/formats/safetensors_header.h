@@ -1,7 +1,9 @@
 // The header of a safetensors file: eight bytes of length (little endian), then a JSON object with the dtype,
-// shape and byte range of each tensor. Format: https://github.com/huggingface/safetensors#format Stricter
-// than the reference implementation: duplicate names, unknown fields of an entry, and entries or metadata of
-// another JSON type are refused.
+// shape and byte range of each tensor.
+// Format: https://github.com/huggingface/safetensors#format
+//
+// The checks are stricter than those of the reference implementation: duplicate names, unknown fields of an
+// entry, and entries or metadata of another JSON type are refused.
 #pragma once
 
 #include <cstddef>

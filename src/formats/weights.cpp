@@ -14,7 +14,7 @@ constexpr const char* kFiles[] = {"model.safetensors", "model.safetensors.index.
 
 // Error for a folder without readable weights; names other formats found there and the remedy.
 Error no_weights(const std::filesystem::path& folder) {
-  Error error(ErrorKind::bad_file, "neither model.safetensors nor an index of shards found",
+  Error error(ErrorKind::bad_file, "no model.safetensors, no pytorch_model.bin and no index of shards found",
               {folder.string(), -1, -1});
   std::error_code ignored;
   for (const auto& item : std::filesystem::directory_iterator(folder, ignored)) {

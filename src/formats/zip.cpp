@@ -105,7 +105,7 @@ ZipMember read_member(const Bytes& bytes, std::uint64_t at, std::uint64_t extra,
     throw bytes.fault("the compressed and uncompressed sizes of a stored member differ", at);
   bytes.need(local, kLocalSize);
   if (bytes.u32(local) != kLocalMark)
-    throw bytes.fault("a member is not at the position in the directory", local);
+    throw bytes.fault("a member is not at the position that the directory states", local);
   const std::uint64_t begin = local + kLocalSize + bytes.u16(local + 26) + bytes.u16(local + 28);
   bytes.need(begin, size);
   return {begin, size};

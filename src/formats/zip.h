@@ -1,6 +1,6 @@
-// Reads the directory of a ZIP archive with uncompressed members, as written by PyTorch. Format:
-// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT (4.3, with zip64). The content of members is
-// not copied.
+// Reads the directory of a ZIP archive with uncompressed members, as written by PyTorch. The content of
+// members is not copied.
+// Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT (4.3, with zip64)
 #pragma once
 
 #include <cstddef>

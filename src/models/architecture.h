@@ -105,7 +105,7 @@ struct StackConfig {
   std::optional<nn::RelativeBiasConfig> relative_bias;  // table of relative positions that all layers share
   std::string norm;                                     // name of the norm after the last layer
   nn::NormConfig norm_config;
-  float output_dropout = 0.0f;  // dropout after the norm after the last layer
+  float output_dropout = 0.0f;  // dropout after the final norm
   // True if the last entry of `hidden_states` in the reference implementation is the state after the norm
   // named `norm`.
   bool last_state_is_normed = true;

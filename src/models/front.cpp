@@ -1,4 +1,4 @@
-// The first layers of models that read sound: convolutions over features or samples.
+// The first layers of models that read audio: convolutions over features or samples.
 #include <cstring>
 #include <utility>
 

@@ -18,7 +18,7 @@ constexpr std::string_view kPrefix = "base_model.model.";
 // PEFT wraps modules that it adapts or saves. The weight names of wrapped modules contain these parts.
 constexpr const char* kBaseLayer = ".base_layer.";
 constexpr const char* kSavedModule = ".modules_to_save.";
-// name part of replaced weights, which have no effect
+// part of the names of replaced weights, which have no effect
 constexpr const char* kOriginalModule = ".original_module.";
 
 std::string without_ending(const std::string& name, std::string_view ending) {
@@ -222,7 +222,8 @@ void Lora::read(const formats::SafetensorsFile& file) {
       const std::size_t which = find(module + ".weight", entry.name);
       Parameter& weight = *parameters[which];
       if (!nn::has_low_rank(weight))
-        throw file_error(file.path().string(), "the adapter changes a weight that is no linear layer's")
+        throw file_error(file.path().string(),
+                         "the adapter changes a weight that does not belong to a linear layer")
             .found("\"" + entry.name + "\"");
       const Tensor a = file.tensor(entry.name);
       if (a.shape().rank() != 2 || a.rows() < 1)

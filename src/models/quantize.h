@@ -11,16 +11,17 @@
 namespace regard::models {
 
 // Quantise every f32, f16 or bf16 matrix of the model to int8, for inference only. Weights are converted one
-// at a time, so peak memory is little more than the result. Position and type tables, vectors, and matrices
-// with more than 65,536 inputs stay unchanged. Throws numeric for weights that are not finite.
+// at a time, so the peak memory is little more than the size of the result. Position and type tables,
+// vectors, and matrices with more than 65,536 inputs stay unchanged. Throws numeric for weights that are not
+// finite.
 void quantize(Network& model);
 
-// Convert the weights that quantize() would convert to `dtype` (f16, bf16 or f32) instead, and hold them for
+// Convert to `dtype` (f16, bf16 or f32) the weights that quantize() would quantise, and hold them for
 // inference. For i8, call quantize(). Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
-// Round the weights that quantize() would convert to bf16, and compute with them in bf16: for inference only.
-// Throws usage if the processor has no bf16 instructions (kernels/bf16.h) or a weight is int8.
+// For inference only: round to bf16 the weights that quantize() would quantise, and compute with them in
+// bf16. Throws usage if the processor has no bf16 instructions (kernels/bf16.h) or a weight is int8.
 void compute_in_bf16(Network& model);
 
 // Set the key "quantization_config" if `int8` is true, otherwise remove it. Return true if the config has

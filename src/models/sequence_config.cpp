@@ -60,7 +60,8 @@ void read_head(const ConfigReader& reader, const std::string& prefix, SequenceCo
     config.output = Output::token_classes, config.labels = families::label_count(reader);
   } else if (config.is_recurrent() && name == prefix + "ForCausalLM") {
     config.output = Output::next_token;
-    if (config.bidirectional) throw reader.wrong("bidirectional", "false: it predicts the next token");
+    if (config.bidirectional)
+      throw reader.wrong("bidirectional", "false, because the model predicts the next token");
   } else {
     const std::string heads = search ? "ForConditionalGeneration"
                               : config.is_recurrent()
@@ -93,7 +94,7 @@ SequenceConfig read_sequence_config(const Json& json, const std::string& file) {
   config.source_vocabulary = reader.size("source_vocabulary", config.vocabulary);
   config.shared_vocabulary = reader.flag("shared_vocabulary", false);
   if (config.shared_vocabulary && config.source_vocabulary != config.vocabulary)
-    throw reader.wrong("source_vocabulary", "the vocabulary, which both sides share");
+    throw reader.wrong("source_vocabulary", "the value of vocabulary, because source and target share it");
   families::check_common(reader, config.vocabulary);
   config.hidden = reader.size("hidden_size");
   config.embedding = reader.size("embedding_size", config.hidden);
@@ -104,7 +105,7 @@ SequenceConfig read_sequence_config(const Json& json, const std::string& file) {
   config.dropout = reader.rate("dropout", 0.0f);
   config.tied = reader.flag("tie_embeddings", false);
   if (config.bidirectional && config.hidden % 2 != 0)
-    throw reader.wrong("hidden_size", "an even number: half of it for each direction");
+    throw reader.wrong("hidden_size", "an even number, because each direction has half of it");
   if (config.tied && config.embedding != config.hidden)
     throw reader.wrong("embedding_size", "hidden_size, because the output projection is the embedding");
   if (config.family == "cnn") read_widths(reader, config);

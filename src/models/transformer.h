@@ -13,7 +13,8 @@ namespace regard::models {
 
 inline constexpr const char* kTransformerType = "regard-transformer";
 
-// The keys of config.json and of the [model] section of a run file. Text after a value lists its choices.
+// The keys of config.json and of the [model] section of a run file. The comments list the choices of each
+// key.
 struct TransformerConfig {
   std::string kind = "encoder-decoder";  // kind of model: encoder-decoder, decoder or encoder
   std::int64_t vocabulary = 0;           // vocabulary size of the output side; required

@@ -18,7 +18,7 @@ constexpr double kLayerNormEpsilon = 1e-5;
   throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
       .found(found)
       .expected(expected)
-      .remedy("the commands of regard open the run folder");
+      .remedy("The commands of regard can open the run folder");
 }
 
 std::string quoted(const std::string& text) {

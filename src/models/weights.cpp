@@ -82,7 +82,7 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
     if (copy.dtype() != first.dtype() || !(copy.shape() == first.shape()) ||
         std::memcmp(copy.data(), first.data(), first.bytes()) != 0)
       throw file_error(weights.label(),
-                       "\"" + name + "\" differs from \"" + bound.name + "\", with which the config ties it")
+                       "\"" + name + "\" differs from \"" + bound.name + "\", although the config ties both")
           .remedy("If they should differ, set tie_word_embeddings to false; otherwise remove the copy");
     weights.release(name);
   }

@@ -151,7 +151,8 @@ Architecture marian(const ConfigReader& config) {
   what.source_vocabulary = config.size("vocab_size");
   what.target_vocabulary = config.size("decoder_vocab_size", what.source_vocabulary);
   if (what.shared_tables && what.source_vocabulary != what.target_vocabulary)
-    throw config.wrong("decoder_vocab_size", "vocab_size, because both sides share one table");
+    throw config.wrong("decoder_vocab_size",
+                       "the value of vocab_size, because encoder and decoder share one table");
   if (!config.has("decoder_start_token_id"))
     throw config.wrong("decoder_start_token_id", "the id of the first decoder token");
   return bart_like(config, what, kind == "MarianMTModel");

@@ -1,5 +1,5 @@
 // CLIP (Radford et al. 2021) and SigLIP (Zhai et al. 2023), as in transformers' modeling_clip.py and
-// modeling_siglip.py: a pre-norm encoder of texts and one of image patches.
+// modeling_siglip.py: two pre-norm encoders, one for texts and one for image patches.
 #include <utility>
 
 #include "models/families/encoder_heads.h"
@@ -142,8 +142,8 @@ DualEncoderConfig clip(const ConfigReader& config) {
   all.vision.head.norm_config = all.vision.encoder->block.norm;
   project(all.text, "text_projection", all.size, false);
   project(all.vision, "visual_projection", all.size, false);
-  // Older configurations state the id 2 for the end token, although it actually has the largest id of the
-  // vocabulary.
+  // Older configurations state the id 2 for the end token, although the end token actually has the largest id
+  // of the vocabulary.
   const std::int64_t end = text.token("eos_token_id", kLargestSize);
   all.text_row = end == 2 ? TextRow::largest_id : TextRow::first_end;
   all.end_token = static_cast<std::int32_t>(end);

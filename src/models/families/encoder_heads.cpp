@@ -104,7 +104,7 @@ void name_projection(const ConfigReader& config, const std::string& projection, 
 
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all) {
   InputEmbeddingConfig& input = all.encoder->input;
-  if (padding < 0) throw config.wrong("pad_token_id", "pad_token_id, from which positions are counted");
+  if (padding < 0) throw config.wrong("pad_token_id", "a token id, because positions are counted from it");
   input.first_position = padding + 1;
   all.max_positions = input.position_rows - input.first_position;
   if (all.max_positions < 1)

@@ -1,5 +1,5 @@
-// Qwen 2 (Yang et al. 2024): Llama with biases for query, key and value. Qwen 3 (Yang et al. 2025) replaces
-// the biases by norms over each head's query and key.
+// Qwen 2 (Yang et al. 2024): Llama with biases for query, key and value. Qwen 3 (Yang et al. 2025) has norms
+// over each head's query and key instead of these biases.
 #include <array>
 
 #include "models/families/llama_like.h"
@@ -8,7 +8,8 @@ namespace regard::models::families {
 namespace {
 
 // Return the sliding window of each layer; 0 if it has none. If use_sliding_window is set, layer_types states
-// which layers have a window; without layer_types, the layers from max_window_layers on have a window.
+// which layers have a window; without layer_types, every layer with an index of at least max_window_layers
+// has a window.
 std::vector<std::int64_t> windows_of(const ConfigReader& config) {
   const std::int64_t layers = config.layers("num_hidden_layers");
   const std::int64_t window = window_of(config, 4096);

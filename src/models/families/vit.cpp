@@ -38,7 +38,8 @@ std::pair<std::int64_t, std::int64_t> sides(const ConfigReader& config, const ch
   }
   const auto both = require<std::vector<std::int64_t>>(config.json(), key, config.file());
   const auto fits = [](std::int64_t side) { return side >= 1 && side <= kLargestSize; };
-  if (both.size() != 2 || !fits(both[0]) || !fits(both[1])) throw config.wrong(key, "a side, or two");
+  if (both.size() != 2 || !fits(both[0]) || !fits(both[1]))
+    throw config.wrong(key, "one side length, or [height, width]");
   return {both[0], both[1]};
 }
 

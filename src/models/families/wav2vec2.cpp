@@ -1,6 +1,5 @@
 // wav2vec 2.0 (Baevski et al. 2020), as in transformers' modeling_wav2vec2.py: convolutions over the samples,
-// positions from a grouped convolution, an encoder, and a head for CTC or a
-// classifier of sounds.
+// positions from a grouped convolution, an encoder, and a head for CTC or for audio classification.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
@@ -111,8 +110,8 @@ StackConfig wav2vec2_encoder(const ConfigReader& config, const std::string& pref
   return stack;
 }
 
-// Wav2Vec2ForSequenceClassification. transformers projects every frame and then takes the mean; the
-// projection is linear, so that of the mean is the same.
+// Wav2Vec2ForSequenceClassification. transformers projects every frame and then takes the mean; this
+// head projects the mean, which gives the same result, because the projection is linear.
 HeadConfig sound_classifier(const ConfigReader& config) {
   config.only("use_weighted_layer_sum", false,
               "wav2vec 2.0 with a weighted sum of all layers (use_weighted_layer_sum)");
