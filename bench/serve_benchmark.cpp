@@ -1,9 +1,10 @@
 // Benchmark of `regard serve` on a Llama-shaped decoder with random weights. The server runs in a separate
-// process; this process runs the clients. Print one line of JSON for each measurement:
+// process; this process runs the clients. Prints one line of JSON for each measurement:
 //   first_token  time to the first token of a short prompt, alone and during the prefill of a long prompt:
 //                the medians over the rounds of one run, and their ratio
-//   throughput   tokens per processor second, in turn of the server with CLIENTS clients and of the
-//                library's own batch with as many rows; latency of /health during the server's turn
+//   throughput   tokens per second of processor time, measured alternately for the server with CLIENTS
+//                clients and for the library with a batch of as many rows; latency of /health while the
+//                server is measured
 //
 // usage: serve_benchmark [--layers 12] [--hidden 768] [--clients 32] [--seconds 10] [--rounds 15]
 //                        [--threads 2] [--long 4000]

@@ -1,6 +1,6 @@
 // 2. Attention without learned parameters: similarity → softmax → weighted sum. The word "Bank" has the same
-// vector in both sentences before attention and different vectors after it. Computed word by word, then with
-// matrices: the numbers are equal.
+// vector in both sentences before attention and different vectors after it. The result is computed word by
+// word and with matrices; both agree.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,7 @@
 
 using regard::Tensor;
 
-// The vector of "Bank" is the one commonly printed. The other words' vectors are invented, with four made-up
+// The vector of "Bank" is a published example. The vectors of the other words are invented, with four made-up
 // features (finance, growth, water, place), so that money and river differ in direction.
 static const float kBank[] = {0.6F, 0.2F, 0.1F, 0.7F};
 static const float kMoney[] = {0.9F, 0.4F, 0.0F, 0.1F};  // invented

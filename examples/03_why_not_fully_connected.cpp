@@ -37,7 +37,8 @@ int main() {
   std::printf("fully connected needs %.1f times the weights of attention\n\n",
               static_cast<double>(kInputs * kInputs) / static_cast<double>(4 * kSize * kSize));
 
-  // Its length is fixed: the matrix for nine words (of 4 features here) cannot be applied to ten.
+  // The length of a fully connected layer is fixed: the matrix for nine words (of 4 features here) cannot be
+  // applied to ten.
   const Tensor layer = regard::random_normal({9 * 4, 9 * 4}, 1, "fully connected");
   const Tensor ten_words = regard::random_normal({10, 4}, 1, "words");
   try {

@@ -1,6 +1,7 @@
 // 4. W_Q, W_K and W_V learned by back-propagation. The task: is the sentence about food, or about how easy
 // something was? "cake" and "piece" occur in both, so a word's vector alone is not enough; its context is.
-// The vectors are random at first and are trained with the projections; both are shown side by side.
+// The vectors are random at first and are trained with the projections. The similarities before and after
+// training are printed side by side.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -17,7 +18,7 @@ static const std::vector<std::string> kWords = {"[read]", "exam",  "test", "easy
                                                 "eat",    "bread", "cake", "piece"};
 
 struct Sentence {
-  std::vector<std::int32_t> ids;  // numbers of words; the first is [read], whose output is classified
+  std::vector<std::int32_t> ids;  // word ids; the first is [read], whose output is classified
   std::int32_t label;             // 0: food, 1: easy
 };
 

@@ -42,7 +42,7 @@ int main() {
                w_k = regard::random_normal({12, 12}, 7, "W_K", 0.3F);
   const Tensor q = regard::matmul(x, w_q), k = regard::matmul(x, w_k);
   const Tensor scores = regard::matmul_transposed(q, k);
-  // 12.0F, because the square root needs a floating-point number.
+  // 12.0F, so that the square root is computed in f32.
   const Tensor scaled = regard::scale(scores, 1.0F / std::sqrt(12.0F));
   const regard::PrintOptions options{.digits = 2, .row_names = words, .column_names = words};
   std::printf("%s", regard::matrix_text("softmax(Q Kᵀ / √12)", regard::softmax(scaled), options).c_str());

@@ -62,7 +62,7 @@ int main() {
               static_cast<double>(largest));
   const Tensor first = weights.reshape({kHeads, kLength * kLength});
   std::printf(
-      "heads look differently: the weights of heads 0 and 1 differ by up to %.3f\n",
+      "the heads differ: the weights of heads 0 and 1 differ by up to %.3f\n",
       static_cast<double>(regard::largest_difference(first.slice_rows(0, 1), first.slice_rows(1, 2))));
   std::printf("parameters: 4 · 512 · 512 = %lld, the same as for one head of 512\n",
               static_cast<long long>(4 * kSize * kSize));
@@ -71,6 +71,6 @@ int main() {
   Tensor only_first = joined.clone();
   for (std::int64_t t = 0; t < kLength; ++t)
     for (std::int64_t c = kSize / kHeads; c < kSize; ++c) only_first.row(t)[c] = 0.0F;
-  std::printf("heads 1 to 7 silenced: output changes by up to %.3f\n",
+  std::printf("heads 1 to 7 set to zero: output changes by up to %.3f\n",
               static_cast<double>(regard::largest_difference(out, regard::matmul(only_first, w_o))));
 }

@@ -1,6 +1,6 @@
 // 11. Two conversations answered at the same time by one model, each streamed as it is generated.
-// Usage: 11_conversations MODEL_FOLDER [TEMPLATE]; a decoder with a chat template, or the name of a common
-// one.
+// Usage: 11_conversations MODEL_FOLDER [TEMPLATE]. The model is a decoder. TEMPLATE names a chat template;
+// default: that of the model's folder.
 #include <cstdio>
 #include <string>
 #include <vector>

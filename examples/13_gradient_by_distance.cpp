@@ -12,8 +12,9 @@
 using Vector = std::vector<double>;
 static constexpr std::size_t kSize = 32, kSteps = 101;
 
-struct Matrix {  // [kSize, kSize], normal / √kSize, so that its largest singular values are near 2 and its
-                 // radius near 1
+// A matrix [kSize, kSize] with normally distributed elements, divided by √kSize. Its largest singular values
+// are near 2, and its spectral radius is near 1.
+struct Matrix {
   std::vector<double> values;
   Matrix(std::uint64_t seed, const std::string& name, double gain) {
     const regard::Tensor random = regard::random_normal({kSize, kSize}, seed, name);
@@ -107,7 +108,8 @@ static void lstm(double forget_bias, std::uint64_t seed) {
   print("lstm", forget_bias, seed, norms);
 }
 
-// The gradient of the last output of one head over 101 tokens, with respect to the token k places before.
+// The gradient of the last output of one head over kSteps + 1 tokens, with respect to the token k positions
+// before.
 static void attention(std::uint64_t seed) {
   regard::Learner learner;
   const auto x = learner.parameter("x", regard::random_normal({kSteps + 1, kSize}, seed, "x", 0.5F));
@@ -124,7 +126,7 @@ static void attention(std::uint64_t seed) {
     const float* row = learner.gradient(x).row(static_cast<std::int64_t>(kSteps - back));
     norms.push_back(norm(Vector(row, row + kSize)));
   }
-  // The gradient of the token itself also includes its query, so it is replaced by that of its neighbour.
+  // The gradient of the token itself also includes its query, so it is replaced with that of its neighbour.
   norms[0] = norms[1];
   print("attention", 0, seed, norms);
 }
