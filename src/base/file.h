@@ -1,8 +1,8 @@
 // Files: whole reads with a limit, memory maps, atomic writes. Every system error is thrown as an Error of
-// kind io (resource_exhausted if memory or open files are used up) that names the path and the system's
-// reason. Atomic: after a crash or power failure at any time, the path has either the old content or the new
-// content, never a mixture. The bytes are written to a temporary file in the same folder, which is synced and
-// renamed over the path; then the folder is synced.
+// kind io (resource_exhausted if the process has no memory or file descriptors left) that names the path and
+// the system's reason. A write is atomic: after a crash or power failure at any time, the path has either the
+// old content or the new content, never a mixture. The bytes are written to a temporary file in the same
+// folder, which is synced and renamed over the path; then the folder is synced.
 #pragma once
 
 #include <cstddef>
@@ -86,7 +86,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Throws io, ClosedPipe, and WriteStopped (see set_write_stop()).
+  // Throws io, ClosedPipe, or WriteStopped (see set_write_stop()).
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(bytes_of(text)); }
   void commit();

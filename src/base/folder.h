@@ -28,8 +28,8 @@ void restore_replaced(const std::filesystem::path& parent);
 // folder.
 void remove_folder(const std::filesystem::path& folder);
 
-// Create or atomically replace the symbolic link `link` with the target `target` (stored unmodified, so
-// usually relative), and sync the folder of the link.
+// Create or atomically replace the symbolic link `link` with the target `target` (stored unmodified; a
+// relative target is relative to the folder of the link), and sync the folder of the link.
 void switch_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
 // Remove temporary entries of killed processes from the folder (not from its subfolders).

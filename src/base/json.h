@@ -26,7 +26,7 @@ struct JsonLimits {
 };
 
 // Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order
-// mark, text after the value, or duplicate keys in an object. The error names the byte.
+// mark, text after the value, or duplicate keys in an object. Throws bad_file with the byte of the error.
 Json parse_json(std::string_view text, const std::string& file, JsonLimits limits = {});
 // Parse a regular file as parse_json() does. Throws io if it cannot be read.
 Json read_json(const std::string& path, JsonLimits limits = {});

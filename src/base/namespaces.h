@@ -1,8 +1,8 @@
 // The namespaces of the directories of src/. The namespace regard itself contains only the public API.
 //
 // The names of base, tensor, ops, nn and models are used in most directories above them. They are visible
-// there without their namespace, as far as tools/check_layers.sh allows the include. The names of the other
-// directories are qualified.
+// without their namespace in the directories that may include them (tools/check_layers.sh). The names of the
+// other directories are qualified.
 #pragma once
 
 namespace regard::base {}

@@ -8,7 +8,8 @@
 namespace regard::base {
 
 // Allocate at least `bytes`, aligned to a page, to be freed by std::free; throws resource_exhausted. Requests
-// huge pages from 2 MiB on: a matrix with long rows touches one page per row, more pages than the TLB holds.
+// huge pages for at least 2 MiB, because a matrix with long rows touches one page per row, which is more
+// pages than the TLB holds.
 void* allocate_pages(std::size_t bytes);
 
 // Request huge pages for the whole pages inside [memory, memory + bytes): a hint that the system may ignore.

@@ -10,7 +10,7 @@
 namespace regard::base {
 
 // Return the text with control characters (C0, DEL, C1) escaped. Text longer than `longest` bytes is cut, and
-// its length is appended.
+// the length of the whole text is appended.
 std::string printable(std::string_view text, std::size_t longest = 600);
 
 }  // namespace regard::base

@@ -22,7 +22,7 @@ double RandomStream::next_normal() {
 }
 
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
-  // Draw again at or above this limit, because such draws would make small values more likely.
+  // Reject draws at or above this limit, because they would make small values more likely.
   const std::uint64_t limit = bound * (UINT64_MAX / bound);
   while (true) {
     const std::uint64_t high = next();

@@ -26,8 +26,8 @@ struct Range {
   char32_t first, last;
 };
 
-// Code points with Indic_Conjunct_Break Linker or
-// Consonant (Unicode 15.1, DerivedCoreProperties.txt).
+// Code points whose property Indic_Conjunct_Break is Linker or Consonant (Unicode 15.1,
+// DerivedCoreProperties.txt).
 constexpr std::array<char32_t, 6> kLinkers = {0x094D, 0x09CD, 0x0ACD, 0x0B4D, 0x0C4D, 0x0D4D};
 constexpr std::array<Range, 26> kConsonants = {{
     {0x0915, 0x0939}, {0x0958, 0x095F}, {0x0978, 0x097F}, {0x0995, 0x09A8}, {0x09AA, 0x09B0},

@@ -49,7 +49,7 @@ struct Object {
   Kind kind = Kind::none;
   std::int64_t integer = 0;  // value of an integer or a boolean
   double real = 0;
-  // a string; of a global, "module name"; of a large integer, its bytes in little-endian order
+  // a string; for a global, "module name"; for a large integer, its bytes in little-endian order
   std::string text;
   std::vector<Ref> items;                    // items of a tuple or list
   std::vector<std::pair<Ref, Ref>> members;  // members of a dictionary

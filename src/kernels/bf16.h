@@ -62,8 +62,9 @@ struct Bf16Storage {
 };
 
 // Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B), where the complete sum is added to C at the
-// end. The epilogue is that of gemm(). If `packed` is set, B is its n columns from problem.packed_column on,
-// a multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must be positive.
+// end. The epilogue is that of gemm(). If `packed` is set, B is its n columns starting at
+// problem.packed_column, a multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must
+// be positive.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});
 

@@ -1,6 +1,6 @@
 // Division of bf16 attention into products of panels. A task is one key/value head of a sequence. It packs
-// the keys and values once and multiplies them by one block of queries after another. Blocks and chunks have
-// fixed sizes from the sequence's start on, so no sum depends on the batch.
+// the keys and values once and multiplies them by one block of queries after another. Blocks and chunks start
+// at fixed positions of the sequence, so no sum depends on the batch.
 #include "kernels/bf16_attention.h"
 
 #include <algorithm>

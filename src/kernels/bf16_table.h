@@ -48,8 +48,8 @@ struct Bf16Dropout {
   const std::int32_t* position = nullptr;
 };
 
-// Operand B of a block in cache pages (bf16_pages.h): part i is at at[i] + offset. If `along_columns`, a part
-// is a panel of block.columns columns, and there are `count` of them, whose results are adjacent in C.
+// Operand B of a block in cache pages (bf16_pages.h): part i is at `at[i] + offset`. If `along_columns`, a
+// part is a panel of block.columns columns, and there are `count` of them, whose results are adjacent in C.
 // Otherwise B is one panel, and a part is one block of its steps.
 struct Bf16PageParts {
   const float* const* at = nullptr;

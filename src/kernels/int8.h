@@ -3,8 +3,8 @@
 // (min + max) / 2 and step = (max − min) / 254. Most rows are not centred at zero (activations are mostly
 // positive), so symmetric quantisation would waste half of the range.
 //
-// A product of quantised rows and a packed i8 matrix is an exact integer sum, so every path gives the same
-// bits on every machine and in any order:
+// A product of quantised rows and a packed i8 matrix is an exact integer sum, so every path gives
+// bit-identical results on every machine and in any order:
 //   y[row, column] = scale_b[column] · (float(Σ_k q_a[row, k] q_b[k, column]) · step[row]
 //                                       + middle[row] · float(Σ_k q_b[k, column])) + bias[column]
 // in fused multiply-adds, then the rest of the epilogue. A row with a value that is not finite gives NaN.

@@ -14,9 +14,9 @@
 
 namespace regard::kernels {
 
-// Element type of a packed weight. f16 and bf16 are widened exactly, so a product has the same bits as with
-// the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127; the rows of the other operand are
-// quantised too, and sums are exact integers (int8.h).
+// Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to that
+// with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127; the rows of the other operand
+// are quantised too, and sums are exact integers (int8.h).
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
 constexpr std::size_t bytes_of(WeightType type) {

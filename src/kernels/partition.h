@@ -1,5 +1,5 @@
-// Division of loops over rows and elements into tasks. It depends only on shapes, never on the number of
-// threads.
+// Division of loops over rows and elements into tasks. The division depends only on shapes, never on the
+// number of threads.
 #pragma once
 
 #include <algorithm>

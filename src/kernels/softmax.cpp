@@ -66,8 +66,8 @@ void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows
 
 namespace {
 
-// Maximum k for which SoftmaxTable::top_k is used. It inserts into a sorted list in time O(columns · k). For
-// a larger k, select_largest() is faster.
+// Maximum k for which SoftmaxTable::top_k is used. That function inserts into a sorted list in time O(columns
+// · k). For a larger k, select_largest() is faster.
 constexpr std::int64_t kMostInserted = 128;
 
 // Compute the same result as SoftmaxTable::top_k in time O(columns + k log k). `order` is scratch memory.

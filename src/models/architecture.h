@@ -84,7 +84,7 @@ struct InputEmbeddingConfig {
   std::int64_t type_count = 0;
   std::string norm;
   nn::NormConfig norm_config;
-  std::string projection;  // name of a linear layer from size to hidden features
+  std::string projection;  // name of a linear layer with `size` inputs and `hidden` outputs
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
   // The input of a model that reads no token ids. If one of these is set, the fields above are ignored,

@@ -141,7 +141,7 @@ void Lora::add_biases_and_modules() {
     if (nn::low_rank_of(*parameters[i]) != nullptr) adapted.insert(module);
     if (config_.saves(module)) add_whole(*parameters[i], names[i]);
   }
-  // PEFT lists the names of the heads of all families, so only one of them must match.
+  // PEFT lists the names of the heads of all families, so it is enough that one of them matches.
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())

@@ -1,5 +1,5 @@
 // Convert a regard Transformer (transformer.h) to the equivalent class of Hugging Face transformers: choose
-// the class and write its config.json and tensors.
+// the class, and return its config.json and tensors.
 #pragma once
 
 #include <cstdint>

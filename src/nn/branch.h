@@ -24,7 +24,8 @@ struct BranchEnd {
 // may replace the branch's output, the sum is fused into the linear layer.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// The same with any last layer: last(residual) returns its output, plus the residual if that is not null.
+// Like end_branch(), with any last layer: last(residual) returns its output, plus the residual if that is not
+// null.
 bool sums_in_last_layer(Tape& tape, const BranchEnd& end);
 Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end);
 template <class Last>

@@ -26,7 +26,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   bool cross = false;              // true for cross-attention: keys and values are computed from a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
   // Names of the norms that are applied to the query and the key vector of each head before rotary positions
-  // (Qwen 3). All heads share their weights. Empty if there are none.
+  // (Qwen 3). All heads share the weights of these norms. Empty if there are no such norms.
   std::string query_norm, key_norm;
   NormConfig head_norm;
   // If true, query, key and value have one joint weight with the name `query`. In cross-attention, key and

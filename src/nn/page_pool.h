@@ -1,5 +1,5 @@
-// PagePool: pages of one size with reference counts. Several sequences may share a page. It becomes free when
-// the last of them releases it.
+// PagePool: pages of one size with reference counts. Several sequences may share a page. A page becomes free
+// when the last sequence releases it.
 //
 // The pool grows only by grow(). take(), share() and release() do not allocate memory.
 #pragma once

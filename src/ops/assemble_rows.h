@@ -15,7 +15,8 @@ struct PlacedRows {
 };
 
 // Return [rows, features]. Every row of the result must be given exactly once. Throws usage if the number of
-// places is not `rows`, invalid_input if a place is out of range. The spans must stay valid until backward().
+// places is not `rows`, invalid_input if a place is out of range. The spans must stay valid until the
+// backward pass.
 Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t rows);
 
 }  // namespace regard::ops

@@ -30,7 +30,7 @@ Var make_bf16(Tape& tape, Shape shape, bool needs_gradient);
 // Return contiguous f32 values: the memory of `value` itself, or a converted copy in the tape's arena.
 float* widened(Tape& tape, const Tensor& value);
 
-// Copy f32 `values`, with the shape of `value`, to `value`, rounded to bf16.
+// Round the f32 `values`, which have the shape of `value`, to bf16 and store them in `value`.
 void store_rounded(Tape& tape, const float* values, const Tensor& value);
 
 // The destructor frees the memory that the tape's arena has allocated since construction. Do not allocate

@@ -27,7 +27,7 @@ struct CheckpointNode : Tape::Node {
 
 // Return part(tape). If Options::checkpoint is set and no probe observes the part's intermediate values, they
 // are not kept, and the backward pass calls `part` a second time. Objects to which `part` refers must exist
-// until then. It must not change variables that were made before it.
+// until then. `part` must not change variables that were made before it.
 template <class Part>
 Var checkpointed(Tape& tape, const Part& part) {
   static_assert(std::is_trivially_destructible_v<Part>);

@@ -7,7 +7,7 @@
 namespace regard::ops {
 
 // Return x / |x| for each row of x [rows, features] (contiguous), where |x| is the Euclidean norm. A row of
-// zeros gives NaN, as PyTorch's x / x.norm(dim=-1).
+// zeros gives NaN, as x / x.norm(dim=-1) does in PyTorch.
 Var unit_rows(Tape& tape, Var x);
 
 }  // namespace regard::ops

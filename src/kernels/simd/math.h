@@ -2,8 +2,9 @@
 // per instruction set. Errors are the largest found over dense ranges (tests/kernels/vector_math_test.cpp).
 //
 //   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
-//   exp_flushed     the same for x ≤ 88, cheaper: 0 below −87
-//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two operations fewer: exp2(0) = 1, 0 below −126.5 and for −∞
+//   exp_flushed     as exp for −87 ≤ x ≤ 88, and 0 below −87; cheaper
+//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127; exp2(0) = 1, 0 below −126.5 and for −∞; two operations
+//                   fewer than exp_flushed
 //   exp_of_difference  2 ulp + |x| · 9e-8 of the result for −87 ≤ x ≤ 0; exp(0) = 1, exp(−∞) = 0;
 //                   below −87.7 it is 0 or, with AVX-512, the denormal
 //   log             1 ulp, denormal arguments included; log(0) = −∞, NaN for negative arguments

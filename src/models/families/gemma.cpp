@@ -12,7 +12,7 @@ Architecture gemma(const ConfigReader& config) {
   what.scale_embeddings = true;
   what.tied = true;
   what.head_dim = 256;
-  // The published configurations state "gelu" but mean its tanh approximation. As in transformers 5,
+  // In the published configurations, "gelu" stands for its tanh approximation. As in transformers 5,
   // "hidden_act" is read and "hidden_activation" is ignored.
   what.activation = config.activation("hidden_act", "gelu_pytorch_tanh");
   if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;
