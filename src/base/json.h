@@ -26,7 +26,8 @@ struct JsonLimits {
 };
 
 // Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order
-// mark, text after the value, or duplicate keys in an object. Throws bad_file with the byte of the error.
+// mark, text after the value, or duplicate keys in an object. Throws bad_file with the byte of the first
+// error, or if a limit is exceeded.
 Json parse_json(std::string_view text, const std::string& file, JsonLimits limits = {});
 // Parse a regular file as parse_json() does. Throws io if it cannot be read.
 Json read_json(const std::string& path, JsonLimits limits = {});
@@ -94,7 +95,7 @@ T json_as(const Json& value, std::string_view key, const std::string& file) {
   }
 }
 
-// Return the value of `key`. Throws if the key is missing.
+// Return the value of `key`. Throws bad_file if the key is missing or its value has another type.
 template <class T>
 T require(const Json& object, std::string_view key, const std::string& file) {
   const Json* value = json_detail::find(object, key, file);

@@ -58,10 +58,11 @@ void validate_file(const std::filesystem::path& path, const Json& entry, const s
   const auto hash = require<std::string>(entry, "xxh3", manifest);
   const MappedFile file(path);
   if (file.bytes().size() != size)
-    throw damaged(file.path(), "its size differs from the manifest")
+    throw damaged(file.path(), "the file's size differs from the manifest")
         .found(std::to_string(file.bytes().size()) + " bytes")
         .expected(std::to_string(size));
-  if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
+  if (hex(xxh3(file.bytes())) != hash)
+    throw damaged(file.path(), "the file's checksum differs from the manifest");
 }
 
 // Compare the file named `only`, or every file if `only` is empty, with the manifest.
@@ -77,12 +78,13 @@ void validate(const std::filesystem::path& folder, std::string_view only) {
   if (!files.is_object()) throw damaged(manifest_path, "\"files\" is not an object");
   for (const auto& [file_name, entry] : files.items()) {
     if (!plain_name(file_name))
-      throw damaged(manifest_path, "a file name points outside the folder: " + file_name);
+      throw damaged(manifest_path, "a file name is not allowed in a checkpoint: " + file_name);
     if (only.empty() || only == file_name) validate_file(folder / file_name, entry, name);
   }
 }
 
-// Return whether the system cannot read this checkpoint, as opposed to one whose content is damaged.
+// Return true if a file of the checkpoint cannot be read; false if all can be read, even if the content is
+// damaged.
 bool is_unreadable(const std::filesystem::path& folder) {
   try {
     validate(folder, "");
@@ -247,7 +249,7 @@ std::optional<Checkpoint> RunFolder::latest() const {
   try {
     return validated(*step);
   } catch (const Error& error) {
-    // another process has written a checkpoint meanwhile: try again
+    // if another process has written a checkpoint meanwhile, try again
     if (linked(kLatest) != step) return latest();
     return newest_good(step, std::string(error.what()) + "; ");
   }
@@ -260,7 +262,7 @@ std::optional<Checkpoint> RunFolder::best() const {
   try {
     return validated(*step);
   } catch (const Error& error) {
-    // another process has written a checkpoint meanwhile: try again
+    // if another process has written a checkpoint meanwhile, try again
     if (best_called_by_latest() != called) return best();
     auto other = latest();
     if (!other) throw;

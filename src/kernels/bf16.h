@@ -64,7 +64,8 @@ struct Bf16Storage {
 // Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B), where the complete sum is added to C at the
 // end. The epilogue is that of gemm(). If `packed` is set, B is its n columns starting at
 // problem.packed_column, a multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must
-// be positive.
+// be positive. Throws internal if `packed` does not match the problem or a condition of Bf16Storage is not
+// met.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});
 

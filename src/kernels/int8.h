@@ -54,7 +54,8 @@ void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::i
 void dequantise_rows(ThreadPool& pool, const std::int8_t* q, const float* scale, const std::int32_t* ids,
                      std::int64_t rows, std::int64_t columns, float factor, float* y);
 
-// Compute gemm() with a packed i8 matrix. Throws internal if transpose_a or accumulate is set.
+// Compute gemm() with a packed i8 matrix. Throws internal as gemm() does, and if transpose_a or accumulate is
+// set.
 void multiply_int8(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

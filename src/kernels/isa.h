@@ -27,7 +27,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
 
 // Return the active instruction set: the widest available one up to REGARD_ISA=neon|avx2|avx512|amx in the
 // environment. `amx` means avx512 and, if the machine has it, AMX. Throws as choose() does, at the first use
-// of a kernel. Apart from this choice, the bits of results do not depend on the machine.
+// of a kernel. Apart from this choice, results are bit-identical on all machines.
 Isa active();
 
 // Select the instruction set, for tests and benchmarks. No kernel may run during the call. Throws usage if

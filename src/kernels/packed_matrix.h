@@ -74,7 +74,8 @@ class PackedMatrix {
   Isa isa_ = Isa::avx2;
 };
 
-// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum.
+// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum;
+// internal if there are several parts that are not transposed.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
 // Unpack columns to rows of y [rows, k] in f32: y[row] = factor · column ids[row]. The caller checks the ids.

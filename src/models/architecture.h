@@ -164,7 +164,8 @@ struct Architecture {
   NameRules names;
 };
 
-// Build the network, without weights. Throws usage if the sizes of the parts do not match.
+// Build the network, without weights. The sizes of the parts must match. Throws usage if the groups of a
+// convolution do not divide its channels.
 std::unique_ptr<Network> make_network(Architecture architecture);
 
 }  // namespace regard::models

@@ -23,10 +23,12 @@ constexpr const char* kAdapterWeights = "adapter_model.safetensors";
 class Lora {
  public:
   // Add a new adapter to the model. The model must outlive this object. A is uniform in ±1/√in, drawn from
-  // `seed` and the module's name; B is zero. Throws usage if a target matches no module.
+  // `seed` and the module's name; B is zero. Throws usage if the config is invalid, no module matches the
+  // targets or modules_to_save, or a target is an embedding or the output layer.
   Lora(Network& model, const LoraConfig& config, std::uint64_t seed);
-  // Add the adapter of a folder. Ranks are taken from the tensors' shapes. Throws io, or bad_file if a tensor
-  // matches no weight of the model. After an error the model is unusable.
+  // Add the adapter of a folder. Ranks are taken from the tensors' shapes. Throws io if a file cannot be
+  // read, and bad_file if its content is invalid or a tensor does not match the model. After an error the
+  // model is unusable.
   Lora(Network& model, const std::filesystem::path& folder);
 
   // Return the weights that training changes: the updates, biases, and modules to save.

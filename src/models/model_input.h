@@ -56,8 +56,8 @@ struct InputSpec {
 
   // Throw usage ("expected image input, found text") if the model does not read this kind of input.
   void require(InputKind given) const;
-  // Return the number of positions of the input. Throws usage if its kind differs, invalid_input if its shape
-  // does.
+  // Return the number of positions of the input. Throws usage if its kind differs, and invalid_input if its
+  // shape or dtype differs or it is not contiguous.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
   ModelInput blank() const;  // return a valid input: token 0, or values of 0

@@ -81,15 +81,17 @@ class Network {
   virtual Json config() const = 0;
 
   // Compute the last hidden states [source tokens, hidden] of the encoder. For encoders and encoder–decoders.
-  // Throws usage for an input that input_spec() does not describe.
+  // Throws usage if the model has no encoder or does not read this kind of input, and invalid_input if the
+  // shape of an input is wrong, an id is outside the vocabulary or a position is beyond the model's limit.
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
   // Compute the last hidden states [target tokens, hidden] of the decoder. For decoders and encoder–decoders.
   // target.shape.positions are used unmodified; with a cache, the positions must continue at the length of
   // the slot. With a cache, `memory` is required only if some selected slots have no cross-attention yet; it
-  // must then contain one sequence for each of these slots, in the order of the batch. Throws invalid_input
-  // if an id is outside the vocabulary or a position beyond the model's limit, and resource_exhausted if the
-  // cache is full.
+  // must then contain one sequence for each of these slots, in the order of the batch. Throws usage if the
+  // model has no decoder, `memory` or `cache` does not fit the batch, or a pass with a cache records;
+  // invalid_input if an id is outside the vocabulary or a position is beyond the model's limit;
+  // resource_exhausted if the cache is full.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]

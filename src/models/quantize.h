@@ -16,11 +16,11 @@ namespace regard::models {
 // finite.
 void quantize(Network& model);
 
-// Convert to `dtype` (f16, bf16 or f32) the weights that quantize() would quantise, and hold them for
-// inference. For i8, call quantize(). Used by benchmarks.
+// Convert every matrix except position and type tables to `dtype` (f16, bf16 or f32), and hold it for
+// inference. For i8, do the same as quantize(). Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
-// For inference only: round to bf16 the weights that quantize() would quantise, and compute with them in
+// For inference only: round every matrix except position and type tables to bf16, and compute with them in
 // bf16. Throws usage if the processor has no bf16 instructions (kernels/bf16.h) or a weight is int8.
 void compute_in_bf16(Network& model);
 

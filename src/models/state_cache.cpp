@@ -9,7 +9,7 @@ namespace regard::models {
 
 void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch) {
   if (tape.recording())
-    throw usage_error("a pass over a cache cannot record gradients: train without a cache");
+    throw usage_error("a pass with a cache cannot record gradients: train without a cache");
   const std::span<const std::int32_t> slots = cache.slots();
   if (std::ssize(slots) != batch.shape.sequences())
     throw usage_error("the cache must have one selected slot for each sequence of the batch")

@@ -25,7 +25,7 @@ bool has_low_rank(const Parameter& weight) {
 
 LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale) {
   if (!has_low_rank(weight))
-    throw usage_error("\"" + weight.name + "\" is not the weight of a linear layer")
+    throw usage_error("\"" + weight.name + "\" cannot have a low-rank update")
         .expected("the weight of a linear layer");
   if (low_rank_of(weight) != nullptr)
     throw usage_error("\"" + weight.name + "\" has a low-rank update already");

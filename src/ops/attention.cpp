@@ -246,7 +246,7 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options) {
   const kernels::AttentionSpec spec = checked(options);
   check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
-  if (tape.recording()) throw usage_error("attention: a pass over cached keys cannot record gradients");
+  if (tape.recording()) throw usage_error("attention: a pass with cached keys cannot record gradients");
   if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
     throw usage_error("attention: each sequence of the queries needs its cached keys")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.size()));

@@ -1,4 +1,4 @@
-// Cross-entropy with label smoothing (Szegedy et al. 2016; PyTorch's definition):
+// Cross-entropy with label smoothing (Szegedy et al. 2016; PyTorch's definition), where s is label_smoothing:
 //   (1 − s) · (−log p_label) + s · mean over classes of −log p.
 #pragma once
 

@@ -52,7 +52,7 @@ class ReplacingProbe : public Probe {
     return true;
   }
 
-  // Return whether replace_weights() is to be called for this head of the attention at `point`
+  // Return true if replace_weights() must be called for this head of the attention at `point`
   // ("decoder.0.self"). The other heads stay bit-identical.
   virtual bool replaces_weights(std::string_view point, std::int64_t head) {
     (void)point, (void)head;

@@ -11,7 +11,8 @@ namespace regard::ops {
 // Return, for logits [rows, classes], labels [rows] and weights [classes], the scalar [1] factor · Σ over
 // rows that are not ignored of
 //   (1 − s) · w_label · (−log p_label) + s · mean over classes c of w_c · (−log p_c)
-// PyTorch's mean has factor 1 / Σ w_label. `labels` and `weights` need not stay valid after the call.
+// where s is label_smoothing. PyTorch's mean has factor 1 / Σ w_label. `labels` and `weights` need not stay
+// valid after the call.
 Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                            std::span<const float> weights, const CrossEntropyOptions& options = {});
 
