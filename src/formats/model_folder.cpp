@@ -29,7 +29,7 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
     throw Error(ErrorKind::io, "no such model folder", {path.string(), -1, -1})
         .remedy("Give the path of a Hugging Face folder or a run folder; nothing is downloaded");
   if (!std::filesystem::is_directory(path))
-    throw Error(ErrorKind::io, "expected a model folder, found a file", {path.string(), -1, -1})
+    throw Error(ErrorKind::io, "the path is a file, not a model folder", {path.string(), -1, -1})
         .expected("a folder with config.json and model.safetensors, or a run folder");
   ModelFolder model;
   model.path = path;

@@ -150,7 +150,7 @@ void LoraConfig::check(const std::string& file) const {
   for (const std::string& pattern : layers_pattern) compiled("(?:" + pattern + ")", file);
   if (!target_pattern.empty()) compiled(target_pattern, file);
   if (bias != "none" && bias != "all" && bias != "lora_only")
-    throw wrong(file, "an adapter's \"bias\" is unknown")
+    throw wrong(file, "an adapter's \"bias\" has an unknown value")
         .found("\"" + bias + "\"")
         .expected("none, all or lora_only");
 }

@@ -38,7 +38,7 @@ Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
   for (std::int64_t row = 0; row < value.rows(); ++row)
     if (!std::isfinite(held.scale.f32()[row]))
       throw Error(ErrorKind::numeric, "the weight \"" + parameter.name + "\" is not finite")
-          .found("output " + std::to_string(row));
+          .found("a NaN or infinity in output " + std::to_string(row));
   if (across) held.numbers = transposed(held.numbers);
   return held;
 }

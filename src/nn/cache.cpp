@@ -122,7 +122,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
     if (bounded_)
-      throw resource_error("the cache has no free pages")
+      throw resource_error("the cache has too few free pages")
           .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
                  std::to_string(pool_.size()) + " free")
           .remedy("Give the cache more pages, or admit fewer sequences");

@@ -54,9 +54,9 @@ TEST(ModelFolder, SaysWhatIsMissing) {
   EXPECT_REGARD_ERROR(ModelFolder::open(folder / "none"), ErrorKind::io, "no such model folder");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()), ErrorKind::bad_file, "no config.json");
   write_file_atomically(folder / "config.json", "{}");
-  EXPECT_REGARD_ERROR(ModelFolder::open(folder / "config.json"), ErrorKind::io, "expected a model folder");
+  EXPECT_REGARD_ERROR(ModelFolder::open(folder / "config.json"), ErrorKind::io, "not a model folder");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file,
-                      "neither model.safetensors");
+                      "no model.safetensors");
   write_file_atomically(folder / "tiny.gguf", "GGUF");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file,
                       "GGUF is not supported");

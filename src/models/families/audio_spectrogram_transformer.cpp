@@ -20,7 +20,8 @@ Architecture audio_spectrogram_transformer(const ConfigReader& config) {
   patches.column_stride = config.size("time_stride", 10);
   if (patches.rows() < 1 || patches.columns() < 1)
     throw config.wrong("patch_size", "at most max_length and num_mel_bins");
-  if (patches.rows() > kLargestSize / patches.columns()) throw config.wrong("max_length", "fewer patches");
+  if (patches.rows() > kLargestSize / patches.columns())
+    throw config.wrong("max_length", "a smaller length, because there are too many patches");
   if (patches.patch_height > kLargestSize / patches.patch_width)
     throw config.wrong("patch_size", "smaller patches");
   all.encoder = vit_encoder(config, prefix, patches);

@@ -165,7 +165,8 @@ DualEncoderConfig siglip(const ConfigReader& config) {
   images.norm = "vision_model.post_layernorm", images.norm_config = images.block.norm;
   all.size = text.size("projection_size", all.text.hidden);
   if (all.size != all.vision.hidden)
-    throw text.wrong("projection_size", "hidden_size of the images, " + std::to_string(all.vision.hidden));
+    throw text.wrong("projection_size",
+                     "the hidden_size of the image encoder, " + std::to_string(all.vision.hidden));
   project(all.text, "text_model.head", all.size, true);
   AttentionPoolingConfig pooling;
   pooling.prefix = "vision_model.head.";

@@ -18,7 +18,7 @@ std::vector<std::int64_t> windows_of(const ConfigReader& config) {
   if (config.has("layer_types")) {
     const auto types = require<std::vector<std::string>>(config.json(), "layer_types", config.file());
     if (types.size() != windows.size())
-      throw config.wrong("layer_types", "one for each of " + std::to_string(layers) + " layers");
+      throw config.wrong("layer_types", "one type for each of " + std::to_string(layers) + " layers");
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (types[i] == "sliding_attention" && used)
         windows[i] = window;

@@ -51,7 +51,7 @@ void scale_llama3(const ConfigReader& config, const ConfigReader& scaling, nn::R
   const double factor = factor_of(scaling), low = positive(scaling, "low_freq_factor"),
                high = positive(scaling, "high_freq_factor"), length = original_length(config, scaling);
   if (!scaling.has("original_max_position_embeddings"))
-    throw scaling.wrong("original_max_position_embeddings", "a length");
+    throw scaling.wrong("original_max_position_embeddings", "a number of positions");
   if (!(high > low)) throw scaling.wrong("high_freq_factor", "more than low_freq_factor");
   for (double& frequency : rotary.frequencies) {
     const double wave = 2.0 * std::numbers::pi / frequency;

@@ -51,7 +51,8 @@ PatchConfig patch_grid(const ConfigReader& config) {
   std::tie(patches.height, patches.width) = sides(config, "image_size");
   std::tie(patches.patch_height, patches.patch_width) = sides(config, "patch_size");
   if (patches.rows() < 1 || patches.columns() < 1) throw config.wrong("patch_size", "at most image_size");
-  if (patches.rows() > kLargestSize / patches.columns()) throw config.wrong("image_size", "fewer patches");
+  if (patches.rows() > kLargestSize / patches.columns())
+    throw config.wrong("image_size", "a smaller size, because there are too many patches");
   if (patches.patch_height * patches.patch_width > kLargestSize / patches.channels)
     throw config.wrong("patch_size", "smaller patches");
   return patches;
