@@ -1,5 +1,5 @@
 // Benchmarks of single kernels, for their development; reported figures come from `regard bench`. Build with
-// -DREGARD_BUILD_BENCHMARKS=ON; REGARD_ISA and REGARD_THREADS select instruction set and threads.
+// -DREGARD_BUILD_BENCHMARKS=ON. REGARD_ISA selects the instruction set, REGARD_THREADS the number of threads.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

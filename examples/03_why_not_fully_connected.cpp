@@ -43,7 +43,7 @@ int main() {
   const Tensor ten_words = regard::random_normal({10, 4}, 1, "words");
   try {
     (void)regard::matmul(ten_words.reshape({1, 40}), layer);
-    std::printf("the layer took ten words\n");
+    std::printf("the layer accepted ten words\n");
   } catch (const std::exception& error) {
     std::printf("ten words into the layer for nine: %s\n", error.what());
   }

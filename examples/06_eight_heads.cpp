@@ -44,11 +44,11 @@ int main() {
                v = split(regard::matmul(x, w_v), kHeads);
   say("Q in 8 heads of 512 / 8 = 64", q);
   const Tensor weights = regard::attention_weights(q, k);
-  say("weights, one matrix a head", weights);
+  say("weights, one matrix per head", weights);
   const Tensor heads = regard::attention(q, k, v);
   say("each head's output", heads);
   const Tensor joined = concatenate(heads);
-  say("heads side by side again", joined);
+  say("heads concatenated", joined);
   const Tensor out = regard::matmul(joined, w_o);
   say("times W_O", out);
 

@@ -1,5 +1,5 @@
 // 12. Train the model that a run file describes, stop after some steps, print the losses, and resume.
-// Usage: 12_training RUN_FILE [FOLDER]; FOLDER keeps the run (default: runs/example).
+// Usage: 12_training RUN_FILE [FOLDER]; FOLDER is the run folder (default: runs/example).
 #include <cstdio>
 #include <string>
 
