@@ -60,7 +60,7 @@ void validate_file(const std::filesystem::path& path, const Json& entry, const s
   if (file.bytes().size() != size)
     throw damaged(file.path(), "the file's size differs from the manifest")
         .found(std::to_string(file.bytes().size()) + " bytes")
-        .expected(std::to_string(size));
+        .expected(std::to_string(size) + " bytes");
   if (hex(xxh3(file.bytes())) != hash)
     throw damaged(file.path(), "the file's checksum differs from the manifest");
 }

@@ -177,7 +177,7 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
   }
   if (adapted_.empty())
     throw usage_error("no module of the model matches the adapter's targets")
-        .found(Json(config.targets).dump() + config.target_pattern)
+        .found(config.target_pattern.empty() ? Json(config.targets).dump() : config.target_pattern)
         .expected("the end of a linear layer's name, such as \"" +
                   [&] {
                     for (std::size_t i = 0; i < parameters.size(); ++i)

@@ -45,7 +45,9 @@ std::int64_t InputSpec::length_of(const Tensor& values) const {
   const bool any_length = kind == InputKind::features && shape[0] == 0;
   const Shape& given = values.shape();
   if (any_length ? given.rank() != 2 || given[1] != shape[1] : !(given == shape))
-    throw input_error("the input has a wrong shape").found(given.text()).expected(shape.text());
+    throw input_error("the input has a wrong shape")
+        .found(given.text())
+        .expected(any_length ? "[frames, " + std::to_string(shape[1]) + "]" : shape.text());
   if (values.dtype() != DType::f32 || !values.contiguous())
     throw input_error("the input must be contiguous f32").found(name_of(values.dtype()));
   if (windows.empty()) return specials + patch_rows * patch_columns;
