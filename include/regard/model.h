@@ -39,21 +39,21 @@ class Sessions;  // defined in regard/session.h
 struct SessionLimits;
 struct SessionMemory;
 
-// Options of text generation. If beam, max_new, length_penalty, min_new, n_best, repetition_penalty or
-// no_repeat_ngram has the initial value below, the value of the model's folder is used. If beam is 0 and
-// sample is false, the folder also determines whether to sample.
+// Options of text generation. The defaults of beam, max_new, length_penalty, min_new, n_best,
+// repetition_penalty and no_repeat_ngram select the values in the model's folder. If beam is 0 and sample is
+// false, the folder also determines whether to sample.
 struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;  // sample instead of searching; the options temperature to typical_p require it
+  bool sample = false;  // sample instead of searching; without it, temperature to typical_p have no effect
   double temperature = 1.0;
-  std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default (0): from all
+  std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
   std::uint64_t seed = 1;
-  // omit tokens whose probability is below min_p times the highest probability; default (0): off
+  // omit tokens whose probability is below min_p times the highest probability; default: 0, off
   double min_p = 0.0;
-  double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default (1): off
+  double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default: 1, off
   // The following options apply both to search and to sampling.
   std::int64_t min_new = 0;  // minimum number of new tokens
   std::int64_t n_best = 0;   // number of results of write(): the best of the beam, or independent samples
@@ -170,8 +170,8 @@ class REGARD_API Model {
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
   // Run one forward pass and return its attention weights. Recording does not change the result of the pass.
-  // Throws usage for an image model, for a target if the model is not an encoder–decoder, and for invalid
-  // heads; invalid_input if the text is not UTF-8 or has no tokens.
+  // Throws usage for a model that reads images or sound, for a target if the model is not an encoder–decoder,
+  // and for invalid heads or interventions; invalid_input if the text is not UTF-8 or has no tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // true if the model has an encoder and a decoder

@@ -12,8 +12,10 @@
 //   decoder_input_ids, decoder_attention_mask, decoder_position_ids
 // - labels: integers [batch, length]; [batch] for classifiers; f32 for regression and multi-label models
 // - integers [batch]: start_positions, end_positions
-// - f32: pixel_values [batch, channels, height, width]; input_features; loss_weight.OUTPUT, with the shape of
-//   the output OUTPUT. With the latter, the loss is the sum of the outputs times their weights.
+// - f32: pixel_values [batch, channels, height, width]; input_features; input_values; loss_weight.OUTPUT,
+// with
+//   the shape of the output OUTPUT. With loss_weight inputs, the loss is the sum of the outputs times their
+//   weights.
 //
 // A model returns only some of these outputs. N is a layer from 0; for hidden states, 0 is the embeddings.
 // - last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits

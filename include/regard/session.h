@@ -57,8 +57,8 @@ struct SessionResult {
 };
 
 struct SessionCallbacks {
-  // Called with the text generated since the last call, in whole characters. The concatenated pieces are the
-  // result's text. A beam search delivers one piece, at the end.
+  // Called with the text generated since the last call, in whole characters. The concatenated pieces are
+  // equal to SessionResult::text. A beam search delivers one piece, at the end.
   std::function<void(std::string_view piece)> text = {};
   std::function<void(const SessionResult& result)> done = {};  // called once, after all pieces
 };

@@ -92,12 +92,13 @@ class REGARD_API Classifier {
 
   const std::vector<std::string>& labels() const;
   // Return all labels, best first. For several texts, return one list per text in the same order. Throws
-  // usage for an image model.
+  // usage if the model does not read text.
   std::vector<Label> classify(std::string_view text) const;
   std::vector<Label> classify(std::string_view first, std::string_view second) const;  // a pair
   std::vector<std::vector<Label>> classify(std::span<const std::string> texts) const;
-  // Classify a PNG, JPEG, PPM or PGM file, or each image of an IDX file: one list of labels per image. Images
-  // are preprocessed as specified in the folder's preprocessor_config.json. Throws usage for a text model.
+  // Return one list of labels for each image of a file (formats: see regard/pictures.h). Images are
+  // preprocessed as preprocessor_config.json in the model's folder specifies. Throws usage if the model does
+  // not read images.
   std::vector<std::vector<Label>> classify_image(const std::filesystem::path& file) const;
 
  private:
@@ -133,7 +134,7 @@ struct Tag {
   // with Aggregation::none, the label as in the folder ("B-PER"); otherwise the entity ("PER")
   std::string label;
   float score = 0.0f;              // probability; for an entity, the mean
-  std::string word;                // the token, or the decoded tokens of the entity
+  std::string word;                // spelling of the token, or the decoded tokens of the entity
   std::size_t begin = 0, end = 0;  // byte range in the text
 };
 
@@ -203,7 +204,7 @@ struct Filling {
 
 class REGARD_API Filler {
  public:
-  // `targets` holds the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
+  // `targets` are the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
   // language model.
   explicit Filler(const Model& model, const std::vector<std::string>& targets = {},
                   const ReadingOptions& options = {});

@@ -20,8 +20,9 @@ namespace regard {
 
 // Set the number of threads of the public functions, 0 to 1024; other values throw usage. Default: 0, one per
 // physical core that affinity and the cgroup quota allow. Results are bit-identical for every setting. The
-// setting applies to later calls and to objects constructed later: a Learner, Sessions, Classifier, Embedder,
-// Answerer or Filler keeps the threads that it was constructed with.
+// setting applies to later calls and to objects constructed later. A Learner, Training, Sessions, Runner or
+// task object (tasks.h, pictures.h, transcribe.h) keeps the number of threads that was set when it was
+// constructed.
 REGARD_API void set_threads(int threads);
 REGARD_API int threads();
 

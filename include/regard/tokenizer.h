@@ -77,7 +77,7 @@ struct Segmentation {
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";  // type of tokenizer: byte-bpe, bpe, wordpiece, unigram, word or char
-  // total size, including special tokens and alphabet; ignored for char
+  // number of tokens, including special tokens and the alphabet; ignored for char
   std::int64_t vocabulary_size = 10000;
   // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency = std::nullopt;
@@ -107,7 +107,7 @@ class REGARD_API Tokenizer {
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),
-  // usage for options that conflict, and cancelled if `progress` returns false.
+  // usage if there are no files or options conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
   // Throws usage if max_length or stride is negative, if max_length is not 0 and less than the number of
@@ -118,10 +118,10 @@ class REGARD_API Tokenizer {
   // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are
   // padded to one length if the tokenizer's file enables padding.
   std::vector<Encoding> encode(std::span<const TextPair> texts, const EncodeOptions& options = {}) const;
-  // Return encode().ids without truncation and padding, several times faster.
+  // Return the ids of encode() without truncation and padding. Several times faster than encode().
   std::vector<std::int32_t> ids(std::string_view text, const EncodeOptions& options = {}) const;
   // Return at most `count` (1 to 1024) segmentations of a text by a unigram model, best first, without
-  // special tokens. Throws usage for other models.
+  // special tokens. Throws usage for other models and for a `count` out of range.
   std::vector<Segmentation> best(std::string_view text, std::int64_t count) const;
 
   // Return the text of `ids`. Throws invalid_input for an id outside 0 to vocabulary_size() − 1.
