@@ -86,7 +86,7 @@ struct TokenizerTraining {
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
   bool end_token = false;      // encode() appends </s>
-  bool byte_fallback = true;   // char, unigram: replace unknown characters by bytes instead of <unk>
+  bool byte_fallback = true;   // char, unigram: encode unknown characters as bytes instead of <unk>
   bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; if false, throw bad_file with file and line
   // special tokens in the order of their ids
   std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};

@@ -20,7 +20,7 @@ class Decoder {
 // Create a decoder from a JSON component with a "type". Throws bad_file that names the type if it is unknown.
 std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file);
 
-// Replace each maximal ill-formed sequence by U+FFFD.
+// Replace each maximal ill-formed sequence with U+FFFD.
 std::string repaired_utf8(std::string_view bytes);
 
 }  // namespace regard::text

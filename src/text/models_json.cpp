@@ -36,7 +36,7 @@ Vocabulary read_vocabulary(const Json& json, const std::string& file) {
 }
 
 Json write_vocabulary(const Vocabulary& vocabulary) {
-  // Append to the object like to a list, because looking up each key would take quadratic time.
+  // Append entries without looking up their keys, because look-ups would take quadratic time in total.
   Json::object_t object;
   for (std::int32_t id = 0; id < vocabulary.end_id(); ++id)
     if (const auto token = vocabulary.token(id))

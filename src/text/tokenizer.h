@@ -47,7 +47,7 @@ class Tokenizer {
  public:
   // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
   // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
-  // side. Throws io, or bad_file, which names a component that is unknown.
+  // side. Throws io, and bad_file for an invalid file. The error names a component that is unknown.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
   // Create a tokenizer from the text of a tokenizer.json. Error messages name the file `name`. Throws
@@ -70,7 +70,7 @@ class Tokenizer {
   // Return results in the order of `texts`. Padding applies to the whole batch. `pool` may be null.
   std::vector<Encoding> encode_batch(std::span<const TextPair> texts, const EncodeOptions& options = {},
                                      ThreadPool* pool = nullptr) const;
-  // Return encode().ids without truncation and padding; much faster than encode().
+  // Return the ids of encode() without truncation and padding. Much faster than encode().
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
   // Split a long text into views that several threads can encode. The concatenated ids of the views, without
