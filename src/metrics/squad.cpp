@@ -21,7 +21,7 @@ bool is_article(std::u32string_view word) {
   return word == U"a" || word == U"an" || word == U"the";
 }
 
-// Replace each article by a space, as Python's re.sub(r"\b(a|an|the)\b", " ", text).
+// Replace each article with a space, as Python's re.sub(r"\b(a|an|the)\b", " ", text).
 std::u32string without_articles(std::u32string_view text) {
   std::u32string result;
   for (std::size_t i = 0; i < text.size();) {
