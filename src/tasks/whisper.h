@@ -26,7 +26,7 @@ struct WhisperOptions {
   std::string language;     // code, such as "en"; if empty, detected from the first window
   bool translates = false;  // translate to English
   bool timestamps = true;   // generate timestamps; if false, there is one segment per window
-  std::string prompt;       // text assumed to precede the first window, such as names and their spelling
+  std::string prompt;       // text that is treated as preceding the first window
   // use the text before a window as the window's prompt, unless it was sampled at temperature 0.5 or more
   bool uses_previous = true;
   // temperatures of sampling, tried in this order; 0 means no sampling
