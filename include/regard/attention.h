@@ -43,9 +43,9 @@ struct AttentionOptions {
 
 // Return the attention of q [batch, heads, queries, head_dim] over k [batch, kv_heads, keys, head_dim] and v
 // [batch, kv_heads, keys, value_dim]. All are f32 and contiguous; heads is a multiple of kv_heads. The result
-// is [batch, heads, queries, value_dim]. A query that may attend to no key gets zeros. head_dim and kv_heads
-// are at least 1; every other size may be 0. Throws usage if shapes, dtypes or options are invalid or a
-// tensor is undefined. NaN in a query, key or value propagates to the outputs that use it. Results are
+// is [batch, heads, queries, value_dim]. If a query may attend to no key, its output is zero. head_dim and
+// kv_heads are at least 1; every other size may be 0. Throws usage if shapes, dtypes or options are invalid
+// or a tensor is undefined. NaN in a query, key or value propagates to the outputs that use it. Results are
 // bit-identical for any number of threads and regardless of what else is in the batch.
 REGARD_API Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                             const AttentionOptions& options = {});

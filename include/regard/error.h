@@ -94,7 +94,7 @@ REGARD_API Error input_error(std::string message);                   // invalid_
 REGARD_API Error file_error(std::string file, std::string message);  // bad_file
 REGARD_API Error cancelled_error(std::string message);
 REGARD_API Error resource_error(std::string message);  // resource_exhausted
-// Return an error of kind resource_exhausted; `bytes` is the size of the refused allocation.
+// Return an error of kind resource_exhausted; `bytes` is the size of the failed allocation.
 REGARD_API Error out_of_memory(std::uint64_t bytes);
 
 // Return the exception that is being handled as an Error. Call it within a catch block. std::bad_alloc

@@ -46,7 +46,7 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;  // sample instead of searching; without it, temperature to typical_p have no effect
+  bool sample = false;  // sample instead of searching; if false, temperature to typical_p have no effect
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
@@ -86,7 +86,7 @@ struct WriteCallbacks {
   std::function<bool()> cancelled = {};
 };
 
-// Number format of a loaded model's computation. bf16: weights and the operands of matrix products and of
+// Number format in which a loaded model computes. bf16: weights and the operands of matrix products and of
 // attention are rounded to bf16 (8 bits of precision), and so is the key/value cache; sums, softmax and norms
 // are f32. It needs a processor with AVX512_BF16 or AMX-BF16. Results are bit-identical for any number of
 // threads and any batch, as in f32.

@@ -54,7 +54,8 @@ class REGARD_API ImageTextEncoder {
 
   std::int64_t size() const;  // number of elements of a vector
   // Return embedding vectors with Euclidean norm 1. Texts longer than the model's positions are truncated.
-  // Throws invalid_input for a text without tokens, bad_file for a file that does not hold exactly one image.
+  // Throws invalid_input for a text without tokens, bad_file for a file that does not contain exactly one
+  // image.
   Tensor embed(std::span<const std::string> texts) const;                   // [texts, size]
   Tensor embed(std::string_view text) const;                                // [1, size]
   Tensor embed_images(std::span<const std::filesystem::path> files) const;  // [files, size]
@@ -63,8 +64,8 @@ class REGARD_API ImageTextEncoder {
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
   // Return all labels with their scores, best first, for each image of the file. The scores of an image are a
-  // softmax over the labels; for SigLIP, each score is an independent probability. The image is compared with
-  // `pattern`, in which each label replaces {}.
+  // softmax over the labels; for SigLIP, each score is an independent probability. The text for a label is
+  // `pattern` with the label in place of {}.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

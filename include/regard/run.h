@@ -12,10 +12,9 @@
 //   decoder_input_ids, decoder_attention_mask, decoder_position_ids
 // - labels: integers [batch, length]; [batch] for classifiers; f32 for regression and multi-label models
 // - integers [batch]: start_positions, end_positions
-// - f32: pixel_values [batch, channels, height, width]; input_features; input_values; loss_weight.OUTPUT,
-// with
-//   the shape of the output OUTPUT. With loss_weight inputs, the loss is the sum of the outputs times their
-//   weights.
+// - f32: pixel_values [batch, channels, height, width]; input_features; input_values
+// - f32: loss_weight.OUTPUT, with the shape of the output OUTPUT; the loss is then the sum of the outputs
+//   times their weights
 //
 // A model returns only some of these outputs. N is a layer from 0; for hidden states, 0 is the embeddings.
 // - last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits
@@ -65,11 +64,11 @@ struct CaptureOptions {
   std::vector<std::string> interventions = {};  // as in RunOptions
 };
 
-// A model with f32 weights, or with int8 weights and without gradients if the folder is quantised. It runs on
-// the threads of regard/threads.h. It may be used from several threads; its calls are serialised. Results are
-// bit-identical for any number of threads, and without compute_padding regardless of what else is in the
-// batch. Copies share the weights, and their calls are serialised too. A moved-from Runner can only be
-// assigned to or destroyed; every other call throws usage.
+// A model for computations with named tensors. Its weights are f32; if the folder is quantised, they are int8
+// and gradients cannot be computed. It runs on the threads of regard/threads.h. It may be used from several
+// threads; its calls are serialised. Results are bit-identical for any number of threads, and without
+// compute_padding regardless of what else is in the batch. Copies share the weights, and their calls are
+// serialised too. A moved-from Runner can only be assigned to or destroyed; every other call throws usage.
 class REGARD_API Runner {
  public:
   // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Throws as

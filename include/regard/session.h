@@ -35,7 +35,7 @@ struct SessionLimits {
   std::int64_t rows = 64;
   // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
-  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens in prefill per step
+  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens to prefill per step
   std::int64_t sessions = 1024;  // maximum number of sessions, including waiting ones; join() refuses more
 };
 

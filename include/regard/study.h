@@ -64,8 +64,8 @@ struct Study {
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 };
 
-// Names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens, rollout, flow,
-// probe, alignment.
+// Return the names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens,
+// rollout, flow, probe, alignment.
 REGARD_API std::vector<std::string> study_views();
 
 // Run a study on the threads of regard/threads.h. Other calls on the same model are not serialised with it.

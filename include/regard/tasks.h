@@ -123,7 +123,8 @@ struct TagOptions {
   // tokens per window, including special tokens; 0 means the model's maximum number of positions, or 512 if
   // it has no limit
   std::int64_t window = 0;
-  // Tokens shared by adjacent windows. Default: 128, at most a quarter of a window.
+  // Tokens shared by adjacent windows. Default: 128, or a quarter of the window without its special tokens if
+  // that is smaller.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored = {"O"};  // labels and entities to omit
   std::vector<HeadName> ablated = {};
@@ -166,7 +167,8 @@ struct AnswerOptions {
   // tokens per window, including the question; 0 means 384, or the model's maximum number of
   // positions if that is smaller
   std::int64_t window = 0;
-  std::int64_t stride = 0;    // tokens shared by adjacent windows; 0 means 128, at most half a window
+  // tokens shared by adjacent windows; 0 means 128, or half a window if that is smaller
+  std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer
   bool may_be_none = false;   // "no answer", with an empty text, is one of the candidates
   bool whole_words = true;    // answers start and end at word boundaries

@@ -27,7 +27,7 @@ namespace regard {
 
 class Model;  // defined in regard/model.h
 
-// Side of a translation model. Most models have one tokenizer for both; Marian folders have two.
+// Side of a translation model. Most models have one tokenizer for both sides; Marian folders have two.
 enum class TextSide : std::uint8_t { source, target };
 
 enum class TruncationStrategy : std::uint8_t {
@@ -81,7 +81,8 @@ struct TokenizerTraining {
   std::int64_t vocabulary_size = 10000;
   // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency = std::nullopt;
-  // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: by type
+  // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: depends on
+  // `type`
   std::string words = {};
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
@@ -102,8 +103,8 @@ class REGARD_API Tokenizer {
   // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json with
   // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
-  // Share the tokenizer of a model. Throws usage if the model has none for this side: one that reads images
-  // or sound has no source tokenizer.
+  // Share the tokenizer of a model. Throws usage if the model has none for this side: a model that reads
+  // images or sound has no source tokenizer.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),

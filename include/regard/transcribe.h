@@ -34,9 +34,10 @@ struct TranscribeOptions {
   bool use_previous = true;   // use the transcript so far as the prompt of the next 30 seconds
   // temperatures of sampling, tried in this order
   std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
-  // Decode again at the next temperature if the compression ratio is above this value, or the mean
-  // log-probability below it. Skip silence if the probability of "no speech" is above this value. An empty
-  // value disables the rule.
+  // Decode again at the next temperature if the compression ratio is above `compression_ratio`, or the mean
+  // log-probability is below `log_probability`. Skip a window of 30 seconds if the probability of "no speech"
+  // is above `no_speech` and the mean log-probability is below `log_probability`. An empty value disables its
+  // rules.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   std::int64_t beam = 1;   // width of the beam search; 1 selects the most probable token, or CTC's best path
   std::uint64_t seed = 1;  // seed of sampling
