@@ -9,7 +9,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 std::string padded(const std::string& text, int width, bool right) {

@@ -12,7 +12,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 // Passes the first generated text to the callback, piece by piece.

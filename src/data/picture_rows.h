@@ -13,7 +13,7 @@
 namespace regard::data {
 
 struct PictureRow {
-  std::filesystem::path file;  // path of the image; empty if `image` holds it
+  std::filesystem::path file;  // path of the image; empty if `image` contains it
   Image image;
   std::string text;    // label or caption of the image
   std::string key;     // key that is equal for equal images: the path as given, or a hash of the pixels

@@ -10,8 +10,8 @@
 
 namespace regard::infer {
 
-// The last token of a sequence gets `bias` added to its score if the text ends with the other tokens of the
-// sequence.
+// If the text ends with all tokens of the sequence except its last one, `bias` is added to the score of the
+// last one.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;

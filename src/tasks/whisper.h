@@ -31,8 +31,8 @@ struct WhisperOptions {
   bool uses_previous = true;
   // temperatures of sampling, tried in this order; 0 means no sampling
   std::vector<double> temperatures{0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
-  // Decode again at the next temperature if the text's compression ratio is above the first value, or its
-  // mean log-probability below the second. An empty value disables the rule.
+  // Decode again at the next temperature if the text's compression ratio is above compression_ratio, or its
+  // mean log-probability is below log_probability. An empty value disables the rule.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0;
   // Skip a window if its probability of "no speech" is above this value and its mean log-probability is below
   // log_probability.

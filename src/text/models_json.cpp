@@ -19,7 +19,7 @@ void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdB
 }
 
 std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
-  throw usage_error("this tokenizer has no n-best segmentations")
+  throw usage_error("this tokenizer cannot return n-best segmentations")
       .found(fmt::format("a model of type {}", type()))
       .expected("a Unigram model of a tokenizer.json, or a SentencePiece file of type unigram");
 }

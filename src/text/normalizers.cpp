@@ -67,7 +67,7 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  // `within_words`: no match contains both a character and a space after it.
+  // `within_words`: no match contains a space that follows a character other than a space.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
       : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {
     std::vector<Match> matches;

@@ -47,7 +47,7 @@ class Tokenizer {
  public:
   // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
   // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
-  // side. Throws io, and bad_file for an invalid file. The error names a component that is unknown.
+  // side. Throws io, and bad_file for an invalid file. If a component is unknown, the error names it.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
   // Create a tokenizer from the text of a tokenizer.json. Error messages name the file `name`. Throws
