@@ -34,8 +34,8 @@ struct ExplainOptions {
 };
 
 struct ExplainStep {
-  std::string name;                        // "scores"
-  std::string formula;                     // "Q Kᵀ"
+  std::string name;                        // such as "scores"
+  std::string formula;                     // such as "Q Kᵀ"
   std::string note;                        // reason for the step, one sentence; may be empty
   Tensor value;                            // a matrix
   std::vector<std::string> rows, columns;  // labels of its rows and columns; may be empty

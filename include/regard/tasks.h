@@ -112,7 +112,7 @@ class REGARD_API Classifier {
 // Rule that converts labels of tokens to results, as in transformers' token-classification pipeline.
 enum class Aggregation {
   none,     // one result per token
-  simple,   // adjacent tokens of one entity are joined: "B-PER", "I-PER"
+  simple,   // adjacent tokens of one entity are joined, such as "B-PER" and "I-PER"
   first,    // as simple, but the label of a word is that of its first token
   average,  // as simple, but a word has the label with the highest mean probability
   max,      // as simple, but a word has the label of the token with the highest probability

@@ -33,7 +33,7 @@ enum class DType : std::uint8_t {
 };
 
 REGARD_API std::size_t size_of(DType dtype) noexcept;  // bytes of one element
-REGARD_API const char* name_of(DType dtype) noexcept;  // "f32"
+REGARD_API const char* name_of(DType dtype) noexcept;  // such as "f32"
 
 // Up to eight dimensions, stored inline. Sizes are not negative; a shape without dimensions is a scalar. The
 // product of the non-zero sizes is below 2⁶³.
@@ -60,7 +60,7 @@ class REGARD_API Shape {
   std::span<const std::int64_t> sizes() const noexcept {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
-  std::string text() const;  // "[2, 3]"
+  std::string text() const;  // such as "[2, 3]"
   friend REGARD_API bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:

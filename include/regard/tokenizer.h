@@ -129,7 +129,7 @@ class REGARD_API Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;
-  std::string token_of(std::int32_t id) const;  // "" for an id without a token
+  std::string token_of(std::int32_t id) const;  // returns "" for an id without a token
   bool is_special(std::int32_t id) const;
   std::int64_t vocabulary_size() const;  // the largest id + 1: number of rows of an embedding
   std::string type() const;              // type of the model: "BPE", "WordPiece", "Unigram", …
