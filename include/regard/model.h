@@ -141,7 +141,8 @@ class REGARD_API Attention {
 
 // A handle to a model; copies share the weights. It runs on the threads of regard/threads.h. It may be used
 // from several threads; their passes over the model are serialised. Results are bit-identical for any number
-// of threads and regardless of what else is in the batch.
+// of threads and regardless of what else is in the batch. Functions that generate text throw numeric if the
+// model's output is not finite.
 class REGARD_API Model {
  public:
   // Translate with an encoder–decoder. The translation of a blank text is empty. Throws usage if the model

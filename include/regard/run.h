@@ -90,7 +90,7 @@ class REGARD_API Runner {
   // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
   // [batch × n_best, length]), including the prompt, and sequences_scores for beams. Defaults come from the
   // folder's generation_config.json. Throws usage for encoders, images, and options that need a tokenizer
-  // (stop, bad_words).
+  // (stop, bad_words), and numeric if the model's output is not finite.
   NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
 
   // message if the best checkpoint is damaged and another one was loaded; otherwise empty

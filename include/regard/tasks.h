@@ -11,8 +11,8 @@
 // Texts are UTF-8; other bytes throw invalid_input. Results are bit-identical for any number of threads and
 // regardless of what else is in the batch. Objects share their model's weights and run on the threads of
 // regard/threads.h. Each may be used from several threads; its calls are serialised. Errors are thrown as
-// regard::Error. A moved-from object can only be assigned to or destroyed; every other call throws usage and
-// names the type.
+// regard::Error. Functions that run the model throw numeric if its output is not finite. A moved-from object
+// can only be assigned to or destroyed; every other call throws usage and names the type.
 #pragma once
 
 #include <cstdint>

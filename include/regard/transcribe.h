@@ -75,7 +75,7 @@ class REGARD_API Transcriber {
 
   // Transcribe a file. on_segment is called for each segment as soon as it is complete. An exception that it
   // throws stops the transcription and is rethrown. Throws io if the file cannot be read, bad_file if it is
-  // not a valid sound file.
+  // not a valid sound file, and numeric if the model's output is not finite.
   Transcript transcribe(const std::filesystem::path& file,
                         const std::function<void(const TranscriptSegment&)>& on_segment = {}) const;
 
