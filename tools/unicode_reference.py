@@ -67,20 +67,21 @@ def main():
                 newer[c] = name
     table("kNewerCategories", "CategoryRange",
           [(f"{a:#x}", f"{b:#x}", f"Category::{v}") for a, b, v in ranges(newer)],
-          "Code points that the reference's patterns assign and Unicode 15.0 does not (all marks: nonspacing).")
+          "Code points that only the reference's patterns assign to a category; marks are listed as nonspacing.")
 
     def pieces(pre_tokenizer, c):
         return [piece for piece, _ in pre_tokenizer.pre_tokenize_str("a" + chr(c) + "b")]
 
     punctuation = {c for c in POINTS if len(pieces(pre_tokenizers.Punctuation(), c)) == 3}
     flags("kBertPunctuation", punctuation,
-          {c for c in POINTS if CATEGORY[c][0] == "P" or (c < 128 and CATEGORY[c][0] in "PS")}, "BERT's punctuation.")
+          {c for c in POINTS if CATEGORY[c][0] == "P" or (c < 128 and CATEGORY[c][0] in "PS")},
+          "Code points that the pre-tokenizer Punctuation isolates.")
     numeric = {c for c in POINTS if len(pieces(pre_tokenizers.Digits(True), c)) == 3}
     flags("kNumeric", numeric, {c for c in POINTS if CATEGORY[c][0] == "N"}, "Code points that the pre-tokenizer Digits isolates.")
     word = {c for c in POINTS if len(pieces(pre_tokenizers.Whitespace(), c)) == 1}
     ours = {c for c in POINTS if CATEGORY[c][0] in "LM" or CATEGORY[c] in ("Nd", "Nl", "Pc") or newer.get(c)
             and not newer[c].startswith("punctuation") and newer[c] != "number_other"}
-    flags("kWord", word, ours, "\\w.")
+    flags("kWord", word, ours, "Code points that \\w matches.")
 
     def gone(normalizer):
         return {c for c in POINTS if normalizer.normalize_str("a" + chr(c) + "b") == "ab"}
@@ -99,7 +100,8 @@ def main():
     lower = normalizers.Lowercase()
     pairs = [(c, lower.normalize_str(chr(c))) for c in POINTS]
     table("kLower", "LowerPair", [(f"{c:#x}", f"{ord(low):#x}") for c, low in pairs
-                                  if len(low) == 1 and low != chr(c).lower()], "Lower case beyond Unicode 15.0.")
+                                  if len(low) == 1 and low != chr(c).lower()],
+          "Code points whose lower case differs from that of Unicode 15.0, and their lower case in the reference.")
     nfkd, nfd = normalizers.NFKD(), normalizers.NFD()
     whole = {c: True for c in POINTS if nfkd.normalize_str(chr(c)) == chr(c) != unicodedata.normalize("NFKD", chr(c))}
     table("kUndecomposed", "Range", [(f"{a:#x}", f"{b:#x}") for a, b, _ in ranges(whole)],

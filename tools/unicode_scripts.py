@@ -48,7 +48,7 @@ def main():
     print("// Written by tools/unicode_scripts.py; not to be edited.")
     print(f"// Reference: Hugging Face tokenizers {tokenizers.__version__}.")
     print('#include "text/unicode_scripts.h"\n\nnamespace regard::text::unicode {\n')
-    print("// First code point of each run of one script, and the script's number.\nconst std::vector<std::uint32_t> kScriptStarts = {")
+    print("// Pairs of numbers: the first code point of a range with one script, and the id of that script.\nconst std::vector<std::uint32_t> kScriptStarts = {")
     last, row = None, []
     for c, script in sorted(scripts().items()):
         if script != last:

@@ -27,11 +27,12 @@ enum class CausalAlignment { end, start };
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  // default (0): no window. Above 0, a query attends only to keys less than `window` positions away; must not
-  // be negative
+  // Default: 0, no window. Above 0, a query attends only to keys less than `window` positions away. Must not
+  // be negative.
   std::int64_t window = 0;
-  float scale = 0.0f;  // default (0): 1 / √head_dim; must be finite
-  // Soft cap. Default (0): none. Above 0, each score becomes cap · tanh(score / cap), before bias and mask.
+  float scale = 0.0f;  // Default: 0, which means 1 / √head_dim. Must be finite.
+  // Soft cap of the scores. Default: 0, no cap. Above 0, each score becomes softcap · tanh(score / softcap),
+  // before bias and mask are applied. Must not be negative.
   float softcap = 0.0f;
   // Optional mask and bias, with shape [batch or 1, heads or 1, queries, keys], contiguous. If both are
   // given, they must have the same shape. In the mask (DType::boolean or u8), true means that the query may
@@ -40,17 +41,17 @@ struct AttentionOptions {
   Tensor bias = {};  // f32; added to the scores
 };
 
-// Compute attention of q [batch, heads, queries, head_dim] over k [batch, kv_heads, keys, head_dim] and v
-// [batch, kv_heads, keys, value_dim]. All are f32 and contiguous; heads is a multiple of kv_heads. Returns
-// [batch, heads, queries, value_dim]. A query that may attend to no key gets zeros. head_dim and kv_heads
-// are at least 1; every other size may be 0. Throws usage if shapes, dtypes or options are invalid or a
-// tensor is undefined. NaN in a query, key or value propagates to the outputs that use it. Results are
+// Return the attention of q [batch, heads, queries, head_dim] over k [batch, kv_heads, keys, head_dim] and v
+// [batch, kv_heads, keys, value_dim]. All are f32 and contiguous; heads is a multiple of kv_heads. The result
+// is [batch, heads, queries, value_dim]. If a query may attend to no key, its output is zero. head_dim and
+// kv_heads are at least 1; every other size may be 0. Throws usage if shapes, dtypes or options are invalid
+// or a tensor is undefined. NaN in a query, key or value propagates to the outputs that use it. Results are
 // bit-identical for any number of threads and regardless of what else is in the batch.
 REGARD_API Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                             const AttentionOptions& options = {});
 
-// Return the weights [batch, heads, queries, keys]. Rows sum to one, or to zero for a query that may attend
-// to no key. Throws as attention() does.
+// Return the attention weights [batch, heads, queries, keys], f32. Each row sums to one, or to zero if its
+// query may attend to no key. Throws as attention() does.
 REGARD_API Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 struct AttentionGradients {

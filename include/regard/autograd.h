@@ -47,7 +47,7 @@ class REGARD_API Learner {
   // The following functions compute intermediate values: matrices [rows, columns] unless stated otherwise. A
   // constant has no gradient. It shares the memory of `value` and is kept until the next begin().
   Value constant(const Tensor& value);
-  Value embedding(Value table, std::span<const std::int32_t> ids);  // selects rows of table [n, d] → [ids, d]
+  Value embedding(Value table, std::span<const std::int32_t> ids);  // rows of table [n, d] → [ids, d]
   Value linear(Value x, Value weight, Value bias = nullptr);        // x [m, k] · weightᵀ [n, k] + bias [n]
   Value add(Value a, Value b);
   Value scale(Value x, float factor);
@@ -67,11 +67,12 @@ class REGARD_API Learner {
   Value squared_error(Value x, const Tensor& target);
 
   const Tensor& value(Value node) const;
-  // valid after backward(); an undefined tensor if the loss does not depend on the node
+  // Return the gradient; valid after backward(). If the loss does not depend on the node, the gradient of a
+  // parameter is zero, and that of another node is an undefined tensor.
   const Tensor& gradient(Value node) const;
 
-  // Back-propagate from a scalar. Clears the gradients of the parameters first. May be called once after
-  // each begin(); a second call throws usage.
+  // Set the gradients of the parameters to zero, then back-propagate from a scalar loss. May be called once
+  // after each begin(); a second call throws usage.
   void backward(Value loss);
   // Call backward(), unless it was already called with this loss since begin(), then take one AdamW step (β
   // 0.9 and 0.999, ε 1e-8, no weight decay) on every parameter. Returns the loss. Throws numeric if the loss

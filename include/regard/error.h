@@ -43,7 +43,7 @@ enum class ErrorKind {
   internal,            // (1)
 };
 
-REGARD_API const char* name_of(ErrorKind kind) noexcept;  // "invalid_input"
+REGARD_API const char* name_of(ErrorKind kind) noexcept;  // such as "invalid_input"
 
 // Location of an error: a file and, if known, a line (from 1) or a byte (from 0). Unknown parts are empty or
 // -1. Data that is not in a file has a name instead: "text", "standard input".
@@ -94,7 +94,7 @@ REGARD_API Error input_error(std::string message);                   // invalid_
 REGARD_API Error file_error(std::string file, std::string message);  // bad_file
 REGARD_API Error cancelled_error(std::string message);
 REGARD_API Error resource_error(std::string message);  // resource_exhausted
-// Return an error of kind resource_exhausted; `bytes` is the size of the refused allocation.
+// Return an error of kind resource_exhausted; `bytes` is the size of the failed allocation.
 REGARD_API Error out_of_memory(std::uint64_t bytes);
 
 // Return the exception that is being handled as an Error. Call it within a catch block. std::bad_alloc

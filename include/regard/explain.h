@@ -15,27 +15,27 @@ struct ExplainInput {
   std::vector<std::string> tokens = {};  // [length]
   Tensor vectors = {};                   // [length, size]
   std::string source = {};               // description of the origin of the vectors
-  // Projections [size, head_dim]. Default (undefined): random matrices, with head_dim and seed of
-  // ExplainOptions.
+  // Projections [size, head_dim]. Default: undefined; random matrices are then used, with head_dim and seed
+  // of ExplainOptions.
   Tensor w_q = {}, w_k = {}, w_v = {};
   // Queries, keys and values of one head of a model, [length, head_dim], with position encodings already
-  // applied. Default (undefined): computed from the vectors. `head` is the name of the head.
+  // applied. Default: undefined; they are then computed from the vectors. `head` is the name of the head.
   Tensor q = {}, k = {}, v = {};
   std::string head = {};
 };
 
 struct ExplainOptions {
   bool positions = true;    // add sinusoidal positions
-  bool projections = true;  // compute Q = X W_Q and so on; if false, Q = K = V = X without scaling
+  bool projections = true;  // compute Q = X W_Q and so on; if false, Q = K = V = X, and scores are not scaled
   bool causal = false;      // causal mask: a token attends only to itself and to earlier tokens
   std::int64_t head_dim = 4;
-  float scaling = 0.0f;  // divisor of the scores; default (0): √d_k
+  float scaling = 0.0f;  // divisor of the scores; default: 0, which means √d_k
   std::uint64_t seed = 1;
 };
 
 struct ExplainStep {
-  std::string name;                        // "scores"
-  std::string formula;                     // "Q Kᵀ"
+  std::string name;                        // such as "scores"
+  std::string formula;                     // such as "Q Kᵀ"
   std::string note;                        // reason for the step, one sentence; may be empty
   Tensor value;                            // a matrix
   std::vector<std::string> rows, columns;  // labels of its rows and columns; may be empty
@@ -51,9 +51,9 @@ REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const Exp
 // the index is out of range, or if steps are missing or have mismatched shapes.
 REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
-// Return default example vectors [words, 4] with four invented features (finance, growth, water, place). A
-// word that is not in the built-in table gets a random vector, seeded by its spelling in lower case, and is
-// appended to `invented` unless that is null.
+// Return example vectors [words, 4] with four invented features (finance, growth, water, place). A word that
+// is not in the built-in table gets a random vector, whose seed is its spelling in lower case. Such words are
+// appended to `invented` unless it is null.
 REGARD_API Tensor small_vectors(const std::vector<std::string>& words,
                                 std::vector<std::string>* invented = nullptr);
 

@@ -32,8 +32,8 @@ REGARD_API float norm(const Tensor& a);  // √(a · a)
 // Return a · b / (‖a‖ ‖b‖), or 0 if either vector is zero.
 REGARD_API float cosine_similarity(const Tensor& a, const Tensor& b);
 
-// Return normal random numbers with mean 0 and the given standard deviation (0 or more). The same shape,
-// seed and name give the same numbers on every machine.
+// Return normally distributed random numbers with mean 0 and the given standard deviation (0 or more). The
+// same shape, seed and name give the same numbers on every machine.
 REGARD_API Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name,
                                 float deviation = 1.0f);
 

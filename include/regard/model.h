@@ -39,21 +39,21 @@ class Sessions;  // defined in regard/session.h
 struct SessionLimits;
 struct SessionMemory;
 
-// Options of text generation. If beam, max_new, length_penalty, min_new, n_best, repetition_penalty or
-// no_repeat_ngram has the initial value below, the value of the model's folder is used. If beam is 0 and
-// sample is false, the folder also determines whether to sample.
+// Options of text generation. The defaults of beam, max_new, length_penalty, min_new, n_best,
+// repetition_penalty and no_repeat_ngram select the values in the model's folder. If beam is 0 and sample is
+// false, the folder also determines whether to sample.
 struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;  // sample instead of searching; the options temperature to typical_p require it
+  bool sample = false;  // sample instead of searching; if false, temperature to typical_p have no effect
   double temperature = 1.0;
-  std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default (0): from all
+  std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
   std::uint64_t seed = 1;
-  // omit tokens whose probability is below min_p times the highest probability; default (0): off
+  // omit tokens whose probability is below min_p times the highest probability; default: 0, off
   double min_p = 0.0;
-  double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default (1): off
+  double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default: 1, off
   // The following options apply both to search and to sampling.
   std::int64_t min_new = 0;  // minimum number of new tokens
   std::int64_t n_best = 0;   // number of results of write(): the best of the beam, or independent samples
@@ -86,7 +86,7 @@ struct WriteCallbacks {
   std::function<bool()> cancelled = {};
 };
 
-// Number format of a loaded model's computation. bf16: weights and the operands of matrix products and of
+// Number format in which a loaded model computes. bf16: weights and the operands of matrix products and of
 // attention are rounded to bf16 (8 bits of precision), and so is the key/value cache; sums, softmax and norms
 // are f32. It needs a processor with AVX512_BF16 or AMX-BF16. Results are bit-identical for any number of
 // threads and any batch, as in f32.
@@ -121,8 +121,8 @@ class REGARD_API Attention {
 
   std::int64_t layers(Kind kind) const;  // number of layers; 0 if the model has no attention of this kind
   std::int64_t heads(Kind kind, std::int64_t layer = 0) const;
-  // Return the weights [queries, keys] of a head, f32. Each row sums to one. Throws usage if there is no
-  // such head.
+  // Return the weights [queries, keys] of a head, f32. Each row sums to one unless an intervention changes
+  // the weights. Throws usage if there is no such head.
   Tensor weights(Kind kind, std::int64_t layer, std::int64_t head) const;
 
   std::string json() const;  // return all weights in the format of `regard attend --json`
@@ -141,7 +141,8 @@ class REGARD_API Attention {
 
 // A handle to a model; copies share the weights. It runs on the threads of regard/threads.h. It may be used
 // from several threads; their passes over the model are serialised. Results are bit-identical for any number
-// of threads and regardless of what else is in the batch.
+// of threads and regardless of what else is in the batch. Functions that generate text throw numeric if the
+// model's output is not finite.
 class REGARD_API Model {
  public:
   // Translate with an encoder–decoder. The translation of a blank text is empty. Throws usage if the model
@@ -170,8 +171,8 @@ class REGARD_API Model {
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
   // Run one forward pass and return its attention weights. Recording does not change the result of the pass.
-  // Throws usage for an image model, for a target if the model is not an encoder–decoder, and for invalid
-  // heads; invalid_input if the text is not UTF-8 or has no tokens.
+  // Throws usage for a model that reads images or sound, for a target if the model is not an encoder–decoder,
+  // and for invalid heads or interventions; invalid_input if the text is not UTF-8 or has no tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // true if the model has an encoder and a decoder

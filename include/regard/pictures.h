@@ -48,12 +48,14 @@ struct ImageTextOptions {
 
 class REGARD_API ImageTextEncoder {
  public:
-  // Throws usage unless the model compares texts and images (CLIP, SigLIP), or if an intervention is invalid.
+  // Throws usage if the model does not compare texts with images (as CLIP and SigLIP do), or if an
+  // intervention is invalid.
   explicit ImageTextEncoder(const Model& model, const ImageTextOptions& options = {});
 
   std::int64_t size() const;  // number of elements of a vector
-  // Return vectors of length 1. Texts longer than the model's positions are truncated. Throws invalid_input
-  // for a text without tokens, bad_file for a file that does not hold exactly one image.
+  // Return embedding vectors with Euclidean norm 1. Texts longer than the model's positions are truncated.
+  // Throws invalid_input for a text without tokens, bad_file for a file that does not contain exactly one
+  // image.
   Tensor embed(std::span<const std::string> texts) const;                   // [texts, size]
   Tensor embed(std::string_view text) const;                                // [1, size]
   Tensor embed_images(std::span<const std::filesystem::path> files) const;  // [files, size]
@@ -61,9 +63,9 @@ class REGARD_API ImageTextEncoder {
   // Return the cosine similarities [rows of a, rows of b] of vectors from embed() or embed_images().
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
-  // Return the labels with their scores, best first, for each image of the file. Scores are a softmax over
-  // the labels; for SigLIP, each label's own probability. `pattern` is the text to compare with; {} is
-  // replaced by the label.
+  // Return all labels with their scores, best first, for each image of the file. The scores of an image are a
+  // softmax over the labels; for SigLIP, each score is an independent probability. The text for a label is
+  // `pattern` with the label in place of {}.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

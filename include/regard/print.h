@@ -1,5 +1,5 @@
-// Format tensors of any dtype as text. Functions throw usage if the tensor is undefined or an option is out
-// of range.
+// Format tensors of any dtype as text. The functions throw usage if the tensor is undefined or an option is
+// out of range.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct PrintOptions {
 REGARD_API std::string matrix_text(const std::string& name, const Tensor& tensor,
                                    const PrintOptions& options = {});
 
-// Return "[0.600, 0.200, 0.100]", or, for more than `most` numbers, the first ones and the number of omitted
-// ones: "[0.600, … 31 more]". `most` below 1 is treated as 1.
+// Return "[0.600, 0.200, 0.100]". If there are more than `most` numbers, return the first `most` of them and
+// the number of the others: "[0.600, … 31 more]". `most` below 1 is treated as 1.
 REGARD_API std::string vector_text(const Tensor& tensor, int digits = 3, std::int64_t most = 12);
 
 }  // namespace regard

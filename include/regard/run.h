@@ -12,8 +12,9 @@
 //   decoder_input_ids, decoder_attention_mask, decoder_position_ids
 // - labels: integers [batch, length]; [batch] for classifiers; f32 for regression and multi-label models
 // - integers [batch]: start_positions, end_positions
-// - f32: pixel_values [batch, channels, height, width]; input_features; loss_weight.OUTPUT, with the shape of
-//   the output OUTPUT. With the latter, the loss is the sum of the outputs times their weights.
+// - f32: pixel_values [batch, channels, height, width]; input_features; input_values
+// - f32: loss_weight.OUTPUT, with the shape of the output OUTPUT; the loss is then the sum of the outputs
+//   times their weights
 //
 // A model returns only some of these outputs. N is a layer from 0; for hidden states, 0 is the embeddings.
 // - last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits
@@ -63,11 +64,11 @@ struct CaptureOptions {
   std::vector<std::string> interventions = {};  // as in RunOptions
 };
 
-// A model with f32 weights, or with int8 weights and without gradients if the folder is quantised. It runs on
-// the threads of regard/threads.h. It may be used from several threads; its calls are serialised. Results are
-// bit-identical for any number of threads, and without compute_padding regardless of what else is in the
-// batch. Copies share the weights, and their calls are serialised too. A moved-from Runner can only be
-// assigned to or destroyed; every other call throws usage.
+// A model for computations with named tensors. Its weights are f32; if the folder is quantised, they are int8
+// and gradients cannot be computed. It runs on the threads of regard/threads.h. It may be used from several
+// threads; its calls are serialised. Results are bit-identical for any number of threads, and without
+// compute_padding regardless of what else is in the batch. Copies share the weights, and their calls are
+// serialised too. A moved-from Runner can only be assigned to or destroyed; every other call throws usage.
 class REGARD_API Runner {
  public:
   // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Throws as
@@ -89,7 +90,7 @@ class REGARD_API Runner {
   // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
   // [batch × n_best, length]), including the prompt, and sequences_scores for beams. Defaults come from the
   // folder's generation_config.json. Throws usage for encoders, images, and options that need a tokenizer
-  // (stop, bad_words).
+  // (stop, bad_words), and numeric if the model's output is not finite.
   NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
 
   // message if the best checkpoint is damaged and another one was loaded; otherwise empty

@@ -35,7 +35,7 @@ struct SessionLimits {
   std::int64_t rows = 64;
   // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
-  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens in prefill per step
+  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens to prefill per step
   std::int64_t sessions = 1024;  // maximum number of sessions, including waiting ones; join() refuses more
 };
 
@@ -57,8 +57,8 @@ struct SessionResult {
 };
 
 struct SessionCallbacks {
-  // Called with the text generated since the last call, in whole characters. The concatenated pieces are the
-  // result's text. A beam search delivers one piece, at the end.
+  // Called with the text generated since the last call, in whole characters. The concatenated pieces are
+  // equal to SessionResult::text. A beam search delivers one piece, at the end.
   std::function<void(std::string_view piece)> text = {};
   std::function<void(const SessionResult& result)> done = {};  // called once, after all pieces
 };

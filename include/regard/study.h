@@ -36,11 +36,11 @@ struct StudyOptions {
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
   // heads, sets: file with the results of finished heads, from which a later call continues
   std::filesystem::path state = {};
-  // position at which the answer is predicted; default (-1): the last position of a decoder, otherwise 0
+  // position at which the answer is predicted; default: −1, the last position of a decoder, otherwise 0
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines of `data`; 0 means all
   std::int64_t most = 3;       // sets, flip: maximum number of heads
-  std::int64_t steps = 50;     // tokens: number of steps of the integral
+  std::int64_t steps = 50;     // tokens: number of steps of integrated gradients
   std::int64_t length = 20;    // induction: number of random tokens before the repetition
   std::int64_t sequences = 8;  // induction: number of sequences
   std::uint64_t seed = 1;
@@ -64,8 +64,8 @@ struct Study {
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 };
 
-// Names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens, rollout, flow,
-// probe, alignment.
+// Return the names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens,
+// rollout, flow, probe, alignment.
 REGARD_API std::vector<std::string> study_views();
 
 // Run a study on the threads of regard/threads.h. Other calls on the same model are not serialised with it.
@@ -75,7 +75,7 @@ REGARD_API std::vector<std::string> study_views();
 REGARD_API Study study(const Model& model, std::string_view view, const StudyOptions& options = {});
 
 // Return a study as "text" (at most `most_rows` rows; 0 means all), "csv" (RFC 4180, with a header), "json"
-// or "svg". Throws usage for another format.
+// or "svg". Throws usage for another format, and if a row does not have one cell per column.
 REGARD_API std::string format(const Study& study, std::string_view format, std::size_t most_rows = 0);
 
 }  // namespace regard

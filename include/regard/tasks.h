@@ -11,8 +11,8 @@
 // Texts are UTF-8; other bytes throw invalid_input. Results are bit-identical for any number of threads and
 // regardless of what else is in the batch. Objects share their model's weights and run on the threads of
 // regard/threads.h. Each may be used from several threads; its calls are serialised. Errors are thrown as
-// regard::Error. A moved-from object can only be assigned to or destroyed; every other call throws usage and
-// names the type.
+// regard::Error. Functions that run the model throw numeric if its output is not finite. A moved-from object
+// can only be assigned to or destroyed; every other call throws usage and names the type.
 #pragma once
 
 #include <cstdint>
@@ -92,12 +92,13 @@ class REGARD_API Classifier {
 
   const std::vector<std::string>& labels() const;
   // Return all labels, best first. For several texts, return one list per text in the same order. Throws
-  // usage for an image model.
+  // usage if the model does not read text.
   std::vector<Label> classify(std::string_view text) const;
   std::vector<Label> classify(std::string_view first, std::string_view second) const;  // a pair
   std::vector<std::vector<Label>> classify(std::span<const std::string> texts) const;
-  // Classify a PNG, JPEG, PPM or PGM file, or each image of an IDX file: one list of labels per image. Images
-  // are preprocessed as specified in the folder's preprocessor_config.json. Throws usage for a text model.
+  // Return one list of labels for each image of a file (formats: see regard/pictures.h). Images are
+  // preprocessed as preprocessor_config.json in the model's folder specifies. Throws usage if the model does
+  // not read images.
   std::vector<std::vector<Label>> classify_image(const std::filesystem::path& file) const;
 
  private:
@@ -111,7 +112,7 @@ class REGARD_API Classifier {
 // Rule that converts labels of tokens to results, as in transformers' token-classification pipeline.
 enum class Aggregation {
   none,     // one result per token
-  simple,   // adjacent tokens of one entity are joined: "B-PER", "I-PER"
+  simple,   // adjacent tokens of one entity are joined, such as "B-PER" and "I-PER"
   first,    // as simple, but the label of a word is that of its first token
   average,  // as simple, but a word has the label with the highest mean probability
   max,      // as simple, but a word has the label of the token with the highest probability
@@ -122,7 +123,8 @@ struct TagOptions {
   // tokens per window, including special tokens; 0 means the model's maximum number of positions, or 512 if
   // it has no limit
   std::int64_t window = 0;
-  // Tokens shared by adjacent windows. Default: 128, at most a quarter of a window.
+  // Tokens shared by adjacent windows. Default: 128, or a quarter of the window without its special tokens if
+  // that is smaller.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored = {"O"};  // labels and entities to omit
   std::vector<HeadName> ablated = {};
@@ -133,7 +135,7 @@ struct Tag {
   // with Aggregation::none, the label as in the folder ("B-PER"); otherwise the entity ("PER")
   std::string label;
   float score = 0.0f;              // probability; for an entity, the mean
-  std::string word;                // the token, or the decoded tokens of the entity
+  std::string word;                // spelling of the token, or the decoded tokens of the entity
   std::size_t begin = 0, end = 0;  // byte range in the text
 };
 
@@ -165,7 +167,8 @@ struct AnswerOptions {
   // tokens per window, including the question; 0 means 384, or the model's maximum number of
   // positions if that is smaller
   std::int64_t window = 0;
-  std::int64_t stride = 0;    // tokens shared by adjacent windows; 0 means 128, at most half a window
+  // tokens shared by adjacent windows; 0 means 128, or half a window if that is smaller
+  std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer
   bool may_be_none = false;   // "no answer", with an empty text, is one of the candidates
   bool whole_words = true;    // answers start and end at word boundaries
@@ -203,7 +206,7 @@ struct Filling {
 
 class REGARD_API Filler {
  public:
-  // `targets` holds the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
+  // `targets` are the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
   // language model.
   explicit Filler(const Model& model, const std::vector<std::string>& targets = {},
                   const ReadingOptions& options = {});

@@ -33,7 +33,7 @@ enum class DType : std::uint8_t {
 };
 
 REGARD_API std::size_t size_of(DType dtype) noexcept;  // bytes of one element
-REGARD_API const char* name_of(DType dtype) noexcept;  // "f32"
+REGARD_API const char* name_of(DType dtype) noexcept;  // such as "f32"
 
 // Up to eight dimensions, stored inline. Sizes are not negative; a shape without dimensions is a scalar. The
 // product of the non-zero sizes is below 2⁶³.
@@ -60,7 +60,7 @@ class REGARD_API Shape {
   std::span<const std::int64_t> sizes() const noexcept {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
-  std::string text() const;  // "[2, 3]"
+  std::string text() const;  // such as "[2, 3]"
   friend REGARD_API bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:
@@ -74,7 +74,7 @@ class REGARD_API Shape {
 // elements. While a thread writes elements or assigns to a handle, no other thread may use them.
 //
 // The row stride may exceed the row length (row_stride > back()), for example to view the query columns of a
-// joint projection without a copy. All dimensions before the last are then one sequence of rows at that
+// joint projection without a copy. All dimensions before the last then form one sequence of rows with that
 // stride. Code that requires contiguous rows checks contiguous().
 //
 // A moved-from tensor equals a default-constructed one: it is undefined. Public functions that compute with
@@ -108,7 +108,7 @@ class REGARD_API Tensor {
   std::int64_t elements() const noexcept { return shape_.elements(); }
   std::int64_t rows() const noexcept { return shape_.rows(); }
   std::int64_t columns() const noexcept { return shape_.back(); }
-  // distance between the starts of two rows, in elements
+  // distance between the starts of two consecutive rows, in elements
   std::int64_t row_stride() const noexcept { return row_stride_; }
   bool contiguous() const noexcept { return row_stride_ == shape_.back(); }
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements()) * size_of(dtype_); }

@@ -1,10 +1,11 @@
 // Number of threads of the library, and the rules for calling it from several threads.
 //
 // Every function and object of the public headers may be used from any thread. Calls on one object are
-// serialised, and so are the computations of one thread pool; results are bit-identical to those of the same
-// call alone. The caller must ensure that no object is destroyed or assigned to while another thread uses it,
-// and that no thread reads the elements of a Tensor while another writes them (regard/tensor.h). Callbacks
-// run on the thread of the call that they belong to, and may call the library.
+// serialised, except those on a Tokenizer, which run in parallel. The computations of one thread pool are
+// serialised too. Results are bit-identical to those of the same call alone. The caller must ensure that no
+// object is destroyed or assigned to while another thread uses it, and that no thread reads the elements of a
+// Tensor while another writes them (regard/tensor.h). Callbacks run on the thread of the call that they
+// belong to, and may call the library.
 //
 // fork(): the child may use the library and the parent's objects if, at the time of the fork, no other thread
 // was inside the library and fork() was not called from within a callback. Objects of the parent run on the
@@ -20,8 +21,9 @@ namespace regard {
 
 // Set the number of threads of the public functions, 0 to 1024; other values throw usage. Default: 0, one per
 // physical core that affinity and the cgroup quota allow. Results are bit-identical for every setting. The
-// setting applies to later calls and to objects constructed later: a Learner, Sessions, Classifier, Embedder,
-// Answerer or Filler keeps the threads that it was constructed with.
+// setting applies to later calls and to objects constructed later. A Learner, Training, Sessions, Runner or
+// task object (tasks.h, pictures.h, transcribe.h) keeps the number of threads that was set when it was
+// constructed.
 REGARD_API void set_threads(int threads);
 REGARD_API int threads();
 

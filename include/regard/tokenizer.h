@@ -27,7 +27,7 @@ namespace regard {
 
 class Model;  // defined in regard/model.h
 
-// Side of a translation model. Most models have one tokenizer for both; Marian folders have two.
+// Side of a translation model. Most models have one tokenizer for both sides; Marian folders have two.
 enum class TextSide : std::uint8_t { source, target };
 
 enum class TruncationStrategy : std::uint8_t {
@@ -77,16 +77,17 @@ struct Segmentation {
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";  // type of tokenizer: byte-bpe, bpe, wordpiece, unigram, word or char
-  // total size, including special tokens and alphabet; ignored for char
+  // number of tokens, including special tokens and the alphabet; ignored for char
   std::int64_t vocabulary_size = 10000;
   // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency = std::nullopt;
-  // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: by type
+  // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: depends on
+  // `type`
   std::string words = {};
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
   bool end_token = false;      // encode() appends </s>
-  bool byte_fallback = true;   // char, unigram: replace unknown characters by bytes instead of <unk>
+  bool byte_fallback = true;   // char, unigram: encode unknown characters as bytes instead of <unk>
   bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; if false, throw bad_file with file and line
   // special tokens in the order of their ids
   std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};
@@ -102,12 +103,12 @@ class REGARD_API Tokenizer {
   // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json with
   // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
-  // Share the tokenizer of a model. Throws usage if the model has none for this side: one that reads images
-  // or sound has no source tokenizer.
+  // Share the tokenizer of a model. Throws usage if the model has none for this side: a model that reads
+  // images or sound has no source tokenizer.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),
-  // usage for options that conflict, and cancelled if `progress` returns false.
+  // usage if there are no files or options conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
   // Throws usage if max_length or stride is negative, if max_length is not 0 and less than the number of
@@ -118,17 +119,17 @@ class REGARD_API Tokenizer {
   // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are
   // padded to one length if the tokenizer's file enables padding.
   std::vector<Encoding> encode(std::span<const TextPair> texts, const EncodeOptions& options = {}) const;
-  // Return encode().ids without truncation and padding, several times faster.
+  // Return the ids of encode() without truncation and padding. Several times faster than encode().
   std::vector<std::int32_t> ids(std::string_view text, const EncodeOptions& options = {}) const;
   // Return at most `count` (1 to 1024) segmentations of a text by a unigram model, best first, without
-  // special tokens. Throws usage for other models.
+  // special tokens. Throws usage for other models and for a `count` out of range.
   std::vector<Segmentation> best(std::string_view text, std::int64_t count) const;
 
   // Return the text of `ids`. Throws invalid_input for an id outside 0 to vocabulary_size() − 1.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;
-  std::string token_of(std::int32_t id) const;  // "" for an id without a token
+  std::string token_of(std::int32_t id) const;  // returns "" for an id without a token
   bool is_special(std::int32_t id) const;
   std::int64_t vocabulary_size() const;  // the largest id + 1: number of rows of an embedding
   std::string type() const;              // type of the model: "BPE", "WordPiece", "Unigram", …

@@ -88,9 +88,10 @@ struct TrainingResult {
 class REGARD_API Training {
  public:
   // Read the run file and its data, build the model and create the run's folder, or open it to resume.
-  // `run_file` may be a run folder. Throws bad_file and usage for invalid settings, naming the key; io;
-  // bad_file for invalid data; and usage if another process writes to the folder, if the folder is not empty
-  // and `resume` is false, or if the settings differ in a key that a resumed run cannot change.
+  // `run_file` may be a run folder. Throws bad_file or usage for invalid settings, naming the key; bad_file
+  // for invalid data; io if a file cannot be read or written; and usage if another process is writing to the
+  // folder, if the folder is not empty and `resume` is false, or if the settings differ in a key that a
+  // resumed run cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
   // If the run has not ended, stop it without writing a checkpoint: the steps since the last checkpoint are

@@ -6,7 +6,7 @@
 //
 // WAV files of every encoding are supported; FLAC, OGG and MP3 files if the library was built with
 // libsndfile, and other sampling rates than the model's if it was built with libsoxr. Results are
-// bit-identical for any number of threads. An object may be used from several threads; its calls are
+// bit-identical for any number of threads. A Transcriber may be used from several threads; its calls are
 // serialised. Errors are thrown as regard::Error.
 #pragma once
 
@@ -23,18 +23,21 @@
 
 namespace regard {
 
-// Options of a transcription. Fields other than `beam` and `word_times` apply only to Whisper.
+// Options of a transcription. Fields other than `beam`, `word_times` and `interventions` apply only to
+// Whisper.
 struct TranscribeOptions {
   std::string language = {};  // code, such as "en"; if empty, detected from the first 30 seconds
   bool translate = false;     // translate to English
   bool timestamps = true;     // generate timestamps; if false, there is one segment per 30 seconds
-  std::string prompt = {};    // text assumed to precede the sound, such as names and their spelling
+  std::string prompt = {};    // text that is treated as preceding the sound; may contain names, to show their
+                              // spelling
   bool use_previous = true;   // use the transcript so far as the prompt of the next 30 seconds
   // temperatures of sampling, tried in this order
   std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
-  // Decode again at the next temperature if the compression ratio is above this value, or the mean
-  // log-probability below it. Skip silence if the probability of "no speech" is above this value. An empty
-  // value disables the rule.
+  // Decode again at the next temperature if the compression ratio is above `compression_ratio`, or the mean
+  // log-probability is below `log_probability`. Skip a window of 30 seconds if the probability of "no speech"
+  // is above `no_speech` and the mean log-probability is below `log_probability`. An empty value disables its
+  // rules.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   std::int64_t beam = 1;   // width of the beam search; 1 selects the most probable token, or CTC's best path
   std::uint64_t seed = 1;  // seed of sampling
@@ -71,7 +74,8 @@ class REGARD_API Transcriber {
   explicit Transcriber(const Model& model, const TranscribeOptions& options = {});
 
   // Transcribe a file. on_segment is called for each segment as soon as it is complete. An exception that it
-  // throws stops the transcription and is rethrown. Throws io or bad_file for a file that is not a sound.
+  // throws stops the transcription and is rethrown. Throws io if the file cannot be read, bad_file if it is
+  // not a valid sound file, and numeric if the model's output is not finite.
   Transcript transcribe(const std::filesystem::path& file,
                         const std::function<void(const TranscriptSegment&)>& on_segment = {}) const;
 

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 void require(bool fits, const std::string& message, const Tensor& tensor, const std::string& expected) {
@@ -110,7 +110,7 @@ class Problem {
     if (masked) {
       check_mask(options.mask);
       require(options.mask.dtype() == DType::boolean || options.mask.dtype() == DType::u8,
-              std::string("a mask of ") + name_of(options.mask.dtype()) + "; a float mask is a bias",
+              std::string("the mask is ") + name_of(options.mask.dtype()) + "; pass a float mask as bias",
               options.mask, "boolean or u8");
       kernel.mask = options.mask.u8();
       kernel.mask_sequence_stride = queries_ * keys_;
@@ -126,7 +126,7 @@ class Problem {
     if (masked && biased &&
         (options.mask.shape()[0] != options.bias.shape()[0] ||
          options.mask.shape()[1] != options.bias.shape()[1]))
-      throw usage_error("attention: mask and bias must repeat over the same dimensions")
+      throw usage_error("attention: mask and bias must have the same shape")
           .found(options.mask.shape().text())
           .expected(options.bias.shape().text());
   }
@@ -149,7 +149,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-  // Compute the log-sum-exp, which does not depend on the values. The keys are passed as values.
+  // Compute the log-sum-exp. It does not depend on the values, so the keys are passed as values.
   Problem problem(q, k, &k, options);
   Tensor out = Tensor::empty(q.shape()), lse = Tensor::empty({q.rows()});
   problem.kernel.out = out.f32();
@@ -180,7 +180,8 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
   const std::int64_t batch = q.shape()[0], heads = q.shape()[1], kv_heads = k.shape()[1], keys = k.shape()[2];
   AttentionGradients gradients{
       Tensor::empty(q.shape()), Tensor::zeros(k.shape()), Tensor::zeros(v.shape()), {}};
-  // Each query head writes separate gradients; those of a shared key head are then summed in order.
+  // Each query head writes separate key and value gradients. The gradients of query heads that share a key
+  // head are then summed in order.
   Tensor key_parts = Tensor::empty({batch * heads, keys * kernel.head_dim});
   Tensor value_parts = Tensor::empty({batch * heads, keys * kernel.value_dim});
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {

@@ -30,7 +30,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 struct Trained {
@@ -54,7 +54,7 @@ struct REGARD_HIDDEN Learner::State {
   std::deque<std::vector<std::int32_t>> ids;  // token ids of embeddings, kept until the next begin()
   std::deque<RaggedBuffer> shapes;
   std::deque<Tensor> constants;
-  Value walked = nullptr;  // loss passed to backward() since begin(); null if it was not called
+  Value walked = nullptr;  // loss passed to backward() since begin(); null if backward() was not called
   int steps = 0;
 
   std::span<const std::int32_t> keep(std::span<const std::int32_t> values) {

@@ -8,7 +8,7 @@ namespace regard::api {
 namespace {
 
 Error wrong(const char* function, const char* name, const std::string& found) {
-  return usage_error(fmt::format("{}: {} has a wrong type or shape", function, name)).found(found);
+  return usage_error(fmt::format("{}: {} is invalid", function, name)).found(found);
 }
 
 std::string described(const Tensor& tensor) {
@@ -36,7 +36,7 @@ void require_matrix(const char* function, const char* name, const Tensor& tensor
 void require_number(const char* function, const char* name, double value, double least) {
   if (!(std::isfinite(value) && value >= least))
     throw wrong(function, name, fmt::format("{}", value))
-        .expected(fmt::format("a number of at least {}", least));
+        .expected(fmt::format("a finite number of at least {}", least));
 }
 
 Error moved_from(const char* type) {

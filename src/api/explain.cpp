@@ -14,7 +14,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 class Path {
@@ -185,7 +185,8 @@ class Path {
     add_step("exponentials", "exp(score − max)", "The largest of a row is exactly 1.", exponentials,
              input_.tokens);
     add_step("sums", "Σ of each row", "", sums, {"sum"});
-    return add_step("weights", "softmax", "Positive; each row sums to 1.", softmax(scores), input_.tokens);
+    return add_step("weights", "softmax", "Not negative; each row sums to 1.", softmax(scores),
+                    input_.tokens);
   }
 
   const ExplainInput& input_;
@@ -205,8 +206,8 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
   return false;
 }
 
-// Return the matrix of a step that follow_query() reads. Throws usage unless it is f32 [rows, `columns` or
-// more].
+// Return the matrix of `step`, for follow_query(). Throws usage unless it is f32, has `rows` rows and has at
+// least `columns` columns.
 const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
   api::require_matrix("follow_query", step.name.c_str(), step.value);
   if (step.value.rows() != rows || step.value.columns() < columns)
@@ -221,7 +222,7 @@ struct SmallEntry {
   float vector[4];
 };
 
-// Example vectors with four features. The one of "bank" is common in textbooks; the others are invented to
+// Example vectors with four features. The vector of "bank" is common in textbooks; the others are invented to
 // match it.
 constexpr SmallEntry kSmall[] = {
     {"bank", {0.6f, 0.2f, 0.1f, 0.7f}},  {"money", {0.9f, 0.4f, 0.0f, 0.1f}},

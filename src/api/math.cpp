@@ -15,7 +15,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 Error mismatch(const char* function, const Tensor& a, const Tensor& b) {

@@ -18,7 +18,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 
 void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)

@@ -9,7 +9,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 using PictureModel = api::ModelAccess::State;

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 std::mutex guard;
@@ -35,7 +35,7 @@ std::shared_ptr<ThreadPool> api::pool() {
 void set_threads(int threads) {
   if (threads < 0 || threads > 1024)
     throw usage_error("expected a number of threads from 0 to 1024, found " + std::to_string(threads));
-  // the previous pool; destroyed after the mutex is released, because its destructor may join threads
+  // The previous pool. It is destroyed after the mutex is released, because its destructor may join threads.
   std::shared_ptr<ThreadPool> before;
   const std::lock_guard lock(guard);
   wanted = threads;

@@ -9,7 +9,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 std::string padded(const std::string& text, int width, bool right) {
@@ -17,7 +17,7 @@ std::string padded(const std::string& text, int width, bool right) {
   return right ? fill + text : text + fill;
 }
 
-// Return the first `rows` rows of the tensor, converted to f64.
+// Return the first `rows` rows of a matrix, or a complete tensor of another rank, converted to f64.
 Tensor first_rows(const Tensor& tensor, std::int64_t rows) {
   const bool matrix = tensor.shape().rank() == 2;
   return (matrix ? tensor.slice_rows(0, std::min(rows, tensor.rows())) : tensor).to(DType::f64);

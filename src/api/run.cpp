@@ -19,7 +19,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 
 NamedTensors read_tensors(const std::filesystem::path& file) {
   NamedTensors tensors;

@@ -17,7 +17,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 infer::SessionLimits inner(const SessionLimits& limits) {
@@ -106,8 +106,8 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     const bool streams = callbacks.text && search->beam == 1;
     SessionStreamer streamer{std::move(callbacks), search, prompt, infer::TextStream(loaded, *search, prompt),
                              streams};
-    // Hold the lock until the session is in `streamers`, because a step on another thread may deliver its
-    // first tokens immediately.
+    // Hold the lock until the session is in `streamers`: a step on another thread may deliver its first
+    // tokens immediately.
     const std::lock_guard lock(guard);
     if (closed) throw usage_error("no session can be added while the Sessions object is being destroyed");
     const Id id = sessions.join(std::move(request));

@@ -7,7 +7,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 inspect::StudyRequest inner(const Model& model, std::string_view view, const StudyOptions& options) {

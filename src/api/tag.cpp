@@ -6,7 +6,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
 tasks::TagOptions inner(const TagOptions& options, Probe* probe) {

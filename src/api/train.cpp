@@ -12,7 +12,7 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 
 struct REGARD_HIDDEN Training::State : train::Listener {
   State(const std::filesystem::path& file, const TrainingOptions& options, TrainingCallbacks to)

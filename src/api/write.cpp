@@ -12,10 +12,10 @@
 
 namespace regard {
 
-using namespace models;  // and of what models uses: nn, ops, tensor, base
+using namespace models;  // includes nn, ops, tensor and base
 namespace {
 
-// Streams the first text to the callback.
+// Passes the first generated text to the callback, piece by piece.
 class TextStreamer : public infer::Collector {
  public:
   TextStreamer(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)
@@ -74,7 +74,7 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput i
   return results;
 }
 
-// Reject negative counts: internal options use them to disable a rule, but public options must not.
+// Throw usage for negative counts. Internal options use them to disable a rule; public options must not.
 void check_counts(const DecodingOptions& options) {
   const auto check = [](const char* name, std::int64_t value) {
     if (value < 0) throw usage_error(std::string(name) + " is negative").found(std::to_string(value));
@@ -181,7 +181,7 @@ std::string Model::generate(std::string_view prompt, const DecodingOptions& opti
 std::vector<Written> Model::write(std::string_view text, const DecodingOptions& options,
                                   const WriteCallbacks& callbacks) const {
   const infer::LoadedModel& loaded = state().loaded;
-  if (loaded.model->kind() == ModelKind::encoder) state().need(ModelKind::decoder, "write");
+  if (loaded.model->kind() == ModelKind::encoder) state().need(ModelKind::decoder, "generate text");
   api::check_text(text);
   return write_behind(loaded, loaded.read(text, options.truncate), options, callbacks);
 }

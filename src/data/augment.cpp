@@ -24,7 +24,7 @@ Corners corners_of(const AffineMap& map, const PixelPlanes& shape, std::int64_t 
   const double y = (2.0 * static_cast<double>(row) + 1.0) / static_cast<double>(shape.height) - 1.0;
   const auto place = [](double at, std::int64_t size) {
     const double pixel = ((at + 1.0) * static_cast<double>(size) - 1.0) / 2.0;
-    // all points outside of the picture have the same value, so clamping does not change the result
+    // all points outside of the image have the same value, so clamping does not change the result
     return std::clamp(pixel, -2.0, static_cast<double>(size) + 1.0);
   };
   const double u = place(map.xx * x + map.xy * y + map.x0, shape.width);

@@ -1,6 +1,5 @@
-// Random affine changes of training pictures: crop, flip, rotation, zoom, shift, shear. They are combined
-// into one map from points of the new picture to points of the old one, so that each picture is resampled
-// only once.
+// Random affine changes of training images: crop, flip, rotation, zoom, shift, shear. They are combined into
+// one map from points of the new image to points of the old one, so that each image is resampled only once.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,9 @@
 namespace regard::data {
 
 struct Augmentation {
-  // minimum fraction of the picture's area that a random crop keeps; 1 disables cropping
+  // minimum fraction of the image's area that a random crop keeps; 1 disables cropping
   double smallest_crop = 1.0;
-  double flip = 0.0;      // probability that a picture is mirrored horizontally
+  double flip = 0.0;      // probability that an image is mirrored horizontally
   double rotation = 0.0;  // maximum angle in either direction, in degrees
   double zoom = 0.0;      // maximum relative change of the size; 0.1 means 10 %
   double shift = 0.0;     // maximum shift, as a fraction of width and height
@@ -25,19 +24,19 @@ struct Augmentation {
 };
 
 // The affine map (x, y) → (xx·x + xy·y + x0, yx·x + yy·y + y0). Coordinates run from −1 at one outer edge of
-// the picture to 1 at the other, as in torch.nn.functional.affine_grid(align_corners=False).
+// the image to 1 at the other, as in torch.nn.functional.affine_grid(align_corners=False).
 struct AffineMap {
   double xx = 1.0, xy = 0.0, x0 = 0.0;
   double yx = 0.0, yy = 1.0, y0 = 0.0;
 };
 
-// Return a random map for pictures of this size; a pure function of its arguments.
+// Return a random map for images of this size; a pure function of its arguments.
 AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t width, const RandomKey& key);
 
 struct PixelPlanes {
   std::int64_t channels = 0, height = 0, width = 0;
 };
-// Sample `from` [channels, height, width] at map(x, y) for each place (x, y) of `to`, bilinearly. Points
+// For each pixel (x, y) of `to`, sample `from` [channels, height, width] at map(x, y), bilinearly. Points
 // outside `from` have the value fill[channel]. With fill 0 the result equals
 // torch.nn.functional.grid_sample(mode="bilinear", padding_mode="zeros", align_corners=False).
 void warp(const float* from, const PixelPlanes& shape, const AffineMap& map, std::span<const float> fill,

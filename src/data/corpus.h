@@ -1,5 +1,5 @@
 // Corpora: records of one or several texts, read in order from a table. Faulty records are refused, or
-// skipped and counted; the report has the location of the first skipped record.
+// skipped and listed in the report with their locations.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct CorpusOptions {
   // Columns, one per text of a record. tsv, csv: numbers from 1, or names from the first line, which is then
   // a header. jsonl: names.
   std::vector<std::string> columns{};
-  Faulty empty = Faulty::skip;  // treatment of records with a text that is empty or only spaces
+  Faulty empty = Faulty::skip;  // treatment of records with a text that is empty or consists of white space
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
   char delimiter = '\0';              // tsv, csv: field separator (see TableOptions::delimiter)

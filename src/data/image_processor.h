@@ -45,7 +45,7 @@ struct ImageProcessor {
   // colours are scaled to −1 to 1. Throws bad_file with file and key.
   static ImageProcessor open(const std::filesystem::path& folder, std::int64_t height, std::int64_t width);
 
-  Json to_json() const;  // content of preprocessor_config.json, as of transformers' ViTImageProcessor
+  Json to_json() const;  // content of preprocessor_config.json for transformers' ViTImageProcessor
 
   Image shape(const Image& image) const;  // return the image resized and cropped
   // write the image to `to`, scaled and normalised [3, height, width]

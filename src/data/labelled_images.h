@@ -42,7 +42,7 @@ struct PixelTable {
   std::string file;
   std::int64_t height = 0, width = 0;  // size of the images in pixels; 0 means that the images are square
   std::int64_t label_column = 0;       // number of the column with the label, from 1; 0 means the last column
-  std::int64_t highest = 255;          // maximum pixel value in the file; pixels are scaled to 255
+  std::int64_t highest = 255;          // maximum pixel value in the file; pixels are scaled to 0 to 255
   bool header = false;
   Faulty malformed = Faulty::refuse;
 };

@@ -1,4 +1,4 @@
-// A picture as lines of text, for previews of training data.
+// An image as lines of text, for previews of training data.
 #pragma once
 
 #include <string>

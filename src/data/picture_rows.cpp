@@ -28,7 +28,7 @@ void add_folder(const std::string& folder, PictureRows& to) {
   to.report.add(found.report);
 }
 
-// Add pictures that are in memory. `file` is the file that they were read from.
+// Add images that are in memory. `file` is the file that they were read from.
 void add_images(LabelledImages found, const std::string& file, PictureRows& to) {
   for (std::size_t i = 0; i < found.images.size(); ++i) {
     const std::string key = hex(xxh3(std::as_bytes(std::span(found.images[i].pixels))));

@@ -13,7 +13,7 @@
 namespace regard::data {
 
 struct PictureRow {
-  std::filesystem::path file;  // path of the image; empty if `image` holds it
+  std::filesystem::path file;  // path of the image; empty if `image` contains it
   Image image;
   std::string text;    // label or caption of the image
   std::string key;     // key that is equal for equal images: the path as given, or a hash of the pixels
@@ -37,8 +37,8 @@ struct PictureRows {
 //   tables with highest = 0: two columns, the path of an image, relative to the table's folder, and its text;
 //   tables with highest > 0: grey pixels up to `highest` and a label (PixelTable). The label's column is the
 //   one in table.columns. Default: the last column.
-// Image files in folders and in tables of paths are not read yet. Throws io and bad_file with file and row,
-// and usage if the list mixes these kinds.
+// Image files in folders and in tables of paths are listed, but not read. Throws io and bad_file with file
+// and row, and usage if the list mixes these kinds.
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest = 0);
 
 }  // namespace regard::data

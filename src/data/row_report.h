@@ -45,7 +45,7 @@ class RowReport {
   // skipped rows, in the order of reading
   const std::vector<SkippedRow>& skipped() const { return skipped_; }
 
-  // Return a message such as "29000 records; 2 with an empty text left out (first: FILE:LINE)".
+  // Return a message such as "29000 records; 2 with an empty text skipped (first: FILE:LINE)".
   std::string text() const;
   // Throw bad_file if more than `most` of all rows (a fraction from 0 to 1) were skipped. `key` is the
   // setting that the error message suggests changing.

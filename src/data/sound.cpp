@@ -131,7 +131,7 @@ bool looks_like_sound(const std::filesystem::path& path) {
   if (is_wav(first)) return true;
   for (const char* magic : {"fLaC", "OggS", "ID3", "FORM", "RF64", "caff", ".snd"})
     if (first.starts_with(magic)) return true;
-  // An MPEG audio header has eleven set bits, then a valid version and layer.
+  // An MPEG audio header starts with eleven set bits, followed by a valid version and layer.
   return first.size() >= 2 && static_cast<unsigned char>(first[0]) == 0xFF &&
          (static_cast<unsigned char>(first[1]) & 0xE6) > 0xE0;
 }

@@ -47,8 +47,8 @@ struct SoundProcessor {
 // Last step of Whisper's preprocessing, in place: x = (max(x, largest − 8) + 4) / 4.
 void scale_log_mel(std::span<float> energies, float largest);
 
-// Return the `count` samples after the first one in reverse order. They are put before the sound, as the
-// reflection padding of PyTorch's stft.
+// Return the `count` samples after the first one, in reverse order: the reflect padding that PyTorch's stft
+// puts before the sound. Samples that the sound does not have are 0.
 std::vector<float> reflected_start(std::span<const float> sound, std::int64_t count);
 
 }  // namespace regard::data

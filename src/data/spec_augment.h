@@ -22,8 +22,8 @@ struct SpecAugment {
   bool active() const { return frames.share > 0.0 || bins.share > 0.0; }
 };
 
-// Return the different random starts of the spans in an axis of `size`. Their number is share · size /
-// length, rounded up or down at random, and at least spans.least. Empty if the axis is shorter than a span.
+// Return distinct random starts of the spans in an axis of `size`. Their number is share · size / length,
+// rounded up or down at random, and at least spans.least. Empty if the axis is shorter than a span.
 std::vector<std::int64_t> masked_spans(const MaskedSpans& spans, std::int64_t size, RandomStream& random);
 
 // Set the spans of features [frames, bins] to 0. The result is a pure function of the arguments.

@@ -21,7 +21,7 @@ struct TaggedOptions {
   // Default: FORM and UPOS for CoNLL-U, otherwise the first and the last column.
   std::string word_column{}, tag_column{};
   // In CoNLL-U, lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1)
-  // are left out. `automatic` selects conllu if the file's name ends in .conllu, else plain.
+  // are left out. `automatic` selects conllu if the file's name contains ".conllu", else plain.
   enum class Dialect { automatic, conllu, plain } dialect = Dialect::automatic;
   // Treatment of faulty sentences; `skip` leaves out the whole sentence. A sentence is malformed if one of
   // its lines has too few columns.

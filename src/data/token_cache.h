@@ -1,6 +1,6 @@
 // Token ids of corpora on disk: written once, then memory-mapped, so that the corpora may be larger than the
 // memory. A cache is a folder that is created atomically:
-//   I.ids      int32 token ids of store I, one sequence after the other
+//   I.ids      int32 token ids of store I, one sequence after another
 //   I.offsets  uint64: the start of each sequence, and the number of ids
 //   texts      JSON lines: lists of strings
 //   about.json key, sizes and XXH3 of the files, and the caller's own data

@@ -120,7 +120,7 @@ void read_rules(const Settings& settings, TokenRules& rules) {
 
 constexpr const char* kTasks = "task_specific_params";
 
-// Let the task's parameters override generation_config.json, as transformers' pipelines do.
+// Override generation_config.json with the task's parameters, as transformers' pipelines do.
 void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedModel& loaded) {
   const auto found = folder.config.find(kTasks);
   const Json tasks = found != folder.config.end() && found->is_object() ? *found : Json::object();

@@ -4,7 +4,7 @@
 // neither admits nor removes a request allocates nothing, except to grow buffers for long texts.
 //
 // The bit rule: the results of a request are bit-identical regardless of what else is in the batch, when it
-// was submitted, how its prefill was split over steps, and whose cache pages it shares.
+// was submitted, how its prefill was split over steps, and which requests share its cache pages.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct SchedulerLimits {
   void check() const;  // throws usage if a limit is invalid
 };
 
-// Receives tokens and results. Its functions are called by step(), on its thread, and must not call the
-// scheduler.
+// Receives tokens and results. Its functions are called by step(), on the thread of step(), and must not call
+// the scheduler.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -62,7 +62,8 @@ class Listener {
   }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   // Report that the request was removed because the model's output for it is not finite, or no token can be
-  // drawn. An exception thrown by a callback propagates out of step() and leaves the scheduler unusable.
+  // drawn. Default: throw `error`. An exception thrown by a callback propagates out of step() and leaves the
+  // scheduler unusable.
   virtual void failed(std::uint64_t id, const Error& error) { (void)id, throw Error(error); }
 };
 

@@ -33,8 +33,9 @@ struct SearchOptions {
   // Number of hypotheses per request. Beam search returns the best ones, best first; sampling returns
   // independent sequences in the order of their index.
   std::int64_t n_best = 1;
-  // Maximum number of new tokens. Default (0): 2 × source length + 16 for models with a text encoder,
-  // kDefaultNew for models with another encoder, and determined by max_length for decoder-only models.
+  // Maximum number of new tokens. Default: 0, which means 2 × source length + 16 for models with a text
+  // encoder, kDefaultNew for models with another encoder, and a number determined by max_length for
+  // decoder-only models.
   std::int64_t max_new = 0;
   // Maximum number of tokens, including the prompt, of decoder-only models; used if max_new is 0. If both are
   // 0, the maximum is kDefaultNew new tokens.
@@ -94,9 +95,9 @@ std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
 // Translate the sources. Return one result per source, in order, each with up to n_best hypotheses. Throws
-// usage for a model of another kind, invalid options, empty sources, ids outside the vocabulary, and sources
-// longer than the model's number of positions, and numeric if the model's output is not finite. The caller
-// must call prepare_for_inference() first.
+// usage for a model of another kind and for invalid options; invalid_input for sources that are empty, longer
+// than the model's number of positions, or have ids outside the vocabulary; numeric if the model's output is
+// not finite. The caller must call prepare_for_inference() first.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);

@@ -9,7 +9,7 @@
 
 namespace regard::infer {
 
-// Options with no value keep those of the model folder.
+// An option without a value keeps the value of the model folder.
 struct SearchOverrides {
   std::optional<std::int64_t> beam, n_best, max_new, min_new, top_k, no_repeat_ngram;
   std::optional<double> length_penalty, repetition_penalty, temperature, top_p, min_p, typical_p;

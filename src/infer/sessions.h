@@ -57,8 +57,8 @@ class SessionListener {
 class Sessions : private Listener {
  public:
   // Keeps references to all arguments except the limits; the referenced objects must outlive this object.
-  // `options` apply to requests without their own. Throws usage, and resource_exhausted if there is not
-  // enough memory for the cache.
+  // `options` apply to requests without their own. Throws usage as the constructor of Scheduler does, and
+  // resource_exhausted if there is not enough memory for the cache.
   Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
            const SessionLimits& limits = {});
 
@@ -110,7 +110,7 @@ class Sessions : private Listener {
   SessionLimits limits_;
   Scheduler scheduler_;
 
-  mutable std::mutex guard_;  // guards this member and those up to live_
+  mutable std::mutex guard_;  // guards next_id_, joining_, cancelling_ and live_
   std::uint64_t next_id_ = 1;
   std::vector<Request> joining_;
   std::vector<std::uint64_t> cancelling_;

@@ -10,8 +10,8 @@
 
 namespace regard::infer {
 
-// The last token of a sequence gets `bias` added to its score if the text ends with the other tokens of the
-// sequence.
+// If the text ends with all tokens of the sequence except its last one, `bias` is added to the score of the
+// last one.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;
@@ -51,7 +51,8 @@ struct TokenRules {
   // transformers, min_length has no effect if min_new is not 0.
   std::int64_t min_length = 0, min_new = 0;
   std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
-  std::vector<std::int32_t> forced_last;       // tokens forced at the end of max_new (forced_eos_token_id)
+  std::vector<std::int32_t> forced_last;       // tokens allowed as the last of max_new tokens
+                                               // (forced_eos_token_id)
   std::optional<EndingPressure> ending;        // rule of the key exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // forbidden tokens
   std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that is not forced

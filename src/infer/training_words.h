@@ -1,6 +1,6 @@
 // The words of a run's training sources, with their counts. Used to report words of a text that did not occur
-// in training. The run folder holds them in kTrainingWordsFile, one line "WORD<tab>COUNT" each, sorted by
-// bytes.
+// in training. The run folder contains them in the file kTrainingWordsFile, one line "WORD<tab>COUNT" each,
+// sorted by bytes.
 #pragma once
 
 #include <cstdint>

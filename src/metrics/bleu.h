@@ -25,7 +25,7 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exp;
   std::optional<double> smoothing_value;
   int max_order = 4;
-  bool effective_order = false;  // compute the mean without orders for which the text is too short
+  bool effective_order = false;  // leave out the orders for which the text is too short
 };
 
 struct BleuScore {

@@ -1,6 +1,6 @@
 // Metrics of classification as scikit-learn computes them with zero_division = 0. Classes are numbered 0 to
 // classes - 1. The functions throw usage if the predictions and the true values differ in number, there are
-// none, or a class number is out of range.
+// none, or a class is out of range.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ enum class EntityScheme {
   iobes,  // B begins, E ends, I is inside, S is a single label ("BIOES")
   bilou,  // B begins, L ends, I is inside, U is a single label
 };
-// the scheme of a name such as "iob2"; for other names, throws usage that lists the valid ones
+// Return the scheme with this name, such as "iob2". For other names, throws usage that lists the valid ones.
 EntityScheme entity_scheme_named(const std::string& name);
 // Return the first of iob2, ioe2, iobes, bilou that fits the labels' prefixes. Throws bad_file if none does.
 EntityScheme detect_entity_scheme(LabelSequences sequences);

@@ -42,11 +42,11 @@ constexpr bool is_ascii_punctuation(char32_t c) noexcept {
 }
 std::u32string_view without_trailing_space(std::u32string_view text);
 
-// Number of occurrences of each n-gram. A unit is a character or the number of a word.
+// Number of occurrences of each n-gram. A unit is a character or the id of a word.
 using NgramCounts = std::unordered_map<std::u32string, std::int64_t>;
 NgramCounts count_ngrams(std::u32string_view units, int n);
 
-// Maps each distinct word to a number, so that a line of words becomes a string with one unit per word.
+// Assigns an id to each distinct word, so that a line of words becomes a string with one unit per word.
 class WordNumbers {
  public:
   std::u32string line(std::span<const std::u32string_view> words);

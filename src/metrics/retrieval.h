@@ -10,8 +10,8 @@
 namespace regard::metrics {
 
 // Return the rank of each query's correct candidate: 1 plus the number of other candidates with an equal or
-// higher score. scores: [queries, candidates]; right, the correct candidates: [queries]. Throws usage if the
-// sizes differ or a correct candidate is out of range.
+// higher score. `scores` is [queries, candidates]; `right` [queries] holds the index of each query's correct
+// candidate. Throws usage if the sizes differ or a correct candidate is out of range.
 std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int64_t candidates,
                                          std::span<const std::int64_t> right);
 

@@ -21,7 +21,7 @@ bool is_article(std::u32string_view word) {
   return word == U"a" || word == U"an" || word == U"the";
 }
 
-// Replace each article by a space, as Python's re.sub(r"\b(a|an|the)\b", " ", text).
+// Replace each article with a space, as Python's re.sub(r"\b(a|an|the)\b", " ", text).
 std::u32string without_articles(std::u32string_view text) {
   std::u32string result;
   for (std::size_t i = 0; i < text.size();) {
@@ -72,9 +72,9 @@ double f1_of(const std::vector<std::u32string>& predicted, const std::vector<std
   return 2 * precision * recall / (precision + recall);
 }
 
-// Find the best threshold above which no_answer_probability drops an answer. Return the highest total of
-// `scores`, in percent of the questions, and the threshold for it, as squad_metrics' find_best_thresh_v2
-// does.
+// Find the best threshold. An answer whose no_answer_probability is above the threshold is dropped. Return
+// the highest total of `scores`, in percent of the questions, and the threshold for it, as squad_metrics'
+// find_best_thresh_v2 does.
 std::pair<double, double> best_threshold(std::span<const AnsweredQuestion> questions,
                                          const std::vector<double>& scores) {
   std::vector<std::size_t> order(questions.size());

@@ -38,7 +38,7 @@ struct SquadScores {
   AnswerScores all;
   // scores of the questions that have a true answer, and of those that have none
   std::optional<AnswerScores> has_answer, no_answer;
-  // The highest possible scores if answers whose no_answer_probability exceeds a threshold are replaced by
+  // The highest possible scores if answers whose no_answer_probability exceeds a threshold are replaced with
   // "no answer", and the thresholds that achieve them.
   double best_exact = 0, best_exact_threshold = 0, best_f1 = 0, best_f1_threshold = 0;
 };

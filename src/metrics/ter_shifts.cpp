@@ -119,7 +119,7 @@ class EditTable {
   bool filled_ = false;
 };
 
-// Move the words [start, start + length) to before the word at `target`.
+// Return `words` with the words [start, start + length) moved to before the word at `target`.
 Words shifted(const Words& words, std::size_t start, std::size_t length, std::size_t target) {
   Words phrase = words.substr(start, length), rest = words.substr(0, start) + words.substr(start + length);
   const std::size_t place = target <= start ? target : target > start + length ? target - length : target;

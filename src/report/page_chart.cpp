@@ -93,7 +93,7 @@ function drawChart(figure, series, options) {
     readout.replaceChildren(`${options.axis} ${shortNumber(x)}: `);
     lines.forEach((s, i) => {
       const value = document.createElement("b");
-      // show no value far beyond the ends of a curve
+      // show no value at positions far outside the range of a curve
       const at = nearest(s.points, x), reach = (x1 - x0) * 0.02;
       const ended = x > s.points[s.points.length - 1][0] + reach || x < s.points[0][0] - reach;
       value.textContent = shortNumber(ended ? null : at[1]);

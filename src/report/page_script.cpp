@@ -13,7 +13,7 @@ const element = (name, attributes = {}, ...children) => {
 const by = id => document.getElementById(id);
 const colour = index => `var(--c${index % 6})`;
 const visible = runs.map(() => true);
-// Title and unit of known curves. The title of any other curve is its name.
+// Titles of known curves. The title of any other curve is derived from its name.
 const titles = {learning_rate: "Learning rate", gradient_norm: "Gradient norm before clipping", tokens_per_s: "Tokens per second",
   "validation.perplexity": "Validation perplexity", "validation.bleu": "Validation BLEU", "validation.chrf": "Validation chrF",
   "validation.accuracy": "Validation accuracy"};
@@ -25,7 +25,7 @@ names.sort((a, b) => order(a) - order(b) || (a < b ? -1 : 1));
 const charts = [{title: "Loss, nats", curves: ["loss", "validation.loss"], loss: true},
   ...names.map(name => ({title: title(name), curves: [name]}))];
 
-// Return the position of a step on the chosen axis, interpolated between training lines.
+// Return the position of a step on the chosen axis, interpolated between the training lines of the log.
 const axisValue = (run, step, axis) => {
   if (axis === "steps") return step;
   const column = axis === "epochs" ? 1 : 2, factor = axis === "epochs" ? 1 : 1 / 3600, rows = run.progress;

@@ -13,7 +13,7 @@
 
 namespace regard::report {
 
-// A point of a curve. `value` is NaN where the log has null.
+// A point of a curve. `value` is NaN if the log has null.
 struct Point {
   std::int64_t step = 0;
   double value = 0;
@@ -28,11 +28,11 @@ struct Progress {
 struct RunHistory {
   std::filesystem::path folder = {};
   std::vector<std::pair<std::string, std::string>> settings =
-      {};  // settings: keys ("section.key") and values in TOML; sorted
+      {};  // keys ("section.key") and values in TOML, sorted
   // Curves by name: "loss", "learning_rate", … from training lines; "validation.loss", "validation.bleu", …
   // from validation lines. Each curve is ordered by step.
   std::map<std::string, std::vector<Point>> curves = {};
-  std::vector<Progress> progress = {};  // positions of the training lines, ordered by step
+  std::vector<Progress> progress = {};  // one entry per training line of the log, ordered by step
   // "run" objects of the log, one for each start of the run, with "changes" if settings changed
   std::vector<Json> starts = {};
   std::vector<Json> samples = {};  // {"step": …, "samples": […]} of every validation that has samples
@@ -44,7 +44,7 @@ struct RunHistory {
 
 // Read a run folder. An incomplete last line of the log, which a run is still writing, is ignored. Throws
 // usage if the folder has no log.jsonl, and bad_file with the line number if a line is not an object with an
-// integer "step".
+// integer "step". Throws bad_file also if run.toml is invalid.
 RunHistory read_history(const std::filesystem::path& folder);
 
 }  // namespace regard::report

@@ -76,7 +76,7 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
 
 // Return the best `count` spans of a window, best first. `start` and `end` hold the logits of all tokens of
 // the window and are replaced by probabilities. Tokens outside the text are masked, except token 0, which
-// stands for "no answer". `none` becomes the smaller of `none` and the score of "no answer".
+// represents "no answer". `none` becomes the smaller of `none` and the score of "no answer".
 std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
                                                  std::span<float> end, std::size_t count, float& none) const {
   const std::size_t first = window.first, places = window.places.size();

@@ -16,10 +16,11 @@
 namespace regard::tasks {
 
 struct AnswerOptions {
-  // tokens per window, including the question and special tokens; default (0): 384, at most the model's
-  // maximum
+  // tokens per window, including the question and special tokens; default: 0, which means 384, or the model's
+  // maximum if that is smaller
   std::int64_t window = 0;
-  // overlap of neighbouring windows in tokens; default (0): 128, at most half a window
+  // overlap of neighbouring windows in tokens; default: 0, which means 128, or half a window if that is
+  // smaller
   std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer, before whole_words extends it
   std::size_t count = 1;      // maximum number of answers

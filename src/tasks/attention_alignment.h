@@ -1,5 +1,5 @@
-// Times of tokens by the cross-attention of a speech decoder: the attention weights of some heads are
-// normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978)
+// Times of tokens, computed from the cross-attention of a speech decoder: the attention weights of some heads
+// are normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978)
 // finds the monotonic path through them. Results equal those of transformers'
 // WhisperForConditionalGeneration (_extract_token_timestamps) and of OpenAI's program.
 #pragma once
@@ -37,7 +37,7 @@ struct AlignmentTask {
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 
-// Replace each value by the median of the `width` values centred on it, with reflect padding at both ends.
+// Replace each value with the median of the `width` values centred on it, with reflect padding at both ends.
 // The values stay unchanged if there are at most width / 2 of them.
 void median_filter(std::span<float> values, std::int64_t width);
 

@@ -39,7 +39,7 @@ class CtcVocabulary {
 struct CtcRecognizerOptions {
   std::int64_t beam = 1;        // width of the beam search; 1 selects the best path
   double piece_seconds = 20.0;  // duration of a piece, in seconds; a piece is one pass of the model
-  // duration at both ends of a piece that is only context: its labels are dropped
+  // duration of the context at each end of a piece, in seconds; the labels of the context are dropped
   double overlap_seconds = 3.0;
   // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds.
   double pause_seconds = 0.6, segment_seconds = 15.0;

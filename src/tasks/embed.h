@@ -43,7 +43,7 @@ class Embedder {
   Embedder(const EmbeddingFolder& folder, ThreadPool& pool, const EmbedOptions& options = {},
            Probe* probe = nullptr);
 
-  std::int64_t size() const { return size_; }  // dimensions of a vector
+  std::int64_t size() const { return size_; }  // number of elements of a vector
   // maximum tokens of a text; 0 means no limit
   std::int64_t most_tokens() const { return reader_.most_tokens(); }
   bool compares_by_product() const { return folder_.modules.dot; }

@@ -16,7 +16,7 @@ struct Filling {
   std::int32_t token = 0;
   std::string text;      // the token
   float score = 0.0f;    // probability of the token
-  std::string sequence;  // the text with this mask replaced; with several masks, it keeps all special tokens
+  std::string sequence;  // the text with this mask replaced; with several masks, includes special tokens
 };
 
 struct FillOptions {

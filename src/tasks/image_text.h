@@ -1,5 +1,5 @@
-// Vectors of texts and images in one space, by a dual encoder (CLIP, SigLIP). Used to search pictures by
-// text, and to classify pictures by any labels, as in transformers' zero-shot-image-classification pipeline.
+// Vectors of texts and images in one space, by a dual encoder (CLIP, SigLIP). Used to search images by text,
+// and to classify images by any labels, as in transformers' zero-shot-image-classification pipeline.
 #pragma once
 
 #include <filesystem>
@@ -49,8 +49,8 @@ class ImageTextEncoder {
 // Computes scores of images for the given labels.
 class ZeroShotClassifier {
  public:
-  // `pattern` is the text to compare with; {} is replaced by the label. Throws usage if there are no labels,
-  // or no {} in the pattern.
+  // The text for a label is `pattern` with the label in place of {}. Throws usage if there are no labels, or
+  // no {} in the pattern.
   ZeroShotClassifier(ImageTextEncoder& encoder, std::vector<std::string> labels, const std::string& pattern);
 
   const std::vector<std::string>& labels() const { return labels_; }

@@ -1,5 +1,5 @@
 // Convert texts to model inputs: token ids within the model's maximum length. Special tokens are added.
-// Spellings of special tokens in the text are ordinary text, except in read_marked().
+// The spelling of a special token in a text is encoded as ordinary text, except by read_marked().
 #pragma once
 
 #include <cstdint>

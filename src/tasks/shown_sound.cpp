@@ -51,13 +51,12 @@ std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   const double second = 1.0 / static_cast<double>(processor.rate);
   if (processor.kind == Kind::samples) return {0.0, second};
   if (processor.kind == Kind::whisper) return {0.0, static_cast<double>(processor.hop) * second};
-  // this model's frame times are the starts of frames, not their centres
+  // frame i starts at i hops, so its centre is half a window later
   const data::LogMel mel = processor.log_mel();
   return {0.5 * static_cast<double>(mel.window()) * second, static_cast<double>(mel.hop()) * second};
 }
 
-// Return the features that the model reads. For a model that reads samples, return Whisper's energies
-// instead.
+// Return the features that the model reads. If the model's input is the waveform, return Whisper's energies.
 Tensor spectrogram_of(const data::SoundProcessor& processor, ThreadPool& pool, const Tensor& values) {
   if (processor.kind != Kind::samples) return values;
   data::SoundProcessor shown;

@@ -19,8 +19,8 @@ struct ShownSound {
   ModelInput input;
   double seconds = 0;  // length of the sound in the input; a model's window continues with silence
   bool cut = false;    // true if the rest of the file was cut off
-  // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80
-  // bins for a model that reads samples.
+  // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80 bins
+  // if the model's input is the waveform.
   Tensor spectrogram;
   double frame_seconds = 0;  // time between two frames
   // Time of the centre of the first position (for patches, of the first column), and time between adjacent

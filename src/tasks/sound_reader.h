@@ -14,7 +14,8 @@ class SoundReader {
   // Throws usage if the model does not read sound, and bad_file for an invalid preprocessor_config.json.
   SoundReader(const std::filesystem::path& folder, const InputSpec& spec, ThreadPool& pool);
 
-  // Read a whole file; see data/sound.h. A sound longer than the model's window is cut.
+  // Read a whole file; see data/sound.h. A sound longer than the model's window is truncated. If the model's
+  // input is the waveform, a sound longer than an hour throws invalid_input.
   Input read(const std::filesystem::path& file) const;
 
   const data::SoundProcessor& processor() const { return processor_; }

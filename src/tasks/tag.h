@@ -17,9 +17,11 @@ namespace regard::tasks {
 
 struct TagOptions {
   Aggregation aggregation = Aggregation::none;
-  // tokens per window, including special tokens; default (0): the model's maximum, or 512 if it has none
+  // tokens per window, including special tokens; default: 0, which means the model's maximum, or 512 if it
+  // has none
   std::int64_t window = 0;
-  // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
+  // Overlap of neighbouring windows in tokens. Default: 128, or a quarter of the window without its special
+  // tokens if that is smaller.
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored{"O"};  // labels and entities to omit
   // names of the labels; default: as in config.json (labels_of())

@@ -37,7 +37,7 @@ enum class TranscriptFormat { text, srt, vtt, json, tsv };
 
 // Return the format with this name; nullopt if there is none.
 std::optional<TranscriptFormat> transcript_format_of(std::string_view name);
-const char* extension_of(TranscriptFormat format);  // "srt"
+const char* extension_of(TranscriptFormat format);  // such as "srt"
 
 // Formats a transcript as plain text, SubRip, WebVTT, tab-separated values (times in milliseconds), or one
 // JSON object. To write a file, join begin(), segment() for each segment, and end(). If the segments have

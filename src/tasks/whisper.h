@@ -26,13 +26,13 @@ struct WhisperOptions {
   std::string language;     // code, such as "en"; if empty, detected from the first window
   bool translates = false;  // translate to English
   bool timestamps = true;   // generate timestamps; if false, there is one segment per window
-  std::string prompt;       // text assumed to precede the first window, such as names and their spelling
+  std::string prompt;       // text that is treated as preceding the first window
   // use the text before a window as the window's prompt, unless it was sampled at temperature 0.5 or more
   bool uses_previous = true;
   // temperatures of sampling, tried in this order; 0 means no sampling
   std::vector<double> temperatures{0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
-  // Decode again at the next temperature if the text's compression ratio is above the first value, or its
-  // mean log-probability below the second. An empty value disables the rule.
+  // Decode again at the next temperature if the text's compression ratio is above compression_ratio, or its
+  // mean log-probability is below log_probability. An empty value disables the rule.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0;
   // Skip a window if its probability of "no speech" is above this value and its mean log-probability is below
   // log_probability.

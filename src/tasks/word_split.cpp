@@ -10,8 +10,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// Punctuation of any kind, before a word, and after a word. A text belongs to one of these groups if it is a
-// substring of the constant.
+// All punctuation, punctuation that is joined to the word after it, and punctuation that is joined to the
+// word before it. A text belongs to a group if it is a substring of the constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";

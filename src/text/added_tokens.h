@@ -32,7 +32,7 @@ class AddedTokens {
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
-  // Return true if `text` starts with a token, in its original or normalised spelling.
+  // Return true if `text` starts with the spelling of a token (see spelling()).
   bool begins(std::string_view text) const noexcept {
     return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
   }

@@ -46,7 +46,7 @@ class AlignedText {
   void normalize(unicode::Form form);
   void lowercase();
   void strip(bool left, bool right);
-  // Replace each matched range by `content`. The ranges of `matches` cover the text.
+  // Replace each matched range with `content`. The ranges of `matches` must cover the text.
   void replace(std::span<const Match> matches, std::string_view content);
   // Replace the text; byte i of the new text comes from [places[i], places[i + 1]) of the old one. `places`
   // is used only if offsets are tracked.

@@ -16,7 +16,7 @@ char32_t letter_of_byte(std::uint8_t byte) noexcept;
 int byte_of_letter(char32_t letter) noexcept;
 
 std::string letters_of_bytes(std::string_view bytes);
-// Replace each byte of the text by its letter. The offsets of a letter are those of the character that
+// Replace each byte of the text with its letter. The offsets of a letter are those of the character that
 // contained the byte.
 void to_byte_letters(AlignedText& text);
 // Return the bytes that the letters represent; nullopt if a code point is not the letter of a byte.

@@ -13,7 +13,7 @@ namespace regard::text {
 class CharsMap {
  public:
   CharsMap() = default;
-  // Throws bad_file with `file` if the sizes are inconsistent or a reference is out of bounds.
+  // Throws bad_file with `file` if the size of the trie is invalid. A reference out of bounds ends a search.
   CharsMap(std::string_view blob, const std::string& file);
   bool empty() const noexcept { return units_.empty(); }
 

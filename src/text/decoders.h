@@ -12,15 +12,15 @@ namespace regard::text {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Rewrite the list. The text is the concatenation of the rewritten strings. They contain ill-formed UTF-8
-  // only if the vocabulary does.
+  // Rewrite the list. The text is the concatenation of the rewritten strings. The strings contain ill-formed
+  // UTF-8 only if the vocabulary does.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 
 // Create a decoder from a JSON component with a "type". Throws bad_file that names the type if it is unknown.
 std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file);
 
-// Replace each maximal ill-formed sequence by U+FFFD.
+// Replace each maximal ill-formed sequence with U+FFFD.
 std::string repaired_utf8(std::string_view bytes);
 
 }  // namespace regard::text

@@ -52,12 +52,12 @@ struct Truncation {
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
 // Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
-// missing, invalid_input if it cannot reach max_length.
+// missing or if the stride is too large (see truncate()), invalid_input if max_length cannot be reached.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
-  std::size_t fixed_length = 0;  // default (0): pad to the longest of the batch
-  std::size_t multiple_of = 0;   // round the length up to a multiple of this; default (0): no rounding
+  std::size_t fixed_length = 0;  // default: 0, the length of the longest encoding of the batch
+  std::size_t multiple_of = 0;   // round the length up to a multiple of this; default: 0, no rounding
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

@@ -34,8 +34,8 @@ class IdBuffer {
     if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
     size_ += ids.size();
   }
-  // Announce that about `count` more ids follow. If they are many, memory for up to 64 million of them is
-  // reserved at once in large pages; pages that are never written use no memory.
+  // Prepare for about `count` more ids. If `count` is large, memory for up to 64 million ids is reserved at
+  // once in large pages; pages that are never written use no memory.
   void expect(std::size_t count);
   void clear() noexcept { size_ = 0; }
   std::int32_t& first() noexcept { return ids_[0]; }

@@ -17,7 +17,7 @@
 
 namespace regard::text {
 
-// Thread-local cache of merge ranks by pair of ids, for the model used last.
+// Thread-local cache of merge ranks by pair of ids, for the model that the thread used last.
 class PairMemo {
  public:
   static constexpr std::int32_t kMostIds = 1 << 21;

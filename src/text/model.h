@@ -48,8 +48,8 @@ class Model {
   // enables this. The spelling of tokens stays in letters.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
-  // Return the spelling of a token in lists. This is the token's own spelling, unless the model lists the
-  // text that the token represents.
+  // Return the text of a token for Encoding::tokens. Default: the token in the vocabulary. Unigram,
+  // SentencePiece and Marian models return the text that an unknown token represents.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");

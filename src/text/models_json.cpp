@@ -19,7 +19,7 @@ void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdB
 }
 
 std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
-  throw usage_error("this tokenizer has no n-best segmentations")
+  throw usage_error("this tokenizer cannot return n-best segmentations")
       .found(fmt::format("a model of type {}", type()))
       .expected("a Unigram model of a tokenizer.json, or a SentencePiece file of type unigram");
 }
@@ -36,7 +36,7 @@ Vocabulary read_vocabulary(const Json& json, const std::string& file) {
 }
 
 Json write_vocabulary(const Vocabulary& vocabulary) {
-  // Append to the object like to a list, because looking up each key would take quadratic time.
+  // Append entries without looking up their keys, because look-ups would take quadratic time in total.
   Json::object_t object;
   for (std::int32_t id = 0; id < vocabulary.end_id(); ++id)
     if (const auto token = vocabulary.token(id))

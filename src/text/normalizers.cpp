@@ -15,7 +15,8 @@ class FormNormalizer final : public Normalizer {
   explicit FormNormalizer(unicode::Form form) : form_(form) {}
   void apply(AlignedText& text) const override { text.normalize(form_); }
   bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
-  // A combining stroke composes with a preceding "=", so forms with composition cannot be split at signs.
+  // A combining stroke composes with a preceding "=", so forms with composition cannot be split at
+  // punctuation.
   Locality locality() const override {
     return form_ == unicode::Form::nfd ? Locality::at_signs : Locality::at_spaces;
   }
@@ -66,7 +67,7 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  // `within_words`: no match contains both a character and a space after it.
+  // `within_words`: no match contains a space that follows a character other than a space.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
       : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {
     std::vector<Match> matches;
@@ -88,7 +89,7 @@ class Replace final : public Normalizer {
   bool within_words_;
 };
 
-// Return true if the pattern is a literal with spaces only at its start, or " {n,}".
+// Return true if the pattern is " {2,}", " +" or a literal in which only the first character may be a space.
 bool stays_within_words(const Json& pattern) {
   if (pattern.is_object() && pattern.contains("Regex")) {
     const std::string expression = pattern.at("Regex");

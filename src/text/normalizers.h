@@ -11,8 +11,8 @@
 namespace regard::text {
 
 // Positions where a text may be split so that normalising the parts gives the same result as normalising the
-// whole text: nowhere; before spaces that follow another character (scan_spaces); or also around ASCII signs
-// (scan_bert).
+// whole text: nowhere; before spaces that follow another character (scan_spaces); or, in addition, before and
+// after ASCII punctuation (scan_bert).
 enum class Locality { none, at_spaces, at_signs };
 
 class Normalizer {

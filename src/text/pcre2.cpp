@@ -131,7 +131,7 @@ Class class_at(std::string_view escape, bool in_brackets) {
   }
 }
 
-// Replace classes by Oniguruma's definitions. A negated class inside brackets keeps PCRE2's definition.
+// Replace classes with Oniguruma's definitions. A negated class inside brackets keeps PCRE2's definition.
 std::string translate(std::string_view expression) {
   std::string result;
   int depth = 0;  // nesting depth of brackets

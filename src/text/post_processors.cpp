@@ -209,7 +209,7 @@ class TemplateProcessing final : public PostProcessor {
         step.special = &found->second;
         step.type = require<std::int32_t>(token, "type_id", file);
       } else {
-        throw file_error(file, "a template holds neither a Sequence nor a SpecialToken")
+        throw file_error(file, "an entry of a template is neither a Sequence nor a SpecialToken")
             .found(describe(piece));
       }
       row.push_back(step);

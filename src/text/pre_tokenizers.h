@@ -28,7 +28,8 @@ class PreTokenizer {
 
 struct PreTokenizerParts {
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // if null, the whole text is one word
-  // True if the final step that maps bytes to letters was omitted. Words are then bytes for the model.
+  // True if the final step, which maps bytes to letters, was omitted. Words are then passed to the model as
+  // bytes.
   bool letters_left_out = false;
 };
 

@@ -63,8 +63,9 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // Append the changes that replace `old_count` code points by `replacement`. Code points beyond `old_count`
-  // are inserted; if `replacement` is shorter, the last change removes the remaining old code points.
+  // Append the changes that replace `old_count` code points with `replacement`. Code points beyond
+  // `old_count` are inserted; if `replacement` is shorter, the last change removes the remaining old code
+  // points.
   static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
                   std::string_view replacement) {
     const std::u32string fresh = utf8::code_points(replacement);

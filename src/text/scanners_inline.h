@@ -47,8 +47,8 @@ inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
   return run;
 }
 
-// Match \s+(?!\S)|\s+. At the end of the text, these are all spaces; otherwise all except the last one, which
-// belongs to the next word.
+// Match \s+(?!\S)|\s+. Before a word, the match is all spaces except the last one, which belongs to the word;
+// a single space is matched. At the end of the text, the match is all spaces.
 inline std::size_t end_of_spaces(const ScanText& text, const Spaces& run, std::size_t begin) noexcept {
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
@@ -183,7 +183,8 @@ inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
   return word;
 }
 
-// Return the end of a word of ASCII letters if the word ends there; otherwise 0.
+// Return the end of a word that consists of ASCII letters. Returns 0 if the general path is required, because
+// the next character may belong to the word.
 inline std::size_t plain_cased_word(const ScanText& text, std::size_t place) noexcept {
   const std::size_t run = plain_letters(text, place);
   if (run == 0) return 0;

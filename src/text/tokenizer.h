@@ -47,7 +47,7 @@ class Tokenizer {
  public:
   // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
   // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
-  // side. Throws io, or bad_file, which names a component that is unknown.
+  // side. Throws io, and bad_file for an invalid file. If a component is unknown, the error names it.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
   // Create a tokenizer from the text of a tokenizer.json. Error messages name the file `name`. Throws
@@ -70,7 +70,7 @@ class Tokenizer {
   // Return results in the order of `texts`. Padding applies to the whole batch. `pool` may be null.
   std::vector<Encoding> encode_batch(std::span<const TextPair> texts, const EncodeOptions& options = {},
                                      ThreadPool* pool = nullptr) const;
-  // Return encode().ids without truncation and padding; much faster than encode().
+  // Return the ids of encode() without truncation and padding. Much faster than encode().
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
   // Split a long text into views that several threads can encode. The concatenated ids of the views, without
@@ -100,7 +100,7 @@ class Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;
-  std::string token_of(std::int32_t id) const;  // "" for an id without a token
+  std::string token_of(std::int32_t id) const;  // returns "" for an id without a token
   bool is_special(std::int32_t id) const;
   // Return the largest id + 1, which is the number of rows of an embedding.
   std::int64_t vocabulary_size() const noexcept;

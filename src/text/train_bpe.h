@@ -28,7 +28,8 @@ enum class Alphabet {
 struct BpeTrainingOptions {
   std::size_t vocabulary_size = 10000;  // total size, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  std::size_t max_token_length = 0;  // maximum length of a token in symbols of the alphabet; 0 means no limit
+  std::size_t max_token_length = 0;     // limit of the length of tokens, in symbols of the alphabet (see
+                                        // BpeTrainer::Limits); 0 means no limit
   Alphabet alphabet = Alphabet::bytes;
   // characters of the alphabet; others are encoded as bytes; ignored for Alphabet::bytes
   AlphabetLimits characters;

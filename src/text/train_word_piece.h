@@ -25,7 +25,7 @@ struct WordPieceTrainingOptions {
   // maximum length of a word in characters; a longer word becomes the unknown token
   std::size_t max_word_length = 100;
   WordRule words = WordRule::bert;
-  // BERT's text cleaning: remove control characters, replace white space by spaces, surround CJK ideographs
+  // BERT's text cleaning: remove control characters, replace white space with spaces, surround CJK ideographs
   // with spaces.
   bool clean_text = true;
   bool lower_case = false;

@@ -16,7 +16,7 @@ namespace regard::text {
 
 struct WordTrainingOptions {
   std::size_t vocabulary_size = 30000;  // total size, including special tokens
-  std::int64_t min_frequency = 1;       // less frequent words become <unk>
+  std::int64_t min_frequency = 1;       // less frequent words become the unknown token
   // rule that divides a text into words; decode() joins words with one space
   WordRule words = WordRule::signs;
   bool normalize = true;  // normalise to NFC

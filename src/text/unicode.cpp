@@ -176,8 +176,8 @@ void Tables::mark_the_rest() {
   }
 }
 
-// Append the decomposition of the text. Marks after each starter are sorted in canonical order (UAX 15, D108
-// and D109).
+// Append the decomposition of the text. Marks after each starter are sorted in canonical order (Unicode
+// Standard, D108 and D109).
 void decompose(bool compatibility, std::u32string_view text, std::vector<Change>& out) {
   std::array<utf8proc_int32_t, 32> parts;
   const auto options =

@@ -5,7 +5,7 @@
 
 namespace regard::text::unicode {
 
-// Code points that the reference's patterns assign and Unicode 15.0 does not (all marks: nonspacing).
+// Code points that only the reference's patterns assign to a category; marks are listed as nonspacing.
 const std::vector<CategoryRange> kNewerCategories = {
     {0x897, 0x897, Category::mark_nonspacing},       {0x1b4e, 0x1b4f, Category::punctuation_other},
     {0x1b7f, 0x1b7f, Category::punctuation_other},   {0x1c89, 0x1c89, Category::letter_upper},
@@ -39,7 +39,7 @@ const std::vector<CategoryRange> kNewerCategories = {
     {0x1e5ff, 0x1e5ff, Category::punctuation_other}, {0x2ebf0, 0x2ee5d, Category::letter_other},
 };
 
-// BERT's punctuation.
+// Code points that the pre-tokenizer Punctuation isolates.
 const std::vector<FlagRange> kBertPunctuation = {
     {0x61d, 0x61d, false},     {0x9fd, 0x9fd, false},     {0xa76, 0xa76, false},
     {0xc77, 0xc77, false},     {0xc84, 0xc84, false},     {0x166d, 0x166d, true},
@@ -62,7 +62,7 @@ const std::vector<FlagRange> kNumeric = {
     {0x16ff4, 0x16ff6, true}, {0x1ccf0, 0x1ccf9, true}, {0x1e5f1, 0x1e5fa, true},
 };
 
-// \w.
+// Code points that \w matches.
 const std::vector<FlagRange> kWord = {
     {0x200c, 0x200d, true},   {0x24b6, 0x24e9, true},   {0x1f130, 0x1f149, true},
     {0x1f150, 0x1f169, true}, {0x1f170, 0x1f189, true},
@@ -141,7 +141,7 @@ const std::vector<FlagRange> kCombiningMark = {
     {0x1e2ec, 0x1e2ef, false}, {0x1e4ec, 0x1e4ef, false},
 };
 
-// Lower case beyond Unicode 15.0.
+// Code points whose lower case differs from that of Unicode 15.0, and their lower case in the reference.
 const std::vector<LowerPair> kLower = {
     {0x1c89, 0x1c8a},   {0xa7cb, 0x264},    {0xa7cc, 0xa7cd},   {0xa7ce, 0xa7cf},   {0xa7d2, 0xa7d3},
     {0xa7d4, 0xa7d5},   {0xa7da, 0xa7db},   {0xa7dc, 0x19b},    {0x10d50, 0x10d70}, {0x10d51, 0x10d71},

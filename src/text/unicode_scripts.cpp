@@ -4,7 +4,7 @@
 
 namespace regard::text::unicode {
 
-// First code point of each run of one script, and the script's number.
+// Pairs of numbers: the first code point of a range with one script, and the id of that script.
 const std::vector<std::uint32_t> kScriptStarts = {
     0x0,     1,   0x20,    0,   0x21,    1,   0x41,    2,   0x5b,    1,   0x61,    2,   0x7b,    1,
     0xaa,    2,   0xab,    1,   0xba,    2,   0xbb,    1,   0xc0,    2,   0xd7,    1,   0xd8,    2,

@@ -7,12 +7,12 @@
 
 namespace regard::text::unicode {
 
-// Pairs of the first code point of a range with one script, and the number of that script.
+// Pairs of numbers: the first code point of a range with one script, and the id of that script.
 extern const std::vector<std::uint32_t> kScriptStarts;
 
-// Return the number of a code point's script. It is 0 for the space and for unassigned code points; a text
-// is never split at these. Common and Inherited have numbers of their own. Han, Hiragana and Katakana have
-// the same number.
+// Return the id of a code point's script. It is 0 for the space and for unassigned code points; a text is
+// never split at these. Common and Inherited have ids of their own. Han, Hiragana and Katakana have the same
+// id.
 inline std::uint32_t script_of(char32_t c) noexcept {
   // binary search: the range of the code point has an index in [low, high)
   std::size_t low = 0, high = kScriptStarts.size() / 2;

@@ -67,7 +67,7 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   for (ScoredPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
 }
 
-// body(word, scratch, add) is called for all words and reports values by add(index, value). Return the sum of
+// Call body(word, scratch, add) for all words. It calls add(index, value) to add a value. Return the sum of
 // the values for each index. Values are at least 0, and each sum is at most `largest`. Values are rounded to
 // fixed point, so that the sums do not depend on the order of additions or the number of threads.
 template <class Body>

@@ -11,8 +11,8 @@
 
 namespace regard::text {
 
-// Return the bytes that the token represents, with spaces as spaces. A special token is returned in its
-// spelling. The result may end inside a code point.
+// Return the bytes that the token represents. The symbol "▁" becomes a space if the decoder replaces it. A
+// special token is returned as it is spelled. The result may end inside a code point.
 std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id);
 
 // Return a printable form: spaces as "·", line ends as "↵", tabs as "⇥", other control characters as "\x1B",

@@ -45,8 +45,8 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
-  // Call find_id() for each token; faster than single calls because of prefetching. ids.size() must be
-  // tokens.size().
+  // Store the result of find_id() for each token in `ids`, whose size must be that of `tokens`. Faster than
+  // single calls, because memory is prefetched.
   void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
   // Return the same as find_id(), but faster if the result is `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {

@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Return memory filled with zeros. Large memory is in large pages, because accesses are random.
+// Return memory filled with zeros. A large block is allocated in large pages, because accesses are random.
 void* zeroed(std::size_t bytes) {
   return std::memset(allocate_pages(bytes), 0, bytes);
 }
@@ -45,8 +45,8 @@ WordCache::Slot* WordCache::free_slot(std::size_t set) noexcept {
   return nullptr;
 }
 
-// If both possible sets of the new entry are full, move one of their entries to its other set, or evict the
-// older one.
+// If both possible sets of the new entry are full, move one of their entries to its other set. If that is not
+// possible, evict the older entry of the first set.
 void WordCache::place(const Slot& slot) noexcept {
   const std::uint64_t hash = hash_of(slot.key);
   const std::array<std::size_t, 2> sets = {hash & last_set_, other_set(hash)};

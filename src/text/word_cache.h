@@ -124,7 +124,8 @@ class WordCache {
     std::int32_t ids[kInline] = {};
     std::uint32_t count = 0;
   };
-  // A slot for a long word. `begin` is the offset in the store of the word's bytes; its ids follow them.
+  // A slot for a long word. `begin` is the offset of the word's bytes in the store; the ids follow these
+  // bytes.
   struct LongSlot {
     std::uint64_t hash = 0;
     std::uint32_t begin = 0;

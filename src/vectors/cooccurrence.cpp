@@ -20,7 +20,7 @@ std::uint64_t pair_of(std::int32_t word, std::int32_t context) {
   return static_cast<std::uint64_t>(word) << 32 | static_cast<std::uint32_t>(context);
 }
 
-// Replace the entries of each pair by their sum, which is computed in their original order.
+// Replace the entries of each pair with one entry that has their sum, computed in their original order.
 void combine(std::vector<Entry>& entries) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.pair < b.pair; });

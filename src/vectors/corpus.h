@@ -1,6 +1,6 @@
-// A corpus as word numbers, which is the input of every trainer of word vectors. The text is read once and
-// the numbers are kept in a temporary file, so a corpus may be larger than the memory; its vocabulary must
-// fit into memory.
+// A corpus as word ids, which is the input of every trainer of word vectors. The text is read once and the
+// ids are kept in a temporary file, so a corpus may be larger than the memory; its vocabulary must fit into
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ struct Corpus {
   std::int64_t tokens = 0;           // number of known words in the corpus: the sum of `counts`
   // number of words read, including unknown words; a phrase is counted as one word
   std::int64_t tokens_read = 0;
-  std::shared_ptr<Spill<std::int32_t>> ids;  // word numbers, with kSentenceEnd after each sentence
+  std::shared_ptr<Spill<std::int32_t>> ids;  // word ids, with kSentenceEnd after each sentence
 };
 
-// Throws usage if no word occurs min_count times.
+// Throws usage if no word occurs min_count times, and io if a temporary file cannot be written.
 Corpus read_corpus(const text::LineSource& lines, const CorpusOptions& options);
 
 // Return the words of a line, in order.

@@ -38,7 +38,7 @@ constexpr OtherForm pickle(std::string_view magic) {
   return {magic, "a Python pickle", "With gensim, save_word2vec_format() writes vectors"};
 }
 constexpr OtherForm kOthers[] = {
-    {std::string_view("\x1f\x8b", 2), "a file compressed by gzip", "Unpack it first: gunzip FILE"},
+    {std::string_view("\x1f\x8b", 2), "a file compressed with gzip", "Unpack it first: gunzip FILE"},
     {std::string_view("PK\x03\x04", 4), "a zip archive", "Unpack it first: unzip FILE"},
     pickle("\x80\x02"),
     pickle("\x80\x03"),

@@ -1,5 +1,5 @@
-// The training work of one thread: converts a range of the corpus to kernel calls. Only files in src/vectors
-// include this header.
+// Training on one thread: calls the kernels for the windows of a range of the corpus. Only files in
+// src/vectors include this header.
 #pragma once
 
 #include <span>

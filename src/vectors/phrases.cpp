@@ -30,7 +30,7 @@ RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
   joined.words = corpus.words;
   joined.counts.assign(corpus.words.size(), 0);
   joined.ids = std::make_shared<Spill<std::int32_t>>(temporary);
-  // word number of the phrase for each pair; −1 if the pair is not a phrase
+  // word id of the phrase for each pair; −1 if the pair is not a phrase
   std::unordered_map<std::uint64_t, std::int32_t> phrases;
   const auto phrase_of = [&](std::int32_t a, std::int32_t b) {
     const std::uint64_t key = bigram_of(a, b);

@@ -15,7 +15,7 @@ namespace regard::vectors {
 struct RawCorpus {
   std::vector<std::string> words;
   std::vector<std::int64_t> counts;          // [words]
-  std::shared_ptr<Spill<std::int32_t>> ids;  // word numbers, with −1 after each sentence
+  std::shared_ptr<Spill<std::int32_t>> ids;  // word ids, with −1 after each sentence
 };
 
 struct PhraseOptions {

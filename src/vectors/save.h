@@ -1,4 +1,4 @@
-// Writes word vectors. The file gets its name only when it is complete.
+// Writes word vectors to a file, atomically.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
-// The word vectors in the program itself: 32 numbers for each of about 5,000 English words, each vector of
-// length 1. recipes/explain-vectors describes how they were trained, with the texts and their licences.
+// The word vectors that are built into the program: about 5,000 English words, 32 elements per vector, each
+// vector of length 1. recipes/explain-vectors describes how they were trained, with the texts and their
+// licences.
 #pragma once
 
 #include <string_view>

@@ -12,8 +12,8 @@ struct Subwords {
   int shortest = 3, longest = 6;
   std::int64_t buckets = 0;  // number of buckets; 0 means no n-grams
 
-  // Append the bucket numbers of the word's n-grams, with repetitions, in fastText's order. "<" and ">" alone
-  // are not n-grams; the end-of-sentence word "</s>" has no n-grams.
+  // Store in `numbers` the buckets of the word's n-grams, with repetitions, in fastText's order. "<" and ">"
+  // alone are not n-grams; the end-of-sentence word "</s>" has no n-grams.
   void buckets_of(std::string_view word, std::vector<std::int64_t>& numbers) const;
 };
 

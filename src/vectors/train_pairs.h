@@ -62,7 +62,8 @@ struct PairModel {
   float* output_row(std::int64_t row) const { return output.get() + row * stride; }
 };
 
-// Throws usage if options conflict.
+// Throws usage for invalid options and for a vocabulary of fewer than two words, and numeric if training
+// diverges.
 PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPool& pool);
 
 // Return the word vectors [words, size]. With n-grams, a vector is the mean of the word's row and the rows of

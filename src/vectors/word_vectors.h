@@ -25,7 +25,7 @@ enum class Format {
   fasttext_binary,  // fastText's .bin: words and n-grams, so that out-of-vocabulary words have vectors too
 };
 
-const char* name_of(Format format);  // "word2vec-binary"
+const char* name_of(Format format);  // such as "word2vec-binary"
 // return the format with this name; throws usage for an unknown name
 Format format_of(std::string_view name);
 const std::vector<std::string>& format_names();  // return the names of all formats, "auto" first
@@ -38,14 +38,15 @@ class WordVectors {
   // mapped. Throws io.
   static WordVectors load(const std::filesystem::path& path, ThreadPool& pool,
                           Format format = Format::automatic);
-  // `values` is [words, size]. Throws usage for repeated words and for values that are not finite.
+  // `values` is [words, size]. Throws usage for another number of values, for repeated words and for values
+  // that are not finite.
   WordVectors(std::span<const std::string> words, std::int64_t size, std::vector<float> values);
 
   std::size_t count() const noexcept { return norms_.size(); }
   std::int64_t size() const noexcept { return size_; }  // number of elements of a vector
   std::string_view word(std::size_t index) const;
   std::optional<std::size_t> find(std::string_view word) const;
-  void copy(std::size_t index, float* to) const;  // copies the vector, which has size() numbers
+  void copy(std::size_t index, float* to) const;  // copies the size() elements of the vector
   float norm(std::size_t index) const { return norms_[index]; }
 
   // Copy the word's vector to `to`. For an out-of-vocabulary word, this is the mean of the vectors of its

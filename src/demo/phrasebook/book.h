@@ -14,8 +14,8 @@ namespace regard::demo::phrases {
 
 class Book {
  public:
-  // Add a pair. Repeated pairs are ignored; the same English with different Hindi throws Error (internal).
-  // tell(), ask() and call() capitalise the English sentence and add punctuation: "." and "।"; "?"; "!".
+  // Add a pair. Repeated pairs are ignored; the same English with different Hindi throws internal. tell(),
+  // ask() and call() capitalise the English sentence and add punctuation: "." and "।"; "?"; "!".
   void tell(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void ask(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
@@ -35,8 +35,8 @@ class Book {
   Lexicon lexicon_;
 };
 
-// Return true if the templates include this text. A hash
-// of the text selects about `per_mille` of 1000 texts.
+// Return true if the templates include this text. A hash of the text decides; it selects about `per_mille`
+// of 1000 texts.
 bool chosen(std::string_view text, unsigned per_mille);
 // Return a number in [0, count) that depends only on the text.
 std::size_t pick(std::string_view text, std::size_t count);

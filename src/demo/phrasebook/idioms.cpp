@@ -217,7 +217,7 @@ void write_legs(Book& book) {
               kIdiom);
   }
   for (const Subject& who : people()) {
-    if (!who.english.starts_with("my"))  // would need the reflexive मैंने अपने …
+    if (!who.english.starts_with("my"))  // with "my", Hindi requires the reflexive मैंने अपने …
       book.tell(words({"I told", who.english_object, "to break a leg"}),
                 words({"मैंने", who.dative, "शुभकामनाएँ दीं"}), kIdiom);
     const Agreement leg = kFeminine;

@@ -88,7 +88,7 @@ std::span<const Subject> people() {
 const Subject& someone(std::string_view english) {
   for (const Subject& subject : everyone())
     if (subject.english == english) return subject;
-  throw Error(ErrorKind::internal, "the phrasebook has nobody called '" + std::string(english) + "'");
+  throw Error(ErrorKind::internal, "the phrasebook has no person '" + std::string(english) + "'");
 }
 
 }  // namespace regard::demo::phrases

@@ -40,8 +40,8 @@ bool is_letter(char32_t letter) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-// Convert to upper case the first letter of each word, or only of the text; convert all other letters to
-// lower case.
+// Convert the first letter of each word (or only of the text) to upper case, and all other letters to lower
+// case.
 std::string titled(const std::string& text, bool each_word) {
   std::string out;
   bool begins = true;
@@ -270,7 +270,7 @@ Value slice_of(const Value& subject, const Value& from, const Value& to, const V
   const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
-  // Clamp the step, because any value beyond the list's length has the same effect.
+  // Clamp the step to avoid overflow. Every step beyond the length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
   if (by == 0) throw Error(ErrorKind::bad_file, "chat template: the step of a slice must not be zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Limits that no conversation reaches. They are necessary because a template is untrusted code.
+// Limits for templates, which are untrusted code. They are far above the needs of chat templates.
 constexpr std::size_t kStep = 64;                             // cost of one evaluation
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;

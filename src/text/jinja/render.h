@@ -18,7 +18,7 @@ constexpr std::size_t kRenderWork = std::size_t{1} << 30;
 
 // Render `source`. `variables` are the global variables of the template; raise_exception, range, namespace
 // and dict are built in. Errors name the file `name` and the line in the template. Throws bad_file (syntax or
-// type error, unsupported feature, more than `work`) and invalid_input (raise_exception).
+// type error, unsupported feature, more work than `work`) and invalid_input (raise_exception).
 std::string render(std::string_view source, const std::string& name, Dict variables,
                    std::size_t work = kRenderWork);
 

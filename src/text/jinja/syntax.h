@@ -27,7 +27,7 @@ struct Expression {
     test,         // parts[0] is text(parts[1…])
     negated,      // not parts[0]
     minus,        // -parts[0]
-    sign,         // parts[0] text parts[1], where text is an arithmetic sign, ~, and, or
+    sign,         // parts[0] text parts[1], where text is an arithmetic operator, ~, and, or
     comparison,   // parts[0] texts[0] parts[1] texts[1] parts[2] …
     conditional,  // parts[0] if parts[1] else parts[2]; parts[2] may be null
   };

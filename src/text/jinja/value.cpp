@@ -194,7 +194,7 @@ bool Value::truth() const {
   if (number()) return real() != 0.0;
   if (text() != nullptr) return !text()->empty();
   if (list() != nullptr) return !list()->empty();
-  return dict() == nullptr || !dict()->empty();  // other functions and namespaces are true in conditions
+  return dict() == nullptr || !dict()->empty();  // functions and namespaces are true in conditions
 }
 
 std::int64_t Value::integer() const {
