@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 namespace regard::api {
 namespace {
@@ -36,7 +37,9 @@ void require_matrix(const char* function, const char* name, const Tensor& tensor
 void require_number(const char* function, const char* name, double value, double least) {
   if (!(std::isfinite(value) && value >= least))
     throw wrong(function, name, fmt::format("{}", value))
-        .expected(fmt::format("a finite number of at least {}", least));
+        .expected(least == std::numeric_limits<double>::lowest()
+                      ? "a finite number"
+                      : fmt::format("a finite number of at least {}", least));
 }
 
 Error moved_from(const char* type) {

@@ -187,7 +187,8 @@ float largest_difference(const Tensor& a, const Tensor& b) {
   float largest = 0.0f;
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const float difference = std::fabs(x.f32()[i] - y.f32()[i]);
-    if (!(difference <= largest)) largest = difference;  // NaN is treated as the largest value
+    if (std::isnan(difference)) return difference;
+    largest = std::max(largest, difference);
   }
   return largest;
 }

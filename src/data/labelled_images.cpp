@@ -120,7 +120,7 @@ ImageFolder list_image_folder(const std::filesystem::path& folder) {
   if (failure) throw io_error(folder, "cannot list", failure.value());
   if (result.files.empty())
     throw file_error(folder.string(), "there is no labelled image in the folder")
-        .expected("one folder for each label, with PNG, JPEG, PPM or PGM files in it");
+        .expected("one folder for each label, with image files in it (PNG, JPEG, WebP, PPM, PGM)");
   result.labels.assign(labels.begin(), labels.end());
   std::sort(result.files.begin(), result.files.end(), [](const ImageFile& a, const ImageFile& b) {
     return std::tie(a.label, a.path) < std::tie(b.label, b.path);

@@ -212,6 +212,8 @@ TEST(WrongArguments, NumbersAtTheEdge) {
         << size;
   EXPECT_EQ(cosine_similarity(Tensor::of({0.0f}), Tensor::of({1.0f})), 0.0f);
   EXPECT_TRUE(std::isnan(cosine_similarity(Tensor::of({kNotANumber}), Tensor::of({1.0f}))));
+  EXPECT_TRUE(std::isnan(largest_difference(Tensor::of({kNotANumber, 2.0f}), Tensor::of({1.0f, 1.0f}))))
+      << "a finite difference after it";
 }
 
 TEST(WrongArguments, Attention) {

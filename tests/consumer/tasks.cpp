@@ -45,7 +45,7 @@ void run(const std::string& task, const std::string& folder, const std::vector<s
   if (task == "classify") return classify(folder, texts);
   if (task == "answer" && texts.size() == 2) return answer(folder, texts[0], texts[1]);
   if (task == "fill") return fill(folder, texts[0]);
-  if (task == "quantize") return models::quantize(folder, texts[0]);
+  if (task == "quantize") return regard::quantize(folder, texts[0]);
   std::printf("see the first lines of tasks.cpp\n");
 }
 
