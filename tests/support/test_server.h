@@ -57,8 +57,10 @@ std::string request_text(const std::string& method, const std::string& path, con
 template <class Test>
 bool becomes(const Test& test, int seconds = 20) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  while (!test() && std::chrono::steady_clock::now() < deadline)
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (test()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return test();
 }
 
