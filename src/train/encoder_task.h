@@ -51,11 +51,11 @@ class EncoderTask : public Task {
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
-// Return `traits` with the keys, families and settings of --new added that all tasks of encoders share.
-// `more_families` are appended to the families that these tasks share.
+// Return `traits` plus what all encoder tasks share: keys, families and settings of --new. `more_families`
+// are appended to the shared families.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
-// Return the label names in config.json in the order of ids; empty if config.json has only default names.
+// Return the label names in config.json in the order of ids; empty if there are none or only default names.
 std::vector<std::string> label_names(const Json& config);
 
 // Runs forward passes, without recording, over all examples. The groups of examples do not depend on the

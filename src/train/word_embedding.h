@@ -9,8 +9,8 @@
 
 namespace regard::train {
 
-// Load config.model.vectors and set rows of the source embedding to the vectors of their tokens. This is the
-// only embedding if source and target share it or the model is decoder-only. A token is looked up unmodified,
+// Load config.model.vectors and set rows of the source embedding to the vectors of their tokens. A model has
+// only this embedding if source and target share it or it is decoder-only. A token is looked up unmodified,
 // then in lower case. Special tokens and tokens without a vector keep their rows. Return a line with the
 // number of vectors found. Throws usage if the size of the vectors is not the width of the embedding or no
 // token has a vector, and as WordVectors::load() does.

@@ -139,7 +139,7 @@ void EmbeddingTask::check() const {
         .expected(kind_ == LossKind::ranking
                       ? "a text, a text of equal meaning and, optionally, one of different meaning"
                   : kind_ == LossKind::cosine ? "two texts and a number"
-                                              : "a text, a near text and a far text");
+                                              : "a text, one of similar and one of different meaning");
   }
   for (const std::string& metric : config_.validation.metrics) {
     const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;
