@@ -272,8 +272,8 @@ class Resolver {
     }
   }
 
-  // The input must have as many positions as the image or sound whose values are set at all of them. A text
-  // may be longer or shorter: positions that only one of them has are not changed.
+  // If the values of an image or sound are set at all positions, the input must have as many positions. A
+  // text may be longer or shorter than the input: positions that only one of them has are not changed.
   void require_length(const Intervention& one, std::int64_t positions, const std::string& tower) const {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }

@@ -184,7 +184,7 @@ StudyTable Study::flip() {
       found.flipped ? fmt::format("Without these heads the other answer is likelier ({:.3f}), no head can be "
                                   "left out, and no two can be replaced by one: {}.",
                                   found.difference, text_of(found.needed))
-                    : "The answer stands without these heads; --most sets their number.");
+                    : "The answer does not change without these heads; --most sets their number.");
   return table;
 }
 
