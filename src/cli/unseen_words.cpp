@@ -40,7 +40,7 @@ UnseenWords::Report UnseenWords::of(const std::string& text) {
   print("seen in training only in another case", other_case,
         "the model treats upper and lower case as different words");
   if (printed_.size() == kMostPrinted && !(unseen.empty() && other_case.empty()))
-    print_message("  further words are not named here\n");
+    print_message("  further words are not listed\n");
   return report;
 }
 

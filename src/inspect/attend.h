@@ -38,8 +38,8 @@ struct AttendRequest {
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
-  // Encoder–decoders, instead of `written`: the ids that the decoder reads. The token written last is then
-  // the most likely one.
+  // Encoder–decoders, instead of `written`: the ids that the decoder reads. The last generated token is
+  // then the most probable one.
   std::vector<std::int32_t> decoder_ids = {};
   std::string unablated;              // text generated without the changes, copied to View::unablated
   const EditedPass* edits = nullptr;  // interventions of the pass; may be null

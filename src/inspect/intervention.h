@@ -97,7 +97,7 @@ struct Intervention {
   Positions positions, from, keys;
   double by = 1.0;
   OtherInput other, minus;
-  std::string texts, files;     // values of texts= and files=: a file of texts, of file names
+  std::string texts, files;     // values of texts= and files=: file names
   std::string vector, pattern;  // values of vector= and pattern=: FILE#NAME
   std::string text;             // the intervention as given, for messages and captures
 

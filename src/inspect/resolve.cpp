@@ -167,7 +167,7 @@ class Resolver {
 
   void run(const PassInput& input, PointCapture& capture) const {
     if (between_) between_();
-    // a model with two encoders runs the one for texts
+    // run() of a model with two encoders runs the text encoder, so use the image encoder itself for an image
     Network& runs = dual_ != nullptr && input.source.kind() == InputKind::pixels ? dual_->vision() : model_;
     run_pass(runs, pool_, input, &capture);
   }

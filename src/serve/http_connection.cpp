@@ -1,4 +1,4 @@
-// The only file that includes Boost.Beast, because the headers of Boost.Beast take long to compile.
+// The only file that includes Boost.Beast, because the headers of Boost.Beast take a long time to compile.
 #ifdef REGARD_HAVE_BOOST
 
 #include "serve/http_connection.h"

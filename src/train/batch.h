@@ -74,8 +74,8 @@ class ShardedBatches;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Return this object if each rank draws only its own micro-batches (sharded_batches.h), else null. Of any
-  // other source, each rank draws all micro-batches.
+  // Return this object if each rank draws only its own micro-batches (sharded_batches.h), else null. With
+  // any other source, each rank draws all micro-batches.
   virtual ShardedBatches* sharded() { return nullptr; }
   // Replace the content of `batch` with the next micro-batch. The indices of its sequences start at
   // `first_index`.

@@ -40,7 +40,7 @@ void check_text_column(const RunConfig& config);
 // Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Return for each corpus in data.train or data.valid its files: a table, or a group of line-aligned files.
+// Return the files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 

@@ -1,5 +1,5 @@
 // EncoderTask: base class of the tasks that train an encoder with a head. An example is a text, a pair of
-// texts, a picture or a sound.
+// texts, an image or a sound.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class EncoderTask : public Task {
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
-// Return `traits` plus what all encoder tasks share: keys, families and settings of --new. `more_families`
+// Return `traits` with the keys, families and --new settings that all encoder tasks share. `more_families`
 // are appended to the shared families.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
@@ -69,7 +69,7 @@ class PredictionPass {
   void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
     in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) { group(begin, end, append, visit); });
   }
-  // The same as run() above, for examples of at most `positions` positions each, such as pictures.
+  // The same as run() above, for examples of at most `positions` positions each, such as images.
   template <class Append, class Visit>
   void run(std::size_t examples, std::int64_t positions, Append&& append, Visit&& visit) {
     const auto together =

@@ -1,5 +1,5 @@
 // The run file: the configuration of `regard train` as structs with defaults. run_fields() is the only list
-// of keys with units and meanings; docs and --help-config print this list.
+// of keys with units and meanings; --help-config prints it.
 #pragma once
 
 #include <cstdint>

@@ -142,7 +142,7 @@ void Captioning::load_part(const char* what, data::PictureRows rows, ThreadPool&
   rows.rows = std::move(kept);
   part.pictures.load(std::move(rows), input_, config_);
   for (std::size_t i = 0; i < part.pictures.size(); ++i) part.captions.add(ids[part.pictures.row(i).id]);
-  notes_.push_back(fmt::format("{}: {} pictures, {} tokens of captions; read {}", what, part.pictures.size(),
+  notes_.push_back(fmt::format("{}: {} images, {} tokens of captions; read {}", what, part.pictures.size(),
                                part.captions.tokens(), part.pictures.report().text()));
   fingerprint_ = fingerprint_ * 3 + part.pictures.fingerprint();
   fingerprint_ = fingerprint_ * 3 + part.captions.fingerprint();

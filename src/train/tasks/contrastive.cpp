@@ -86,7 +86,7 @@ class Contrastive : public Task {
 
   PictureSplit rows_;  // rows of the data; empty after load()
   PictureInput input_;
-  // padding of the length with which the model was trained; a shorter text replaces its beginning
+  // padding ids, as many as the model's texts have in training; the ids of a shorter text replace the first
   std::vector<std::int32_t> padding_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;
@@ -129,7 +129,7 @@ void Contrastive::load_part(const char* what, data::PictureRows rows, ThreadPool
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < part.pictures.size(); ++i) texts.push_back(part.pictures.row(i).text);
   part.texts = encode_examples(*tokenizer_, texts, {}, config_.data.max_length, pool);
-  std::string note = fmt::format("{}: {} pictures, {} tokens of texts; read {}", what, part.pictures.size(),
+  std::string note = fmt::format("{}: {} images, {} tokens of texts; read {}", what, part.pictures.size(),
                                  part.texts.ids.tokens(), part.pictures.report().text());
   if (part.texts.truncated > 0)
     note += fmt::format("; {} texts truncated to {} tokens", part.texts.truncated, config_.data.max_length);

@@ -75,7 +75,7 @@ void ImageClassification::load_part(const char* what, data::PictureRows rows, Pi
   pictures.load(std::move(rows), input_, config_);
   for (std::size_t i = 0; i < pictures.size(); ++i)
     labels.push_back(label_id(pictures.row(i).text, pictures.row(i).place));
-  notes_.push_back(fmt::format("{}: {} pictures; read {}", what, pictures.size(), pictures.report().text()));
+  notes_.push_back(fmt::format("{}: {} images; read {}", what, pictures.size(), pictures.report().text()));
   fingerprint_ = fingerprint_ * 3 + pictures.fingerprint();
 }
 
