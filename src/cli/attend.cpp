@@ -49,8 +49,8 @@ constexpr const char* kFooter =
     "and --head select; without these options, all heads. The options from --kind to --full select the\n"
     "content of the capture that --json prints and that the page of --html contains; the page always has\n"
     "the data of --values and --parameters. Weights have 8 bits; for a long text, only the\n"
-    "heads with the highest scores include them, and the others a thumbnail. --full writes all weights in\n"
-    "f32. For a model of images, TEXT is an image file, and --svg shows which patches of the picture each\n"
+    "heads with the highest scores have them; the others have a thumbnail. --full writes all weights in\n"
+    "f32. For a model of images, TEXT is an image file, and --svg shows which patches of the image each\n"
     "head attends to, and attention rollout; for a captioning model, which patches each generated word\n"
     "attends to. For a model of sound, TEXT is a sound file of which the first 30 seconds are read, and\n"
     "--html shows the attention over the spectrogram.";
@@ -175,7 +175,7 @@ void add_attend(CLI::App& app, Globals& globals) {
       ->check(valid_text());
   verb->add_option("--what-if", options->what_if,
                    "Number of heads to ablate one at a time for the page of --html, highest scores first. "
-                   "Texts of more than 96 tokens are left out. Default: 10")
+                   "Omitted for texts of more than 96 tokens. Default: 10")
       ->check(CLI::Range(0, 1000));
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

@@ -31,7 +31,7 @@ void add_page_parts(const AttendOptions& options, const infer::LoadedModel& open
     what_if.generate = options.target.empty() && !request.written.empty();
     what_if.max_new = options.generate;
     what_if.progress = [&](double share) {
-      bar.update(share, "switching heads off");
+      bar.update(share, "ablating heads");
       return stop_signal() == 0;
     };
     inspect::add_what_if(opened, globals.pool(), request, what_if, view);

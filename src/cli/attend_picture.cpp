@@ -1,4 +1,4 @@
-// regard attend with a model of images: show attention over the picture.
+// regard attend with a model of images: show attention over the image.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const Attend
 }
 
 // Print the weight of each patch, in percent of the weight of all patches, arranged as the patches are in the
-// picture.
+// image.
 void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   inspect::Map map;
   map.rows = spec.patch_rows, map.columns = spec.patch_columns, map.weights = weights.weights;

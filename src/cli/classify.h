@@ -18,7 +18,7 @@ namespace regard::cli {
 struct ClassifyRequest {
   TaskRequest task;
   std::string labels, scores;
-  std::string pattern;  // text of a label, in which {} is replaced by the label
+  std::string pattern;  // template of a label's text, in which {} is replaced with the label
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;

@@ -205,7 +205,7 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 
 struct Scores {
   std::map<demo::PhraseKind, Score> kinds;
-  Score articles;  // score of the held-out sentences that are examples in articles; `kinds` includes them too
+  Score articles;  // score of the held-out sentences from articles about attention; `kinds` includes them too
 };
 
 // Return the number of exact matches on the held-out phrases. A correct translation that differs from the

@@ -9,8 +9,8 @@
 namespace regard::cli {
 
 // Return an object whose "kind" is "safetensors", "pytorch", "model", "run", "checkpoint", "tokenizer",
-// "config" or "shards"; the other keys depend on it. Throws io if the path does not exist, bad_file if the
-// format is not supported.
+// "config" or "shards"; the other keys depend on it. Throws io if the path does not exist, and bad_file if
+// the format is not supported.
 Json describe_path(const std::filesystem::path& path);
 
 // Format the description as text: one line per key, then a table of tensors.

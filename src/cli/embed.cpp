@@ -233,7 +233,7 @@ void add_embed(CLI::App& app, Globals& globals) {
       "states. Available lines are run as one batch, which does not change the vectors. A model that "
       "compares\n"
       "texts and images (CLIP, SigLIP) has vectors of both in one space: --images reads lines as names of\n"
-      "image files, and --query then finds pictures by words.");
+      "image files, and --query then finds images by words.");
   auto request = std::make_shared<EmbedRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face, sentence-transformers or run folder")->required();
   verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; - is standard input")

@@ -224,7 +224,7 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option(
       "DATA", options.data.files,
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
-      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; pictures: a folder of folders of "
+      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; images: a folder of folders of "
       "images, IDX files, or a table of paths and labels or texts");
   verb.add_option("--task", options.task, "Task. Default: determined by the model's head")
       ->check(CLI::IsMember(kTasks));
@@ -234,7 +234,7 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
           "(docs/evaluation.md). Example: text,label. Default: the first columns; .jsonl: the usual names")
       ->delimiter(',');
   verb.add_option("--highest", options.data.highest,
-                  "Pictures: value of white in a table whose rows are grey pixels and a label")
+                  "Images: value of white in a table whose rows are grey pixels and a label")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");
@@ -244,7 +244,8 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
 }
 
 void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
-  verb.add_flag("--lowercase", options.lowercase, "Lower-case text before BLEU and chrF");
+  verb.add_flag("--lowercase", options.lowercase,
+                "Convert text to lower case before computing BLEU and chrF");
   verb.add_option("--bleu-tokenizer", options.tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
       ->capture_default_str();
   verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the folder");

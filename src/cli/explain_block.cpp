@@ -93,7 +93,7 @@ class BlockText {
 
   std::string text() {
     x_ = token_row(*probe_.input(side_.name), token_);
-    line("x", "what enters the layer", x_);
+    line("x", "input of the layer", x_);
     branch("self", "self-attention", "the other tokens of this text");
     if (probe_.at(side_.name, "cross.output") != nullptr)
       branch("cross", "cross-attention", "the encoder's tokens");
@@ -101,7 +101,7 @@ class BlockText {
     const Tensor* residual = probe_.at(side_.name, "residual");
     if (residual == nullptr) return text_;
     const TokenRow leaves = token_row(*residual, token_);
-    line("result", "what leaves the layer", leaves);
+    line("result", "output of the layer", leaves);
     if (pre_norm_)
       text_ += fmt::format("  The sum above and the layer's result agree to within {:.0e}.\n",
                            std::max(1e-9f, largest_difference_of(x_, leaves)));

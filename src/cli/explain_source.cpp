@@ -226,7 +226,7 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
   }
   std::vector<std::string> invented;
   out.input.vectors = small_vectors(out.input.tokens, &invented);
-  out.input.source = "Four made-up features (finance, growth, water, place).";
+  out.input.source = "Four invented features (finance, growth, water, place).";
   for (std::size_t i = 0; i < invented.size(); ++i)
     out.input.source += (i == 0 ? " Not in the built-in table, random: '" : ", '") + invented[i] + "'";
   if (!invented.empty()) out.input.source += ".";

@@ -187,7 +187,7 @@ void HttpClient::send_all(const std::string& bytes) {
 
 // Receive further bytes. Returns false if the server has closed the connection.
 bool HttpClient::read_more() {
-  if (!wait_for(socket_, POLLIN)) throw failed("the server does not answer");
+  if (!wait_for(socket_, POLLIN)) throw failed("the server sends no response");
   char buffer[65536];
   const ssize_t count = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;

@@ -9,7 +9,7 @@
 namespace regard::cli {
 
 struct ServerOptions {
-  std::string url;       // URL of the server; empty if --server is not given and the model is a folder
+  std::string url;       // URL of the server; empty without --server
   std::string key_file;  // file whose first line is the API key; empty if there is none
 
   bool given() const { return !url.empty(); }
@@ -21,7 +21,7 @@ void add_server_options(CLI::App& verb, ServerOptions& options);
 
 class HttpClient {
  public:
-  // Throws usage for a URL that is not http://HOST[:PORT][/PATH], io if the key file cannot be read.
+  // Throws usage for a URL that is not http://HOST[:PORT][/PATH], and io if the key file cannot be read.
   explicit HttpClient(const ServerOptions& options);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;

@@ -37,7 +37,7 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
 ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool)
     : interventions_(options.interventions) {
   std::vector<inspect::Intervention> interventions;
-  if (dual_encoder_of(*model.model) != nullptr)  // a head's name alone does not say in which encoder it is
+  if (dual_encoder_of(*model.model) != nullptr)  // the name of a head does not specify the encoder
     interventions = inspect::ablations_in_towers(options.ablate);
   else
     ablated_ = inspect::parse_heads(options.ablate, usual_kind(model.model->kind()));

@@ -36,7 +36,7 @@ void warn_of_unused(const inspect::EditedPass* edits);
 
 class ModelProbes {
  public:
-  // Throws usage if --ablate or --intervene is malformed or names a place that does not exist, io if the
+  // Throws usage if --ablate or --intervene is malformed or names a place that does not exist, and io if the
   // --attend file cannot be written. `model` must outlive the object.
   ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool);
 

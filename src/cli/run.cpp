@@ -147,7 +147,7 @@ void add_run(CLI::App& app, Globals& globals) {
       "--generate adds the output sequences and, with beam search, sequences_scores. It uses the settings "
       "of\n"
       "generation_config.json. --attend writes captures (docs/capture-format.md), as attend --json prints\n"
-      "them: one line for each row of the inputs, of the tokens that are not padding; an encoder-decoder\n"
+      "them: one line for each row of the inputs, for its tokens without the padding; an encoder-decoder\n"
       "needs decoder_input_ids. The options from --layer to --full select their content.");
   auto options = std::make_shared<RunOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();

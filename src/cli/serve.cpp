@@ -1,4 +1,4 @@
-// regard serve: answer requests over HTTP until a stop signal arrives.
+// regard serve: process requests over HTTP until a stop signal arrives.
 #if __has_include(<malloc.h>)
 #include <malloc.h>
 #endif
@@ -169,7 +169,7 @@ void add_limits(CLI::App& verb, ServeRequest& request) {
 
 void add_serve(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("serve",
-                                      "Serve models over HTTP, in the protocols of OpenAI, LibreTranslate, "
+                                      "Serve models over HTTP, with the protocols of OpenAI, LibreTranslate, "
                                       "text-embeddings-inference and regard");
   verb->footer(
       "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"

@@ -1,4 +1,4 @@
-// Model loading and line processing shared by the commands that read texts or images.
+// Model loading and line processing shared by the commands that read texts, images or sounds.
 #pragma once
 
 #include <optional>

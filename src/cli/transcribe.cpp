@@ -158,7 +158,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
                   "Try the next temperature if the compression ratio of the text exceeds this")
       ->capture_default_str();
   verb.add_option("--log-probability", request.log_probability,
-                  "Try the next temperature below this mean log-probability of the tokens")
+                  "Try the next temperature if the mean log-probability of the tokens is below this")
       ->capture_default_str();
   verb.add_option("--no-speech", request.no_speech,
                   "Skip a window whose probability of silence exceeds this and whose log-probability is low")

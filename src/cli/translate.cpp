@@ -87,7 +87,7 @@ void add_translate(CLI::App& app, Globals& globals) {
       "॥.\n"
       "If the run folder has the words of its training data (source_words.tsv), words and symbols that "
       "occur\n"
-      "in no training sentence are named on standard error, and with --json as \"not_seen_in_training\"; "
+      "in no training sentence are listed on standard error, and with --json as \"not_seen_in_training\"; "
       "words\nthat occur there only in another case (THE instead of the) are \"seen_in_other_case\".");
   auto options = std::make_shared<TranslateOptions>();
   add_decoding_options(*verb, options->decoding);

@@ -14,7 +14,7 @@ namespace {
 
 // Only functions that are safe in a signal handler are used in this file: no allocation, no stdio.
 
-// Reads a hexadecimal number and moves `text` behind it.
+// Read a hexadecimal number and advance `text` past it.
 std::uintptr_t hexadecimal(const char*& text) {
   std::uintptr_t value = 0;
   for (;; ++text) {
@@ -76,7 +76,7 @@ void on_bus_error(int, siginfo_t* about, void*) {
   say_file(reinterpret_cast<std::uintptr_t>(about->si_addr));
   say(": a part of the file cannot be read. Its disk has failed, or the file has become shorter while it was "
       "in "
-      "use. Restore the file; a training run goes on from its last checkpoint with --resume\n");
+      "use. Restore the file; --resume continues a training run from its last checkpoint\n");
   ::_exit(exit_code(ErrorKind::io));
 }
 

@@ -36,12 +36,11 @@ UnseenWords::Report UnseenWords::of(const std::string& text) {
     if (fresh(word)) other_case.push_back(printable(word) + " (" + printable(trained) + ")");
     report.other_case.push_back(word);
   }
-  print("not seen in training", unseen,
-        "the model guesses their translation; --json names them for each line");
-  print("seen in training only in other letters", other_case,
-        "to this model, upper and lower case are different words");
+  print("not seen in training", unseen, "their translation is often wrong; --json lists them for each line");
+  print("seen in training only in another case", other_case,
+        "the model treats upper and lower case as different words");
   if (printed_.size() == kMostPrinted && !(unseen.empty() && other_case.empty()))
-    print_message("  further words are not named here\n");
+    print_message("  further words are not listed\n");
   return report;
 }
 

@@ -17,7 +17,7 @@ struct Globals {
   bool json = false;   // print one JSON object per line
   bool quiet = false;  // print no progress on stderr
   bool int8 = false;   // quantise models while loading them
-  bool bf16 = false;   // compute with models in bf16
+  bool bf16 = false;   // compute in bf16
 
   // Return the thread pool of the program, created at the first call.
   ThreadPool& pool();

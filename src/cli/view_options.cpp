@@ -15,29 +15,30 @@ void ViewOptions::add_to(inspect::AttendRequest& request) const {
 }
 
 std::vector<CLI::Option*> add_view_options(CLI::App& verb, ViewOptions& options) {
-  return {verb.add_option("--layer,--layers", options.layers, "Layers, separated by commas")
-              ->delimiter(',')
-              ->check(not_negative()),
-          verb.add_option("--head,--heads", options.heads, "Heads, separated by commas")
-              ->delimiter(',')
-              ->check(not_negative()),
-          verb.add_option(
-                  "--kind", options.kind,
-                  "Kind of attention: encoder, decoder or cross. Default: cross for an encoder-decoder on "
-                  "the terminal and in SVG, all kinds in a capture")
-              ->check(CLI::IsMember({"encoder", "decoder", "cross"})),
-          verb.add_flag("--average", options.average,
-                        "Show the average over each layer's heads instead of single heads"),
-          verb.add_flag("--values", options.values,
-                        "Add the query, key and value vectors of the heads to the capture"),
-          verb.add_flag("--parameters", options.parameters,
-                        "Add W_Q, W_K, W_V and W_O of the heads with the highest scores to the capture, for "
-                        "texts of at most 64 tokens, with the vectors of --values"),
-          verb.add_option("--activations", options.activations,
-                          "Add activations to the capture: names of probe points or their ends, such as "
-                          "residual or encoder.0.feed_forward.inner, separated by commas")
-              ->delimiter(','),
-          verb.add_flag("--full", options.full, "Write all numbers of the capture in f32")};
+  return {
+      verb.add_option("--layer,--layers", options.layers, "Layers, separated by commas")
+          ->delimiter(',')
+          ->check(not_negative()),
+      verb.add_option("--head,--heads", options.heads, "Heads, separated by commas")
+          ->delimiter(',')
+          ->check(not_negative()),
+      verb.add_option(
+              "--kind", options.kind,
+              "Kind of attention: encoder, decoder or cross. Default: cross for an encoder-decoder on "
+              "the terminal and in SVG, all kinds in a capture")
+          ->check(CLI::IsMember({"encoder", "decoder", "cross"})),
+      verb.add_flag("--average", options.average,
+                    "Show the average over each layer's heads instead of single heads"),
+      verb.add_flag("--values", options.values,
+                    "Add the query, key and value vectors of the heads to the capture"),
+      verb.add_flag("--parameters", options.parameters,
+                    "Add W_Q, W_K, W_V and W_O of the heads with the highest scores to the capture, for "
+                    "texts of at most 64 tokens, with the vectors of --values"),
+      verb.add_option("--activations", options.activations,
+                      "Add activations to the capture: names of probe points or ends of such names, such as "
+                      "residual or encoder.0.feed_forward.inner, separated by commas")
+          ->delimiter(','),
+      verb.add_flag("--full", options.full, "Write all numbers of the capture in f32")};
 }
 
 }  // namespace regard::cli

@@ -1,4 +1,4 @@
-// Evaluation of captions that a model generates for pictures, by comparison with reference captions.
+// Evaluation of captions that a model generates for images, by comparison with reference captions.
 #pragma once
 
 #include <filesystem>

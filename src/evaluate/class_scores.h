@@ -11,7 +11,8 @@
 
 namespace regard::evaluate {
 
-// Return the class of a label in data, given by name or number. Throws invalid_input for an unknown label.
+// Return the class of a label of the data, which is a name or a number. Throws invalid_input for an unknown
+// label.
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels);
 
 Json to_json(const metrics::PrecisionRecall& scores);
@@ -25,8 +26,7 @@ void add_class_scores(std::span<const std::int32_t> predicted, std::span<const s
 void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,
                      Evaluation& result);
 
-// Append the Pearson and Spearman correlations and,
-// if `squared` is set, the mean squared error.
+// Append the Spearman and Pearson correlations and, if `squared` is set, the mean squared error.
 void add_correlations(std::span<const double> predicted, std::span<const double> truth, bool squared,
                       Evaluation& result);
 

@@ -17,14 +17,14 @@ struct ComparedScore {
 };
 struct DifferentRow {
   std::size_t row = 0;  // index of the row, the same in both evaluations
-  double change = 0;    // second − first of the row's score; NaN if rows have no scores
+  double change = 0;    // score of the row in `second` minus that in `first`; NaN if rows have no scores
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;
   // Rows with different outputs, sorted by |change|, largest first; in data order if rows have no scores.
   std::vector<DifferentRow> rows;
 };
-// Throws usage if the evaluations are not of the same task and rows.
+// Throws usage if the evaluations differ in task or number of rows.
 ModelComparison compare(const Evaluation& first, const Evaluation& second, SignificanceTest test,
                         const metrics::ResamplingOptions& options);
 

@@ -42,7 +42,7 @@ Evaluation contrastive(const Subject& subject, const std::filesystem::path& fold
   for (std::size_t i = 0; i < rows.size(); ++i) {
     inputs.push_back(placed(rows[i].place, [&] { return encoder.read(rows[i].text); }));
     texts.push_back(rows[i].text);
-    // a different name for each picture, so that each is a separate candidate
+    // a different name for each image, so that each is a separate candidate
     pictures.push_back(std::to_string(i));
   }
   const Tensor of_texts = encoder.embed(inputs), of_pictures = vectors_of_pictures(encoder, rows);

@@ -27,8 +27,8 @@ struct RowStatistics {
   // function that returns a scorer; empty if the score cannot be resampled
   std::function<metrics::Scorer(Table)> scorer;
 };
-// sums() makes a score that is computed from the sums of the statistics. mean() makes a score that is
-// `factor` times the mean of the rows' first value.
+// sums() makes a score that is computed from the sums of the statistics over the rows. mean() makes a score
+// that is `factor` times the mean of the first statistic of each row.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 
@@ -68,8 +68,9 @@ struct DataOptions {
   std::int64_t highest = 0;  // tables of pixels: the value of white; 0 for tables of paths
 };
 
-// Open the rows of a task. `usual` holds the possible lists of columns: their names in jsonl, and their order
-// in other tables. The number of columns that the caller named must be the length of one of these lists.
+// Open the data of a task. `usual` holds the possible lists of columns: their names in jsonl, and their order
+// in other tables. Default columns: the first list. Throws usage unless the number of columns, or of
+// line-aligned files, is the length of one of these lists.
 data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
 
 // Return the error for data without rows.

@@ -1,4 +1,4 @@
-// Classification of pictures with one label each.
+// Classification of images with one label each.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Data of tasks on pictures, read from folders, IDX files, tables of paths, or tables of pixels.
+// Data of tasks on images, read from folders, IDX files, tables of paths, or tables of pixels.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@
 
 namespace regard::evaluate {
 
-// Maximum number of pictures in memory at the same time. Does not affect any result.
+// Number of images that are read and processed together. Does not affect any result.
 constexpr std::size_t kPicturesTogether = 32;
 
-// Return the rows of data::read_picture_rows(), at least one. Default columns: the first two; jsonl: image,
-// text. Appends the number of rows to `result`.
+// Return the rows of data::read_picture_rows(). Throws bad_file if there are none. Default columns: the first
+// two; jsonl: image, text. Appends the rows and their number to `result`.
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
 
-// Return the model's inputs for the pictures.
+// Return the model's inputs for the images.
 std::vector<tasks::Input> inputs_of(std::span<const data::PictureRow> rows, const tasks::ImageReader& reader);
 
 }  // namespace regard::evaluate

@@ -6,7 +6,7 @@
 
 namespace regard::evaluate {
 
-// A question, a text, and the acceptable answers. If there are none, the text does not answer the question.
+// A question, a text, and the acceptable answers. Without answers, the text does not answer the question.
 struct Question {
   Place place;
   std::string question, text;

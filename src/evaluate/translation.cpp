@@ -46,7 +46,7 @@ void check_length(const infer::LoadedModel& model, std::size_t tokens, const cha
     throw Error(ErrorKind::invalid_input, fmt::format("{} exceeds the model's positions", what))
         .found(fmt::format("{} tokens", tokens))
         .expected(fmt::format("at most {}", most))
-        .remedy("Split the line or leave it out.");
+        .remedy("Split the line, or leave it out");
 }
 
 // Return the token ids of a reference, ending with the end token.

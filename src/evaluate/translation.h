@@ -18,7 +18,7 @@ struct ScoringOptions {
 // Translate the sources with model.options and score the outputs. Data: line-aligned files (source, then one
 // or more references), or a table with columns in the same order. An empty source gets an empty translation
 // and is excluded from the loss. Throws invalid_input with file and line for a source or a first reference
-// that exceeds the model's positions, usage if there is no reference.
+// that exceeds the model's positions, and usage if there is no reference.
 Evaluation translation(const Subject& subject, const DataOptions& data, const ScoringOptions& options);
 
 }  // namespace regard::evaluate

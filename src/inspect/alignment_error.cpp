@@ -285,7 +285,7 @@ StudyTable table_of(const AlignmentStudy& study) {
   table.notes = {
       "Each target word is linked with the source word of the largest weight, in the steps that write the "
       "word.",
-      "AER reading: in the steps that read it, one later."};
+      "AER reading: the same in the next steps, which read the word."};
   if (study.without_links > 0)
     table.notes.push_back(fmt::format("{} pairs without links are left out.", study.without_links));
   return table;

@@ -1,5 +1,5 @@
-// Alignment error rate of cross-attention: how often the source word that a head attends to most is the one
-// that the target word translates (Och and Ney 2003, "A Systematic Comparison of Various Statistical
+// Alignment error rate of cross-attention. For each target word, the source word that a head attends to most
+// is compared with reference links (Och and Ney 2003, "A Systematic Comparison of Various Statistical
 // Alignment Models").
 #pragma once
 
@@ -64,11 +64,11 @@ struct AlignmentStudy {
   std::int64_t pairs = 0, without_links = 0;
 };
 
-// Compare the cross-attention of an encoder–decoder with reference links, for given
-// targets. Line N of `alignments` holds the links of line N of `data` (TEXT<tab>TARGET).
-// Blank lines of `data` are skipped together with their links. most_examples 0 uses all
-// lines. Throws usage for other models, invalid_input for links outside of the words and
-// files of different lengths, and cancelled if progress(share) returns false.
+// Compare the cross-attention of an encoder–decoder with reference links, for given targets. Line N of
+// `alignments` holds the links of line N of `data` (TEXT<tab>TARGET). Blank lines of `data` are skipped
+// together with their links. most_examples 0 uses all lines. Throws usage for other models; invalid_input for
+// an invalid link, a link to a word that does not exist, a line without a target, fewer lines in `alignments`
+// than in `data`, and `data` without texts; cancelled if progress(share) returns false.
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
                                std::int64_t most_examples,

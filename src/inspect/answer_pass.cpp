@@ -12,7 +12,7 @@
 namespace regard::inspect {
 namespace {
 
-// Replaces the value at a point by an input of the tape, for which a gradient is computed.
+// Replaces the value at a point with an input of the tape, for which a gradient is computed.
 class LeafProbe : public ReplacingProbe {
  public:
   LeafProbe(std::string point, Tensor value) : point_(std::move(point)), value_(std::move(value)) {}

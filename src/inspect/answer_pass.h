@@ -14,9 +14,7 @@ namespace regard::inspect {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
-// Arguments of a pass like answer_difference() in which `embedding` [tokens, hidden] replaces the value at
-// STACK.embedding, and which also returns the gradient with respect to it. `edits` are interventions of the
-// pass, which apply to the replaced value; may be null.
+// Embedding [tokens, hidden] that replaces the value at the probe point STACK.embedding.
 struct StackInput {
   const char* stack = "encoder";
   const Tensor& embedding;
@@ -25,6 +23,8 @@ struct AnswerGradient {
   double difference = 0;
   Tensor gradient;  // [tokens, hidden]
 };
+// The same as answer_difference() with the embedding of `at`; also returns the gradient with respect to that
+// embedding. `edits` are interventions of the pass, which apply to the replaced value; may be null.
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
                                const AnswerDifference& answer, const StackInput& at,
                                const EditedPass* edits = nullptr);

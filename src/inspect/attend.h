@@ -1,4 +1,5 @@
-// Builds a View of attention from an input: tokenise a text, run one pass with a Capture, label the maps.
+// Builds a View of attention from an input: tokenises a text, runs one pass with a Capture, and labels the
+// maps.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct AttendRequest {
   // If not null, these batches of one sequence are run. They have the tokens of `input` and of the decoder,
   // and their own position ids.
   const PassBatches* batches = nullptr;
-  // the network to run if it is one encoder of a model with two; null: the model
+  // the network to run, one encoder of a dual encoder; null means the whole model
   Network* network = nullptr;
   // words of `text` that are not among these are marked; null marks none
   const infer::TrainingWords* words = nullptr;
@@ -37,8 +38,8 @@ struct AttendRequest {
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
-  // Encoder–decoders, instead of `written`: the ids that the decoder reads. The token written last is then
-  // the most likely one.
+  // Encoder–decoders, instead of `written`: the ids that the decoder reads. The last generated token is
+  // then the most probable one.
   std::vector<std::int32_t> decoder_ids = {};
   std::string unablated;              // text generated without the changes, copied to View::unablated
   const EditedPass* edits = nullptr;  // interventions of the pass; may be null
@@ -54,7 +55,7 @@ struct AttendRequest {
 };
 
 // Throws usage if a selected or ablated head does not exist or the request does not fit the kind of model,
-// invalid_input if the text has no tokens. The source tokens of an image are its special tokens and
+// and invalid_input if the text has no tokens. The source tokens of an image are its special tokens and
 // "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
 // request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);

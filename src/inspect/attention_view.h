@@ -175,7 +175,7 @@ struct View {
 // layer. Removes the weights from the capture, layer by layer.
 std::vector<Map> maps_of(Capture& capture, bool average);
 
-// The batches of one pass. The one of a missing encoder or decoder is ignored.
+// The batches of one pass. The batch of a missing encoder or decoder is ignored.
 struct PassBatches {
   InputBatch source;
   TokenBatch target;

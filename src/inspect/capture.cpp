@@ -131,8 +131,8 @@ void Capture::check_head(const Head& head, const char* purpose) const {
     layers = std::max(layers, place.second + 1);
     heads = std::max(heads, count);
   }
-  Error error = usage_error(fmt::format("no {} attention layer {} with head {} to {}", name_of(head.kind),
-                                        head.layer, head.head, purpose));
+  Error error = usage_error(fmt::format("cannot {3} head {2} of {0} attention layer {1}: it does not exist",
+                                        name_of(head.kind), head.layer, head.head, purpose));
   if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
   throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
 }
@@ -143,7 +143,7 @@ void Capture::check_activations() const {
                     [&](const std::string& point) { return is_named(point, name); }))
       continue;
     throw usage_error("no activation '" + name + "'")
-        .expected(fmt::format("a point of the pass or its end, such as {}", fmt::join(points_, ", ")));
+        .expected(fmt::format("a probe point or the end of its name, such as {}", fmt::join(points_, ", ")));
   }
 }
 

@@ -16,7 +16,7 @@
 
 namespace regard::inspect {
 
-// Values to store. An empty set selects all.
+// Values to store. An empty set of kinds, layers or heads selects all of them.
 struct Selection {
   bool weights = true;
   std::set<Kind> kinds;
@@ -83,8 +83,8 @@ class Capture : public Probe, public ParametersProbe {
   // Return the parameters of a layer; null if they were not selected. Valid while the model exists.
   const AttentionParameters* parameters(Kind kind, std::int64_t layer) const;
 
-  // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head; the error lists
-  // those that exist.
+  // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head, or a selected
+  // activation; the error lists those that exist.
   void check() const;
 
  private:

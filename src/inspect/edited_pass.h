@@ -47,8 +47,8 @@ struct WeightEdit {
   AppliedFlag applied = {};       // may be null
 };
 
-// Number of positions that every sequence of an encoder must have, because values of all positions of another
-// input are set in it.
+// Number of positions that every sequence of an encoder must have, because an intervention sets all its
+// values from another input of this length.
 struct RequiredLength {
   std::int64_t positions = 0;
   std::string intervention;  // text of the intervention, for messages
@@ -64,7 +64,7 @@ class EditedPass : public ForwardingProbe {
 
   void add(ValueEdit edit);
   void add(WeightEdit edit);
-  // Let passes throw usage if a sequence of the encoder has another number of positions.
+  // Require a number of positions. A pass throws usage if a sequence of the encoder has another number.
   void add(RequiredLength length);
   // Include an intervention in unused() as long as `applied` is false.
   void add(AppliedFlag applied, std::string intervention);
@@ -74,7 +74,7 @@ class EditedPass : public ForwardingProbe {
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
   // Return the interventions that have changed nothing so far, here or in passes that have a copy of their
-  // edits: no input has a token at their positions, or none passed through their place.
+  // edits: no input had a token at their positions, or no pass computed their probe point.
   std::vector<std::string> unused() const;
   bool empty() const { return values_.empty() && weights_.empty(); }
 

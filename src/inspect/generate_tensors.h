@@ -12,11 +12,12 @@ namespace regard::inspect {
 // Hugging Face transformers.
 infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder);
 
-// Generate from input_ids and attention_mask, padded on either side. Other inputs are ignored, except that
-// pixel_values are refused. Return sequences [batch × n_best, length] (i64): the unmodified prompt (decoders)
-// or the start token, the generated tokens, then padding; with beam > 1 also sequences_scores [batch ×
-// n_best]. A missing hypothesis has no generated tokens and the score −∞. Throws usage for inputs or options
-// that do not fit the model.
+// Generate from input_ids and attention_mask, padded on either side, or from the images or features that the
+// model reads. Other inputs are ignored. Return sequences [batch × n_best, length] (i64): the unmodified
+// prompt (decoders) or the start token, the generated tokens, then padding; with beam > 1 also
+// sequences_scores [batch × n_best]. A missing hypothesis has no generated tokens and the score −∞. Throws
+// invalid_input for missing or invalid inputs, and usage for an encoder and for options that do not fit the
+// model.
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options);
 

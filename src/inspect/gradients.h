@@ -47,7 +47,7 @@ Quadrature gauss_legendre(std::int64_t count);
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input);
 // Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
 // matrices ½ · (mean of the heads) + ½ · I of the layers, as in attention_rollout(). Throws usage for more
-// than 64 tokens.
+// than 64 tokens and for a position that does not exist.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position);
 

@@ -46,7 +46,8 @@ class Flipping {
     }
   }
 
-  // Replace two of the heads by one other head that still flips the answer. Return false if there is none.
+  // Replace two of the heads with one other head so that the answer stays flipped. Return false if there is
+  // no such head.
   bool exchange(HeadFlip& flip, const std::function<void()>& between) const {
     const std::vector<Head> all = points_.all_heads();
     for (std::size_t second = 1; second < flip.needed.size(); ++second)

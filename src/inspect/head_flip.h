@@ -1,5 +1,4 @@
-// Searches for a set of heads that changes the model's
-// answer to another one if all of them are ablated.
+// Searches for a set of heads whose ablation changes the model's answer to another one.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +25,9 @@ struct HeadFlip {
 };
 
 // In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
-// not above 0 or `most` heads are ablated. Then remove heads that are not needed and replace two by one as
-// long as the answer stays flipped (a local search: a smaller set may exist). progress(share) may return
-// false to stop; flip_answer() then throws cancelled. Throws as answer_difference() does.
+// not above 0 or `most` heads are ablated. Then remove heads that are not needed and replace two heads with
+// one as long as the answer stays flipped (a local search: a smaller set may exist). progress(share) may
+// return false to stop; flip_answer() then throws cancelled. Throws as answer_difference() does.
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      std::int64_t most, const std::function<bool(double share)>& progress = {});
 

@@ -41,7 +41,8 @@ struct InductionOptions {
 };
 // Return the ids of a text, sorted, without duplicates.
 std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text);
-// Throws usage unless the model is decoder-only, and for sequences longer than the model's positions.
+// Throws usage unless the model is decoder-only, and for invalid options, such as sequences that exceed the
+// model's positions.
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options = {});
 // Mean cross-entropy in nats of the random tokens in the first and in the second half of the repeated

@@ -17,7 +17,7 @@ namespace regard::inspect {
 struct HeadLoss {
   Head head;
   double loss = 0;  // mean cross-entropy in nats without the head
-  double lost = 0;  // loss without the head minus the loss of the whole model
+  double lost = 0;  // `loss` minus HeadSweep::loss or HeadSet::loss
 };
 
 struct HeadSweep {
@@ -38,15 +38,15 @@ struct HeadSweepOptions {
   std::function<bool(double share)> progress;
 };
 
-// Throws usage if an example has no target or there is no such head, invalid_input if nothing is predicted in
-// any example, numeric if the loss of the whole model is not finite.
+// Throws usage if an example has no target or a head does not exist, invalid_input if nothing is predicted in
+// any example, and numeric if the loss without ablation is not finite.
 HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                       const HeadSweepOptions& options = {});
 
 // Heads that are ablated together. They are chosen greedily: each step adds the head that raises the loss
 // most.
 struct HeadSet {
-  // each head with the loss while it and all earlier ones are ablated; `lost` is relative to the whole model
+  // each head with the loss while it and all earlier ones are ablated
   std::vector<HeadLoss> steps;
   double loss = 0;  // loss of the whole model
 };

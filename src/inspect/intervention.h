@@ -27,7 +27,7 @@
 //            later steps
 //
 // The other input of a model that reads images or sounds is a file: file=FILE in place of text=, and
-// files=FILE in place of texts= (one file name per line). minus= then is a file, too.
+// files=FILE in place of texts= (one file name per line). minus= is then a file too.
 //
 // positions=POSITIONS limits every action to these tokens (for weights: queries); the list has the form
 // 0,3-5. The other input of an encoder-decoder has a target (target=TEXT, target_ids=IDS). Default: the text
@@ -78,7 +78,8 @@ struct Site {
   std::string text;  // the site as text, as given
 };
 
-// Remove "text." or "vision." from the start of a place. Return its name, or "" if there is none.
+// Remove "text." or "vision." from the start of a place. Return the name of that encoder, or "" if there is
+// none.
 std::string take_tower(std::string_view& place);
 
 // Input of another pass, from which values are taken. At most one of `text`, `ids` and `file` is set.
@@ -96,7 +97,7 @@ struct Intervention {
   Positions positions, from, keys;
   double by = 1.0;
   OtherInput other, minus;
-  std::string texts, files;     // values of texts= and files=: a file of texts, of file names
+  std::string texts, files;     // values of texts= and files=: file names
   std::string vector, pattern;  // values of vector= and pattern=: FILE#NAME
   std::string text;             // the intervention as given, for messages and captures
 

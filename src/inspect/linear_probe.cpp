@@ -196,7 +196,7 @@ StudyTable table_of(const LinearProbeResult& result) {
       fmt::format("Linear classifier of the {} labels from the mean of each layer's states", result.labels);
   table.columns = {"layer", "accuracy", "train accuracy"};
   for (const LayerAccuracy& one : result.layers) table.rows.push_back({one.layer, one.held_out, one.train});
-  table.notes = {fmt::format("{} texts to fit, {} held out; always the most frequent label: {:.3f}.",
+  table.notes = {fmt::format("{} texts to fit, {} held out; accuracy of the most frequent label: {:.3f}.",
                              result.fitted, result.held_out, result.majority)};
   return table;
 }

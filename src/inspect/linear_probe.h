@@ -18,7 +18,7 @@ namespace regard::inspect {
 using LabeledTexts = std::vector<std::pair<std::string, std::string>>;
 
 // Read lines TEXT<tab>LABEL; blank lines are skipped. `most` > 0 limits the number of texts. Throws
-// invalid_input for a line without a tab and for a file without texts.
+// invalid_input for a line without a label and for a file without texts.
 LabeledTexts read_labeled_texts(const std::filesystem::path& path, std::int64_t most = 0);
 
 struct LayerAccuracy {

@@ -80,7 +80,7 @@ PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool de
     for (const std::int32_t id : written_ids(*loaded_, other.target)) request.written.push_back(id);
   }
   if (request.written.empty())
-    throw input_error("the model writes nothing for the file").at({other.file, -1, -1});
+    throw input_error("the model generates no tokens for the file").at({other.file, -1, -1});
   input.written = std::move(request.written);
   input.target = inspect::read_ids(loaded_->options.start_token, input.written);
   return input;

@@ -25,19 +25,19 @@ struct FileInput {
   std::optional<infer::SearchOptions> search = {};
 };
 
-// Reads the image or sound file of an intervention as the model's folder specifies. Files are refused if it
-// is empty.
+// Reads the image or sound file of an intervention as the model's folder specifies. If the function is empty,
+// files are refused.
 using FileReader = std::function<FileInput(const std::string& file)>;
 
 class OtherInputReader {
  public:
-  // Everything must outlive the object. `loaded` may be null; texts then throw usage.
+  // The arguments must outlive the object. `loaded` may be null; texts then throw usage.
   OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                    const BetweenPasses& between, const FileReader& read_file);
 
-  // Return the input. If `decodes` is false, values of the encoder only are needed: the decoder's input of a
+  // Return the input. If `decodes` is false, only values of the encoder are needed: the decoder's input of a
   // file is then one token, and no target is generated. Throws usage if the model does not read this kind of
-  // input or it is incomplete, and what reading a file throws.
+  // input or the input is incomplete, and the errors of the FileReader.
   PassInput read(const OtherInput& other, bool decodes) const;
 
   // Throw usage if the model does not read texts (`files` false) or files (`files` true). `given` is the key

@@ -32,7 +32,7 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
     input.written = written_ids(loaded, target);
   }
   if (input.written.empty())
-    throw input_error("the model writes nothing for the text").found("'" + std::string(text) + "'");
+    throw input_error("the model generates no tokens for the text").found("'" + std::string(text) + "'");
   input.target = read_ids(loaded.options.start_token, input.written);
   return input;
 }

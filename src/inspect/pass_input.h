@@ -27,9 +27,9 @@ struct PassInput {
 // `written` must not be empty.
 std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written);
 
-// `target` is the text that an encoder–decoder generates; if empty, the model generates it from `text`.
-// Throws invalid_input if a text has no tokens, and usage if the model does not read text or does not accept
-// a target.
+// Return the input of a pass over `text`. `target` is the text that an encoder–decoder generates; if empty,
+// the model generates it from `text`. Throws invalid_input if a text has no tokens, and usage if the model
+// does not read text or does not accept a target.
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
                      std::string_view target = {}, const BetweenPasses& between = {});
 

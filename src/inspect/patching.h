@@ -39,7 +39,7 @@ enum class PatchMode : std::uint8_t {
   // Patch the component with its clean value, and compute everything after it.
   total,
   // Path patching to the output: the heads and feed-forward layers after the component keep their corrupted
-  // values, so that only the path through the residual counts.
+  // values, so that only the path through the residual stream has an effect.
   direct,
 };
 

@@ -1,4 +1,4 @@
-// Attention over a picture: the patches that the class token, or each generated token, attends to.
+// Attention over an image: the patches that the class token, or each generated token, attends to.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ std::vector<PatchWeights> patch_weights(const View& view, const Map& map, const 
 // Return the weights of attention_rollout() over view.maps.
 PatchWeights rollout_weights(const View& view, const InputSpec& spec);
 
-// Draw the picture once for each entry, darkened where the weight is low. `picture` is the model's input.
+// Draw the image once for each entry, darkened where the weight is low. `picture` is the model's input image.
 // The SVG is self-contained; tooltips show the weights.
 std::string picture_svg(const data::Image& picture, const std::vector<PatchWeights>& maps,
                         const InputSpec& spec, const std::string& title);
 
-// Return the picture reduced for a page. Its sides are divided by the smallest whole number that makes both
-// at most 224 pixels; each pixel is the mean of those that it covers.
+// Return the image reduced for a page. Its sides are divided by the smallest integer that makes both at most
+// 224 pixels; each pixel is the mean of the pixels that it covers.
 Picture display_picture(const data::Image& picture);
 
 }  // namespace regard::inspect

@@ -197,7 +197,7 @@ void require_sum(const Components& components, const float* residual, std::int64
   }
   if (wrong > 1e-3 * std::max(whole, 1.0))
     throw usage_error("direct attribution needs a residual that is the sum of its branches")
-        .found("a model with norms after the sum, or of the branches")
+        .found("a model that normalises the residual or the outputs of its branches")
         .expected("a pre-norm model");
 }
 

@@ -167,7 +167,7 @@ class Resolver {
 
   void run(const PassInput& input, PointCapture& capture) const {
     if (between_) between_();
-    // a model with two encoders runs the one for texts
+    // run() of a model with two encoders runs the text encoder, so use the image encoder itself for an image
     Network& runs = dual_ != nullptr && input.source.kind() == InputKind::pixels ? dual_->vision() : model_;
     run_pass(runs, pool_, input, &capture);
   }
@@ -272,8 +272,8 @@ class Resolver {
     }
   }
 
-  // The input must have as many positions as the image or sound whose values are set at all of them. A text
-  // may be longer or shorter: positions that only one of them has are not changed.
+  // If the values of an image or sound are set at all positions, the input must have as many positions. A
+  // text may be longer or shorter than the input: positions that only one of them has are not changed.
   void require_length(const Intervention& one, std::int64_t positions, const std::string& tower) const {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }

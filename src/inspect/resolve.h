@@ -24,7 +24,7 @@ struct ModelPoints {
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
   std::set<std::pair<Kind, std::int64_t>> replaceable;  // attentions whose weights can be changed
 
-  // Of a model with two encoders: the points of the text encoder.
+  // For a model with two encoders: the points of the text encoder.
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;

@@ -29,8 +29,8 @@ struct TensorRunOptions {
 // loss is Σ OUTPUT · loss_weight.OUTPUT. Otherwise it is the mean loss of the model's head: cross-entropy
 // (natural log; decoders: of the next token), binary cross-entropy for token flags, and for f32 labels of
 // sequences the squared error or binary cross-entropy, according to transformers' problem_type. Computing
-// gradients makes the model trainable. Throws invalid_input for invalid inputs, usage if no selected output
-// exists.
+// gradients makes the model trainable. Throws invalid_input for invalid inputs, and usage if no selected
+// output exists.
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options = {});
 

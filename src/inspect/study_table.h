@@ -12,7 +12,7 @@ namespace regard::inspect {
 using StudyCell = std::variant<std::string, double>;
 
 struct StudyTable {
-  // name of the study, such as "heads"; title: one line with the measured quantity and its units
+  // `study`: name of the study, such as "heads". `title`: one line with the measured quantity and its units
   std::string study, title;
   std::vector<std::string> columns;  // names of the columns; the leading text columns name the row
   std::vector<std::vector<StudyCell>> rows;

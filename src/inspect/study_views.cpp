@@ -152,7 +152,7 @@ StudyTable Study::sets() {
   const HeadSet set = sweep_head_sets(model_, pool_, examples(), request_.most, sweep_options());
   StudyTable table;
   table.study = "sets";
-  table.title = fmt::format("Heads switched off one after another; {:.4f} nats with all heads", set.loss);
+  table.title = fmt::format("Heads ablated one after another; {:.4f} nats with all heads", set.loss);
   table.columns = {"heads off", "loss", "lost"};
   table.digits = 4;
   std::vector<Head> off;
@@ -171,8 +171,8 @@ StudyTable Study::flip() {
   const HeadFlip found = flip_answer(model_, pool_, one.input, answer, request_.most, progress_);
   StudyTable table;
   table.study = "flip";
-  table.title = fmt::format("Heads switched off one after another: {}; {:.4f} with all heads",
-                            measured(answer), found.whole);
+  table.title = fmt::format("Heads ablated one after another: {}; {:.4f} with all heads", measured(answer),
+                            found.whole);
   table.columns = {"heads off", "difference"};
   std::vector<Head> off;
   for (const FlipStep& step : found.steps) {
@@ -184,7 +184,7 @@ StudyTable Study::flip() {
       found.flipped ? fmt::format("Without these heads the other answer is likelier ({:.3f}), no head can be "
                                   "left out, and no two can be replaced by one: {}.",
                                   found.difference, text_of(found.needed))
-                    : "The answer stands without these heads; --most sets their number.");
+                    : "The answer does not change without these heads; --most sets their number.");
   return table;
 }
 

@@ -23,7 +23,7 @@ struct StudyRequest {
 std::vector<std::string> study_views();
 
 // Run the study. progress(share) is called during long studies; if it returns false, the study stops. Throws
-// usage for a view that does not exist or lacks an option, and the errors of the study.
+// usage for an unknown view or a missing option, and the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress);
 

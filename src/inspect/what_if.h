@@ -10,7 +10,7 @@
 namespace regard::inspect {
 
 struct WhatIfOptions {
-  std::int64_t heads = 10;   // maximum number of heads to leave out, one at a time
+  std::int64_t heads = 10;   // maximum number of heads to ablate, one at a time
   bool generate = false;     // if true, also generate a text without each head
   std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
   // Called after each head. Return false to stop, which throws cancelled.

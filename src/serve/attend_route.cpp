@@ -1,4 +1,4 @@
-// POST /attend, /attend/sound and /attend/picture: return the attention of one text, sound or picture in the
+// POST /attend, /attend/sound and /attend/picture: return the attention of one text, sound or image in the
 // capture format.
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ namespace regard::serve {
 namespace {
 
 constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements of query, key and value vectors
-// Maximum number of attention weights in a response for a sound or picture: with 8 bits per weight, and with
+// Maximum number of attention weights in a response for a sound or image: with 8 bits per weight, and with
 // "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 
@@ -135,26 +135,27 @@ void answer_attend(Call& call) {
   reply_with(call, view);
 }
 
-// Return the schema of the request's members that apply to a sound or a picture, in addition to files.
+// Return the schema of the request's members that apply to a sound or an image, in addition to files.
 Json file_schema() {
   using namespace schema;
-  return object({{"language", described(text(32), "Of a sound: a code; default: found from the sound")},
-                 {"written", array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, kMostAttended)},
-                 {"kind", one_of({"encoder", "decoder", "cross"})},
-                 {"layers", array(integer(0, 100000), 0, 1000)},
-                 {"heads", array(integer(0, 100000), 0, 1000)},
-                 {"ablate", text(10000)},
-                 {"values", boolean()},
-                 {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
-                 {"page", boolean()},
-                 {"full", boolean()},
-                 {"free", boolean()},
-                 {"generate", integer(0, kMostAttended)},
-                 {"interventions", interventions_schema()},
-                 {"model", text(1000)}});
+  return object(
+      {{"language", described(text(32), "Sounds only: language code. Default: detected from the sound")},
+       {"written", array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, kMostAttended)},
+       {"kind", one_of({"encoder", "decoder", "cross"})},
+       {"layers", array(integer(0, 100000), 0, 1000)},
+       {"heads", array(integer(0, 100000), 0, 1000)},
+       {"ablate", text(10000)},
+       {"values", boolean()},
+       {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
+       {"page", boolean()},
+       {"full", boolean()},
+       {"free", boolean()},
+       {"generate", integer(0, kMostAttended)},
+       {"interventions", interventions_schema()},
+       {"model", text(1000)}});
 }
 
-// Replace the body, an HTML form, by the JSON object in the form's field "request".
+// Replace the body, an HTML form, with the JSON object in the form's field "request".
 void read_request(Call& call) {
   Json body = Json::object();
   if (call.has("request")) {
@@ -228,7 +229,7 @@ void answer_picture(Call& call) {
   read_request(call);
   const auto host = call.find_model(Ability::attend_picture);
   if (call.has("language"))
-    throw HttpError(400, "\"language\" is not supported for a picture; remove it", "invalid_value",
+    throw HttpError(400, "\"language\" is not supported for an image; remove it", "invalid_value",
                     "language");
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
@@ -295,7 +296,7 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
                    {"page", described(boolean(), "Add the activations that the page shows")},
                    {"full", boolean()},
-                   {"free", described(boolean(), "Also generate freely; with written ids")},
+                   {"free", described(boolean(), "Also generate a text without the given target")},
                    {"generate", integer(0, kMostAttended)},
                    {"model", text(1000)}},
                   {"text"}),
@@ -304,7 +305,7 @@ void add_attend_route(std::vector<Route>& routes) {
   routes.push_back(file_route(
       "/attend/sound", "Attention weights over the first 30 seconds of a sound file, in the capture format",
       "A sound file", answer_sound));
-  routes.push_back(file_route("/attend/picture", "Attention weights over a picture, in the capture format",
+  routes.push_back(file_route("/attend/picture", "Attention weights over an image, in the capture format",
                               "An image file", answer_picture));
 }
 

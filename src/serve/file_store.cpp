@@ -16,7 +16,8 @@ std::string random_name() {
   return hex(word()) + hex(word());
 }
 
-// Return the extension (".txt" for "letter.txt"), or "" if it is too long or not letters and digits.
+// Return the extension (".txt" for "letter.txt"), or "" if it has more than 7 characters or characters other
+// than letters and digits.
 std::string ending_of(const std::string& file_name) {
   const std::size_t dot = file_name.rfind('.');
   if (dot == file_name.npos || file_name.size() - dot > 8) return {};

@@ -1,4 +1,4 @@
-// POST /generate: return the hypotheses of texts, with every search option of `regard generate` and `regard
+// POST /generate: return hypotheses for texts, with every search option of `regard generate` and `regard
 // translate`. These commands use the route if they are given --server.
 #include "infer/hypothesis_json.h"
 #include "infer/search_overrides.h"
@@ -103,7 +103,7 @@ void add_generate_route(std::vector<Route>& routes) {
               {"messages", described(array(message, 1, 4096), "A conversation, instead of inputs")},
               {"model", text(1000)},
               {"translate", described(boolean(), "Put the model's prefix before each input")},
-              {"to", described(text(32), "Target language, for models with several")},
+              {"to", described(text(32), "Target language, for models with several target languages")},
               {"prefix", text(10000)},
               {"beam", integer(1, kMostRows)},
               {"n_best", integer(1, kMostRows)},
@@ -123,7 +123,8 @@ void add_generate_route(std::vector<Route>& routes) {
               {"stop", words},
               {"bad_words", words},
               {"truncate", boolean()},
-              {"log_probabilities", described(boolean(), "Add the pieces of each result")},
+              {"log_probabilities",
+               described(boolean(), "Add the tokens of each result with their log-probabilities")},
               {"interventions", interventions_schema()}});
   routes.push_back(
       {.method = "POST",

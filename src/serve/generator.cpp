@@ -132,7 +132,8 @@ std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   // If the next generation must wait for free rows, the generations of other clients wait too, so that it is
   // not overtaken.
   while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
-    // A generation that may not fit into the cache joins alone. It may fit if it shares pages with others.
+    // A generation joins alone if the cache may have too few pages for it. It needs fewer pages if it shares
+    // some with others.
     const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
     if (!fits && !joining.empty()) break;
     std::string client;

@@ -1,6 +1,7 @@
 // Text generation for many clients. One thread runs the steps of infer::Sessions (continuous batching).
 // Requests wait in a queue that is fair to clients. A request joins the sessions when its rows are free and
-// it fits into the cache. A request that may not fit joins only if no other one waits for cache pages.
+// the cache has pages for its maximum length. If its rows are free but too few pages may be, it joins alone,
+// and no other request joins until it has its pages.
 // Results are bit-identical regardless of what else is in the batch.
 #pragma once
 

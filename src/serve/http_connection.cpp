@@ -1,4 +1,4 @@
-// The only file that includes Boost.Beast, because the headers of Boost.Beast take long to compile.
+// The only file that includes Boost.Beast, because the headers of Boost.Beast take a long time to compile.
 #ifdef REGARD_HAVE_BOOST
 
 #include "serve/http_connection.h"
@@ -93,7 +93,7 @@ class Connection : public OpenConnection {
     busy_ = ended_ = head_only_ = http10_ = early_ = false;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(core_->limits.header_bytes));
-    // no limit of the body until the route is known
+    // no limit on the body until the route is known
     parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     if (core_->draining) return close();
     if (buffer_.size() > 0) return read_header();

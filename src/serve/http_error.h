@@ -10,7 +10,7 @@
 namespace regard::serve {
 
 // Return the kind of an error from its status: invalid_input for 413, resource_exhausted for 429 and 504,
-// cancelled for 503, usage for other 4xx, and internal for the rest.
+// cancelled for 503, usage for 501 and other 4xx, and internal for the rest.
 ErrorKind kind_of_status(int status);
 
 class HttpError : public std::exception {
@@ -41,7 +41,7 @@ class HttpError : public std::exception {
 };
 
 // Return the HttpError for the exception that is being handled. Call it within a catch block. Errors of the
-// request (usage, invalid_input, requests beyond the limits) have status 400; all others 500.
+// request (usage, invalid_input, resource_exhausted) have status 400, cancelled requests 503, all others 500.
 HttpError caught_http_error();
 
 }  // namespace regard::serve

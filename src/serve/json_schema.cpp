@@ -12,7 +12,7 @@ namespace {
 
 using Violation = std::optional<SchemaViolation>;
 
-// Return true for numbers without a fraction, also if written as 1.0 (JSON Schema, section 4.2.3).
+// Return true for numbers without a fraction, even if written as 1.0 (JSON Schema, section 4.2.3).
 bool is_integer(const Json& value) {
   if (value.is_number_integer()) return true;
   if (!value.is_number_float()) return false;

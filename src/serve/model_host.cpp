@@ -90,7 +90,7 @@ const char* name_of(Ability ability) {
     case Ability::classify:
       return "classify texts";
     case Ability::classify_picture:
-      return "classify pictures";
+      return "classify images";
     case Ability::rerank:
       return "rank texts";
     case Ability::tag:
@@ -104,7 +104,7 @@ const char* name_of(Ability ability) {
     case Ability::attend_sound:
       return "show attention over a sound";
     case Ability::attend_picture:
-      return "show attention over a picture";
+      return "show attention over an image";
     case Ability::transcribe:
       return "transcribe sounds";
   }

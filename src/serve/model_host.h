@@ -62,7 +62,7 @@ struct Waiting {
   // returns true if the client has disconnected; may be empty if the client cannot disconnect
   std::function<bool()> gone = {};
 
-  // Throw HttpError 503 if the client has disconnected, 504 if the deadline has passed. Called between
+  // Throw HttpError 503 if the client has disconnected, and 504 if the deadline has passed. Called between
   // passes.
   void require() const;
 };

@@ -72,7 +72,7 @@ void add_model_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .path = "/models/{model}",
                     .protocol = Protocol::regard,
-                    .summary = "One model, with the points of its passes and their features",
+                    .summary = "One model, with its probe points and their numbers of features",
                     .handle = describe_model,
                     .response = model});
 }

@@ -189,7 +189,7 @@ void add_openai_completions_route(std::vector<Route>& routes) {
       {.method = "POST",
        .path = "/v1/completions",
        .protocol = Protocol::openai,
-       .summary = "Continue a text; with an encoder-decoder, convert it",
+       .summary = "Continuations of texts; for an encoder-decoder, the generated outputs",
        .handle = answer_completions,
        .request = generation_schema(
            {{"prompt", prompts}, {"logprobs", integer(0, 20)}, {"echo", boolean()}, {"suffix", text()}},

@@ -92,7 +92,7 @@ void add_openai_embeddings_route(std::vector<Route>& routes) {
       {.method = "POST",
        .path = "/v1/embeddings",
        .protocol = Protocol::openai,
-       .summary = "Vectors of texts, of length 1; long texts are cut",
+       .summary = "Vectors of texts, normalised to length 1; long texts are truncated",
        .handle = answer_embeddings,
        .request =
            object({{"input", any_of({text(), array(text(), 1, kMostTexts), ids, array(ids, 1, kMostTexts)})},

@@ -136,7 +136,7 @@ void require_few_scores(std::int64_t scores) {
   if (scores > kMostScores)
     throw HttpError(400,
                     fmt::format("expected at most {} scores in a response with log-probabilities, found {}; "
-                                "ask for fewer prompts, results, tokens or alternatives",
+                                "request fewer prompts, results, tokens or alternatives",
                                 kMostScores, scores),
                     "request_too_large", "logprobs");
 }

@@ -103,16 +103,17 @@ Json openapi_of(const std::vector<Route>& routes) {
     for (char& letter : method) letter = static_cast<char>(letter + 32);
     paths[route.path][method] = std::move(operation);
   }
-  return {{"openapi", "3.1.0"},
-          {"info",
-           {{"title", "regard serve"},
-            {"version", "1"},
-            {"description",
-             "Transformers by the protocols of OpenAI, LibreTranslate and text-embeddings-inference."}}},
-          {"paths", std::move(paths)},
-          {"components",
-           {{"schemas", error_schemas()},
-            {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+  return {
+      {"openapi", "3.1.0"},
+      {"info",
+       {{"title", "regard serve"},
+        {"version", "1"},
+        {"description",
+         "Transformer models with the protocols of OpenAI, LibreTranslate and text-embeddings-inference."}}},
+      {"paths", std::move(paths)},
+      {"components",
+       {{"schemas", error_schemas()},
+        {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace regard::serve

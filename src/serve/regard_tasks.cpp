@@ -11,7 +11,7 @@
 namespace regard::serve {
 namespace {
 
-// Limits of the memory that a request of 1 MiB can cause to be allocated.
+// Limits on the memory that is allocated for a request of 1 MiB.
 constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;  // maximum tokens in all windows of a text
 constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;    // maximum bytes of the sequences of /fill
 
@@ -68,7 +68,7 @@ std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host
   if (masks * count > kMostFilledBytes / std::max<std::size_t>(1, text.size()))
     throw HttpError(400,
                     fmt::format("expected results of at most {} bytes, found {} masks with {} candidates "
-                                "each in a text of {} bytes; ask for fewer candidates",
+                                "each in a text of {} bytes; request fewer candidates",
                                 kMostFilledBytes, masks, count, text.size()),
                     "request_too_large", "text");
   count_tokens(call, host, inputs[0].tokens());

@@ -1,6 +1,6 @@
 // Interventions of a request: the member "interventions" of its body, a list in the syntax of --intervene
-// (inspect/intervention.h). Interventions that name a file are refused. Values may be taken from other inputs
-// only.
+// (inspect/intervention.h). Interventions that name a file are refused: values can be taken only from other
+// inputs (text= or ids=).
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class TurnHolder {
 // use the model.
 class RequestEdits {
  public:
-  // Throws HttpError 400 if an intervention names a file or is too long, HttpError 504 if exclusive use is
-  // not granted in time, and the errors of inspect::resolve().
+  // Throws HttpError 400 if an intervention names a file or exceeds a limit, HttpError 504 if exclusive use
+  // is not granted in time, and the errors of Intervention::parse() and inspect::resolve().
   RequestEdits(const Call& call, std::shared_ptr<ModelHost> host);
 
   const ModelHost& host() const { return *host_; }
@@ -69,8 +69,8 @@ RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
 
-// Exclusive use of a model for a request that needs it with and without interventions, for example because of
-// its memory.
+// Exclusive use of a model for a request that needs it even without interventions, for example because of the
+// memory that it uses.
 class ExclusiveUse {
  public:
   // Throws as edits_of() and TurnHolder.

@@ -1,4 +1,4 @@
-// The member "scores" of a request's body: how the logits of a classifier become scores.
+// The member "scores" of a request's body: conversion of a classifier's logits to scores.
 #pragma once
 
 #include <optional>

@@ -43,7 +43,7 @@ struct Route {
   bool files = false;                     // true if the route accepts multipart forms with files
   bool streams = false;                   // true if the route also responds with server-sent events
   bool open = false;                      // true if the route requires no API key
-  bool any_time = false;                  // true if requests are also answered before the models are loaded
+  bool any_time = false;                  // true if requests are also handled before the models are loaded
   bool heavy = false;  // true for slow or large requests, of which one per client runs at a time
 };
 

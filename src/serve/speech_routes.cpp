@@ -135,7 +135,7 @@ void add_openai_speech_routes(std::vector<Route>& routes) {
   const Json formats = one_of({"json", "text", "srt", "verbose_json", "vtt"});
   Json request = object({{"file", described(text(1000), "A sound file")},
                          {"model", text(1000)},
-                         {"language", described(text(32), "A code; default: found from the sound")},
+                         {"language", described(text(32), "Language code. Default: detected from the sound")},
                          {"prompt", text(10000)},
                          {"response_format", formats},
                          {"temperature", schema::number(0, 1)},

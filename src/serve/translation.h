@@ -35,7 +35,7 @@ std::vector<Translations> translate_html(Call& call, const TranslationRequest& r
 
 // Split a page into alternating parts of markup and text. The first part is markup and may be empty.
 std::vector<std::string> html_parts(const std::string& page);
-// decodes the entities &amp; &lt; &gt; &quot; &#39; &nbsp; and numeric references
+// decodes the entities &amp; &lt; &gt; &quot; &apos; &nbsp; and numeric references
 std::string html_unescaped(const std::string& text);
 std::string html_escaped(const std::string& text);  // escapes & < >
 

@@ -36,12 +36,12 @@ struct Batch {
   std::int64_t target_tokens() const;
   // number of tokens of the decoder, or of a model that is not an encoder–decoder
   std::int64_t tokens() const { return target.view().tokens(); }
-  double weight() const;  // sum of the weights of the counted labels, which is their number without weights
+  double weight() const;  // sum of the weights of the counted labels; target_tokens() if there are no weights
   InputBatch source_batch() const { return {source_ids, source.view(), {}, nullptr, source_inputs}; }
   InputBatch target_batch() const { return {ids, target.view(), types, nullptr, inputs}; }
 
-  // Append a pair. The decoder's input is the token `start` and the target without its last token; the labels
-  // are the target, which must not be empty. `index` is the index of the sequence in the step.
+  // Append a pair. The decoder's input is the token `start`, followed by the target without its last token.
+  // The labels are the target, which must not be empty. `index` is the index of the sequence in the step.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
   // Append only the target of a pair. The caller adds its source, for example with add_source_input().
@@ -74,10 +74,10 @@ class ShardedBatches;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Return this object if each rank has only its own micro-batches (sharded_batches.h), else null. A rank
-  // draws all micro-batches of another source.
+  // Return this object if each rank draws only its own micro-batches (sharded_batches.h), else null. With
+  // any other source, each rank draws all micro-batches.
   virtual ShardedBatches* sharded() { return nullptr; }
-  // Replace the content of `batch` by the next micro-batch. The indices of its sequences start at
+  // Replace the content of `batch` with the next micro-batch. The indices of its sequences start at
   // `first_index`.
   virtual void next(Batch& batch, std::uint64_t first_index) = 0;
   virtual double epochs() const = 0;  // number of passes over the data so far
@@ -85,7 +85,7 @@ class BatchSource {
   virtual void restore(const Json& state, const std::string& file) = 0;
 };
 
-// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if it is empty.
+// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 

@@ -15,9 +15,8 @@ data::Faulty faulty(const std::string& text) {
   return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
 }
 
-// Maximum number of characters of a text; a longer text cannot be a sentence of at most data.max_length
-// tokens. Without this limit on characters, a very long text could have few tokens, because an unknown word
-// is one token and a long sequence of one letter can become few tokens.
+// Return the maximum number of characters of a text. data.max_length alone would not exclude a very long text
+// with few tokens: an unknown word is one token, and a long sequence of one letter can become few tokens.
 std::size_t max_characters(const RunConfig& config) {
   constexpr std::size_t kCharactersOfAToken = 32;
   return kCharactersOfAToken *

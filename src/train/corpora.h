@@ -33,13 +33,14 @@ const std::vector<std::string>& corpus_columns(const RunConfig& config, const st
 // Return true if the training data is a table, whose rows are divided into columns.
 bool is_tabular(const RunConfig& config);
 
-// Throws usage unless each table of the run has exactly one column, which is the text.
+// Throws usage if the training or validation data is a table and the run does not name exactly one column,
+// the column of the text.
 void check_text_column(const RunConfig& config);
 
 // Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Return for each corpus in data.train or data.valid its files: a table, or a group of line-aligned files.
+// Return the files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 
@@ -48,14 +49,14 @@ std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
 data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
 // Reads the records of a run's files in order, by the CorpusRules of the task. data.valid_format,
-// valid_columns and valid_header have an effect on files that only data.valid names. The configuration must
-// outlive the reader.
+// valid_columns and valid_header apply only to files that data.valid names and data.train does not. The
+// configuration must outlive the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  // Read the next record into texts(). Returns false at the end. At the end, throws bad_file if the fraction
-  // of skipped rows is above data.max_skipped.
+  // Read the next record into texts(). Return false at the end, or throw bad_file there if the fraction of
+  // skipped rows is above data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
   // Return true if data.valid_fraction assigns the record to validation. This depends on a hash of the first

@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// total size of the files in bytes from which token ids are cached by default
+// Total size of the files, in bytes, from which token ids are cached by default.
 constexpr std::uintmax_t kCached = std::uintmax_t{64} << 20;
 
 bool wants_cache(const RunConfig& config) {

@@ -15,7 +15,7 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
-  // Accumulation requires two additional copies of the gradients.
+  // Count two additional copies of the gradients for accumulation.
   const double copies = config.training.accumulate > 1 ? 3.0 : 1.0;
   std::vector<Parameter*> parameters = context.model->parameters();
   for (Parameter* parameter : low_rank_parameters(*context.model)) parameters.push_back(parameter);

@@ -20,7 +20,7 @@ std::vector<std::vector<std::int32_t>> encode_all(const text::Tokenizer& tokeniz
                                                   std::span<const std::string> texts,
                                                   const text::EncodeOptions& options, ThreadPool& pool);
 
-// Append the id `end`, unless it is −1 or already the last id.
+// Append the id `end`, unless it is negative or already the last id.
 void end_with(std::vector<std::int32_t>& ids, std::int32_t end);
 
 // Return the token ids of a running text, without special tokens. The text is encoded in parallel, with the
@@ -37,7 +37,7 @@ class StreamEncoder {
   StreamEncoder(const text::Tokenizer& tokenizer, ThreadPool& pool, Sink sink)
       : tokenizer_(tokenizer), pool_(pool), sink_(std::move(sink)) {}
 
-  // encodes a piece, and calls the sink, in order, with the ids that are certain
+  // adds a piece; calls the sink, in order, with the ids that further text cannot change
   void add(std::string_view piece);
   void finish();  // calls the sink with the remaining ids
 

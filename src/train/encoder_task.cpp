@@ -91,7 +91,7 @@ void EncoderTask::check() const {
   // maximum number of tokens in a batch, because offsets are 32-bit integers
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (training.batch_size > kMost / config_.data.max_length)
-    throw usage_error("'training.batch_size' texts of 'data.max_length' tokens are too large a batch")
+    throw usage_error("a batch of 'training.batch_size' texts of 'data.max_length' tokens is too large")
         .found(fmt::format("{} × {} tokens", training.batch_size, config_.data.max_length))
         .expected(fmt::format("at most {} tokens", kMost));
 }

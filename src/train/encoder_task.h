@@ -1,5 +1,5 @@
 // EncoderTask: base class of the tasks that train an encoder with a head. An example is a text, a pair of
-// texts, a picture or a sound.
+// texts, an image or a sound.
 #pragma once
 
 #include <algorithm>
@@ -51,11 +51,11 @@ class EncoderTask : public Task {
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
-// Return `traits` with the keys, families and settings of --new added that all tasks of encoders share.
-// `more_families` are appended to the families that these tasks share.
+// Return `traits` with the keys, families and --new settings that all encoder tasks share. `more_families`
+// are appended to the shared families.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
-// Return the label names in config.json in the order of ids; empty if config.json has only default names.
+// Return the label names in config.json in the order of ids; empty if there are none or only default names.
 std::vector<std::string> label_names(const Json& config);
 
 // Runs forward passes, without recording, over all examples. The groups of examples do not depend on the
@@ -69,7 +69,7 @@ class PredictionPass {
   void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
     in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) { group(begin, end, append, visit); });
   }
-  // The same as run() above, for examples of at most `positions` positions each, such as pictures.
+  // The same as run() above, for examples of at most `positions` positions each, such as images.
   template <class Append, class Visit>
   void run(std::size_t examples, std::int64_t positions, Append&& append, Visit&& visit) {
     const auto together =

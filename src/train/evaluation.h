@@ -30,8 +30,8 @@ struct PassResources {
   ThreadPool& pool;
   Arena& arena;           // memory for passes; its content is overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
-  // The processes that divide the work of pair_loss(), stream_loss() and translate_sources() among them;
-  // these functions are then collective (all ranks must call them). Null if this process does all the work.
+  // The processes that share the work of pair_loss(), stream_loss() and translate_sources(); these functions
+  // are then collective (all ranks must call them). Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
 };
 
@@ -46,8 +46,8 @@ struct Stopped {};
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
-// Return the loss over the examples that append(batch, i) adds to a batch, such as pairs whose source is a
-// picture or a sound. Otherwise the same as pair_loss().
+// Return the loss over the examples that append(batch, i) adds to a batch, such as pairs whose source is an
+// image or a sound. Otherwise the same as pair_loss().
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 
@@ -63,7 +63,7 @@ struct TranslationOptions {
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
   // ids of special tokens; if null, those that special_ids() finds in the tokenizer
   const SpecialIds* special = nullptr;
-  distributed::Ranks* ranks = nullptr;  // the processes that divide the work; see PassResources
+  distributed::Ranks* ranks = nullptr;  // the processes that share the work; see PassResources
 };
 
 // Translate the sources (token ids with end token) and return the texts in the same order.

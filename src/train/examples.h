@@ -25,7 +25,7 @@ struct Examples {
   }
 };
 
-// Encode texts with special tokens, truncated to `most` tokens. Of a pair, the longer text is truncated
+// Encode texts with special tokens, truncated to `most` tokens. In a pair, the longer text is truncated
 // first. `second` is empty, or has one text for each text of `first`.
 Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::string> first,
                          std::span<const std::string> second, std::int64_t most, ThreadPool& pool);

@@ -58,8 +58,8 @@ GivenKey set_field(const std::vector<Field>& fields, const std::string& assignme
 // return the field of a key; null if the key is unknown
 const Field* find_field(const std::vector<Field>& fields, const std::string& name);
 
-// Return the field of a key with its section, otherwise the fields of a section, otherwise those of a key
-// without its section. Throws usage if there is none.
+// Return the field whose full name ("section.key") is `name`. If there is none, return all fields of the
+// section `name`; if there are none, all fields with the key `name`. Throws usage if nothing matches.
 std::vector<Field> named_fields(const std::vector<Field>& fields, const std::string& name);
 
 std::string value_text(const Field& field);  // return the value in TOML syntax

@@ -27,7 +27,7 @@ namespace regard::train {
 class GradientExchange {
  public:
   struct Layout {
-    std::int64_t elements = 0;         // of the gradient
+    std::int64_t elements = 0;         // number of elements of the gradient
     std::int64_t leaves = 0;           // number of micro-batches of all ranks
     std::int64_t bucket_elements = 0;  // maximum number of elements of a bucket
     // Rank r has the elements from shards[r] to shards[r + 1]. Empty: every rank gets all sums.
@@ -66,7 +66,7 @@ class GradientExchange {
     std::int64_t offset;  // index of its first element in received_; unused for this rank's own
   };
   struct Posted {
-    std::size_t begin = 0, end = 0;  // numbers of the messages that this rank receives to compute its part
+    std::size_t begin = 0, end = 0;  // indices of the messages that this rank receives to compute its part
   };
   bool sharded() const { return !layout_.shards.empty(); }
   std::size_t rank() const { return static_cast<std::size_t>(ranks_.rank()); }
@@ -81,8 +81,9 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;      // in the order of the tree
-  std::vector<std::int64_t> offsets_;  // for each bucket, the elements of this rank's parts of earlier ones
+  std::vector<Operand> operands_;  // in the order of the tree
+  std::vector<std::int64_t>
+      offsets_;  // for each bucket, the size of this rank's parts of all earlier buckets
   Tensor received_, total_;
   std::unique_ptr<distributed::Exchange> exchange_;  // null between finish() and post()
   std::vector<float*> sums_;

@@ -22,7 +22,7 @@ namespace regard::train {
 
 class GradientSum {
  public:
-  // Default number of elements of a bucket: 4 MiB.
+  // Default number of elements of a bucket (4 MiB).
   static constexpr std::int64_t kBucket = std::int64_t{1} << 20;
 
   // `leaves` is the number of micro-batches of all ranks, a multiple of the number of ranks. `shards` holds
@@ -38,9 +38,9 @@ class GradientSum {
   // Add the parameters' gradients as this rank's next leaf and clear them. Does not allocate memory.
   void add(ThreadPool& pool);
 
-  // With several ranks, the last leaf may be added during its backward pass instead. Call begin_last() before
-  // the pass and progress() after each node: buckets of final gradients are sent. finish() adds the rest.
-  // progress() throws io as Ranks does.
+  // With several ranks, the last leaf may be added during its backward pass instead of by add(). Call
+  // begin_last() before the pass and progress() after each node. progress() sends the buckets whose gradients
+  // are final, and throws io as Ranks does. finish() sends the rest.
   void begin_last();
   void progress(ThreadPool& pool, const std::function<bool(const Parameter&)>& is_final);
 

@@ -1,4 +1,4 @@
-// InputClassification: base class of the tasks that predict one label of a picture or a sound. A task reads
+// InputClassification: base class of the tasks that predict one label of an image or a sound. A task reads
 // its rows and converts them to tensors; this class implements labels, loss and validation.
 #pragma once
 
@@ -18,7 +18,8 @@ class InputClassification : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
-  // Load the model. If its classifier has the same labels in another order, that order is used.
+  // Load the model. If the run file lists no labels and the model's classifier has every label of the data,
+  // the labels of the classifier are used, in its order.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;

@@ -30,14 +30,15 @@ class LabelSet {
   std::map<std::string, std::int32_t> ids_;
 };
 
-// Throws usage if a name is given twice or the numbers of names and weights differ.
+// Throws usage if a name is empty or given twice, or if the numbers of names and weights differ.
 void check_labels(const LabelConfig& config);
 
-// Return the labels of the run file or, if it has none, those of the data. If the classifier of model.from
-// has all labels of the data, its order is used. Throws bad_file naming `file` if there are fewer than
-// `least` labels.
+// Return the labels of the run file or, if it has none, those of the data. Throws bad_file naming `file` if
+// there are fewer than `least` labels.
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file);
+// Return `folder`, the labels of the model's folder, if it contains all of `labels` and the run file lists no
+// labels. Otherwise return `labels`.
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,
                     const std::vector<std::string>& folder);
 

@@ -36,13 +36,14 @@ struct RowSplit {
   LabeledRows train, valid;
   // reports on the training and validation files; equal if data.valid is not set
   data::RowReport train_report, valid_report;
-  std::string duplicates;  // a message about rows of both parts with the same texts; "" if there are none
+  std::string duplicates;  // a message about texts that occur in both parts; "" if there are none
 };
 
 // Read data.train and data.valid. The columns are one or two texts and then the label. In a file of plain
 // text, the label is before the first white space of each line ("LABEL TEXT"). Throws as data::TableReader
-// does, and bad_file with the row for a missing label, or for an empty text if data.empty_lines does not
-// allow it.
+// does. Throws bad_file with the row for a missing label, for a label that is not a number (regression), or
+// for an empty text with data.empty_lines = "refuse". Throws bad_file if the fraction of skipped rows is
+// above data.max_skipped.
 RowSplit read_labeled_rows(const RunConfig& config, Problem problem);
 
 // Throws usage unless data.columns, or the number of line-aligned files, is as required by

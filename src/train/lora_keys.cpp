@@ -45,9 +45,10 @@ void add_lora_fields(std::vector<Field>& list, LoraKeys& keys) {
       "except the output layer.");
   add("rslora", &keys.rslora, "Multiply updates by alpha / sqrt(rank) instead of alpha / rank.");
   add("rank_pattern", &keys.rank_pattern,
-      "Other ranks, as \"PATTERN=RANK\": a regular expression for the end of a layer's name.");
-  add("alpha_pattern", &keys.alpha_pattern, "Other values of alpha, as \"PATTERN=ALPHA\".");
-  add("layers", &keys.layers, "Numbers of the layers with updates, from 0. Default: all.");
+      "Ranks of single layers, as \"PATTERN=RANK\". PATTERN is a regular expression for the end of a layer's "
+      "name.");
+  add("alpha_pattern", &keys.alpha_pattern, "Alphas of single layers, as \"PATTERN=ALPHA\".");
+  add("layers", &keys.layers, "Indices of the layers with updates, from 0. Default: all.");
   add("layers_pattern", &keys.layers_pattern,
       "With `layers`: names of the lists that hold the numbered layers, such as \"h\". Default: any.");
   add("bias", &keys.bias,

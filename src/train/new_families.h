@@ -20,7 +20,7 @@ struct NewModel {
   SpecialIds special;
   // number of positions if sizes.max_positions is 0: the length of the longest sequence of the run
   std::int64_t positions = 0;
-  const ImageConfig* images = nullptr;  // settings of [images]; null unless the family reads pictures
+  const ImageConfig* images = nullptr;  // settings of [images]; null unless the family reads images
   const SoundConfig* sound = nullptr;   // settings of [sound]; null unless the family reads sound
 };
 

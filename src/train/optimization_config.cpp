@@ -130,13 +130,14 @@ void add_special(Fields& fields, OptimizationConfig& c) {
 
 void add_schedule(Fields& fields, OptimizationConfig& c) {
   fields
-      .choice("schedule", c.schedule, names_of(kSchedules),
-              "Learning rate after the warm-up of w = warmup_steps. inverse-sqrt: learning_rate * sqrt(w / "
-              "step), with w = 0 learning_rate * sqrt(10000 / (step + 10000)). The other schedules except "
-              "constant decrease to min_learning_rate at max_steps: cosine (half a period), cosine-restarts "
-              "(several half periods), linear, polynomial, warmup-stable-decay (constant, then a decrease "
-              "during decay_steps). one-cycle rises from learning_rate / start_divisor to learning_rate and "
-              "decreases again, both as cosines.")
+      .choice(
+          "schedule", c.schedule, names_of(kSchedules),
+          "Learning rate after the warm-up of w steps (warmup_steps). inverse-sqrt: learning_rate * sqrt(w / "
+          "step), or learning_rate * sqrt(10000 / (step + 10000)) if w = 0. The other schedules except "
+          "constant decrease to min_learning_rate at max_steps: cosine (half a period), cosine-restarts "
+          "(several half periods), linear, polynomial, warmup-stable-decay (constant, then a decrease "
+          "during decay_steps). one-cycle rises from learning_rate / start_divisor to learning_rate and "
+          "decreases again, both as cosines.")
       .may_change = true;
   fields
       .steps("warmup_steps", c.warmup_steps,
@@ -197,7 +198,7 @@ std::string only(const char* what) {
 std::string why_optimizer_ignores(const OptimizationConfig& c, const std::string& key) {
   const std::string& o = c.optimizer;
   if (among(key, {"betas"}) && !among(o, {"adamw", "adam", "muon"})) return only("adamw, adam or muon");
-  if (key == "epsilon" && among(o, {"sgd", "adafactor", "adafactor-torch"})) return o + " has none";
+  if (key == "epsilon" && among(o, {"sgd", "adafactor", "adafactor-torch"})) return o + " does not use it";
   if (key == "momentum" && !among(o, {"sgd", "rmsprop"})) return only("sgd or rmsprop");
   if (key == "nesterov" && o != "sgd") return only("sgd");
   if (key == "smoothing" && o != "rmsprop") return only("rmsprop");
@@ -213,7 +214,7 @@ std::string why_optimizer_ignores(const OptimizationConfig& c, const std::string
 std::string why_schedule_ignores(const OptimizationConfig& c, const std::string& key) {
   const std::string& s = c.schedule;
   if (key == "min_learning_rate" && among(s, {"inverse-sqrt", "constant", "one-cycle"}))
-    return "the schedule " + s + " does not end at it";
+    return "the schedule " + s + " does not use it";
   if (key == "cosine_cycles" && s != "cosine") return only("the schedule cosine");
   if (key == "restarts" && s != "cosine-restarts") return only("the schedule cosine-restarts");
   if (key == "power" && s != "polynomial") return only("the schedule polynomial");

@@ -1,4 +1,4 @@
-// Configurations of new models that read pictures, and helper functions that src/train/new_families.cpp also
+// Configurations of new models that read images, and helper functions that src/train/new_families.cpp also
 // uses.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kProcessorFile = "preprocessor_config.json";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
-// Return the picture as the processor resizes and crops it to the model's input size.
+// Return the image, resized and cropped by the processor to the model's input size.
 data::Image shaped_as(const data::Image& image, const PictureInput& input) {
   data::Image shaped = input.processor().shape(image);
   if (shaped.height == input.height() && shaped.width == input.width()) return shaped;
@@ -51,7 +51,7 @@ PictureSplit read_pictures(const RunConfig& config) {
     (is_held_out(config, row.key) ? split.valid : split.train).rows.push_back(std::move(row));
   }
   // Report duplicates only for tables of pixels. For other data the key is a path, and equal paths in
-  // different folders are different pictures.
+  // different folders are different images.
   if (config.images.highest > 0) split.duplicates = duplicates.text();
   split.train.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
   split.valid.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
@@ -75,7 +75,8 @@ void check_pictures(const RunConfig& config, const char* columns) {
     throw usage_error(images.highest > 0 ? "'data.columns' must name only the column of the label"
                                          : fmt::format("'data.columns' must name two columns, {}", columns))
         .found(fmt::format("{} columns", count))
-        .expected(images.highest > 0 ? "such as columns = [65]" : "such as columns = [1, 2]");
+        .expected(images.highest > 0 ? "one column, such as columns = [65]"
+                                     : "two columns, such as columns = [1, 2]");
   }
 }
 

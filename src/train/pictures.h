@@ -1,4 +1,4 @@
-// The pictures of a run: rows of the data, and the model input computed from them.
+// The images of a run: rows of the data, and the model input computed from them.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ namespace regard::train {
 
 struct PictureSplit {
   data::PictureRows train, valid;
-  std::string duplicates;  // a message about pictures that are in both parts; "" if there are none
+  std::string duplicates;  // a message about images that are in both parts; "" if there are none
 };
-// Read data.train and data.valid. Without data.valid, data.valid_fraction of the pictures is held out by a
-// hash of their path or pixels. Throws as data::read_picture_rows() does.
+// Read data.train and data.valid. Without data.valid, a fraction data.valid_fraction of the images is held
+// out by a hash of the path or the pixels. Throws as data::read_picture_rows() does, and bad_file if the
+// fraction of skipped rows is above data.max_skipped.
 PictureSplit read_pictures(const RunConfig& config);
 
 // Throws usage that names the key if the values of [images] or the columns of data.train are invalid.
@@ -40,7 +41,7 @@ class PictureInput {
   // The following functions are valid after set_spec() or take().
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
-  std::int64_t positions() const { return positions_; }  // number of positions of a picture in the model
+  std::int64_t positions() const { return positions_; }  // number of positions of an image in the model
   // Return names and contents of the files to save in checkpoints: preprocessor_config.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 
@@ -52,19 +53,21 @@ class PictureInput {
   std::string text_;
 };
 
-// Pictures, resized and cropped for the model. Up to 1 GiB of them are kept in memory; if there are more,
-// each picture is read from its file when it is needed.
+// Images, resized and cropped for the model. They are kept in memory if they need at most 1 GiB; otherwise
+// each image is read again when it is needed.
 class Pictures {
  public:
-  // Read all pictures once. Throws as PictureRow::read() does; with data.malformed = "skip", unreadable
-  // pictures are left out, and a message reports their number. `input` must outlive the object.
+  // Read all images once. Throws as PictureRow::read() does, and usage if preprocessor_config.json has
+  // another image size than the model. With data.malformed = "skip", unreadable images are skipped and
+  // counted in report(); throws bad_file if the fraction of skipped rows is above data.max_skipped. `input`
+  // must outlive the object.
   void load(data::PictureRows rows, const PictureInput& input, const RunConfig& config);
 
   std::size_t size() const { return rows_.size(); }
   const data::PictureRow& row(std::size_t i) const { return rows_[i]; }  // the row without its image
   // Return the model input [1, 3, height, width].
   Tensor pixels(std::size_t i) const;
-  // Return the model input with random changes. The result depends only on the picture, the settings and the
+  // Return the model input with random changes. The result depends only on the image, the settings and the
   // seed of the run, the epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
   const data::RowReport& report() const { return report_; }

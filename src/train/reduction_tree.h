@@ -25,7 +25,7 @@ inline TreeNode parent_of(const TreeNode& node) {
   return {node.level + 1, node.index / 2};
 }
 
-// Append a leaf to the nodes, and replace pairs of siblings by their parents.
+// Append a leaf to the nodes, and replace pairs of siblings with their parents.
 inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
   nodes.push_back({0, leaf});
   while (nodes.size() > 1 && are_siblings(nodes[nodes.size() - 2], nodes.back())) {

@@ -28,7 +28,7 @@ struct Retrieval {
 Retrieval retrieve(ThreadPool& pool, const Tensor& queries, const Tensor& candidates,
                    std::span<const std::string> texts);
 
-// Return the dot products of row i of `a` with row i of `b`.
+// Return, for each i, the dot product of row i of `a` and row i of `b`.
 std::vector<double> paired_products(const Tensor& a, const Tensor& b);
 
 }  // namespace regard::train

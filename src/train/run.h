@@ -66,8 +66,8 @@ class TrainingRun {
 // `ranks` are the processes that train together; all must have the same settings and data. Only rank 0 writes
 // the run folder; to resume, the other ranks must be able to read it. The result is bit-identical for any
 // number of ranks. Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or
-// if data, weights or instruction sets differ; io if another rank does not answer in time, in which case no
-// checkpoint is written.
+// if settings, data, weights or instruction sets differ; io if no message from another rank arrives in time,
+// in which case no checkpoint is written.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                        distributed::Ranks& ranks = distributed::Ranks::one());
 

@@ -104,7 +104,8 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) check_file(config.model.vectors, "model.vectors");
 }
 
-// Check that all files of each list have the same format.
+// Check that all files of each list have the same format, and that data.train and data.valid are both running
+// text or both records.
 void check_forms(const RunConfig& config) {
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
@@ -132,7 +133,8 @@ void check_weights(const RunConfig& config) {
   if (weights == 0) return;
   const std::size_t corpora = corpora_of(config, config.data.train).size();
   if (weights != corpora)
-    throw usage_error("'data.weights' needs one number for each file of 'data.train' (pair of aligned files)")
+    throw usage_error(
+        "'data.weights' needs one number for each file (or group of aligned files) of 'data.train'")
         .found(fmt::format("{} numbers", weights))
         .expected(std::to_string(corpora));
   if (std::none_of(config.data.weights.begin(), config.data.weights.end(), [](double w) { return w > 0.0; }))

@@ -1,5 +1,5 @@
 // The run file: the configuration of `regard train` as structs with defaults. run_fields() is the only list
-// of keys with units and meanings; docs and --help-config print this list.
+// of keys with units and meanings; --help-config prints it.
 #pragma once
 
 #include <cstdint>
@@ -170,11 +170,12 @@ struct RunConfig {
 std::vector<Field> run_fields(RunConfig& config);
 
 // Read a run file and apply overrides "section.key=value". In paths, ${NAME} and ${NAME:-default} are
-// replaced by environment variables; an unset variable throws bad_file. Data paths are relative to the run
-// file's folder, and output.folder is relative to the working directory; all paths in the result are
-// absolute. If `path` is a run folder, its run.toml is read, and output.folder is that folder, also if the
-// folder was moved. Throws bad_file and usage as read_fields() and set_field() do. For a key that has no
-// effect on the run, throws bad_file if the key is in the file, usage if it is in an override.
+// replaced by environment variables; a variable without a value and a default is an error (bad_file). Data
+// paths are relative to the run file's folder, and output.folder is relative to the working directory; all
+// paths in the result are absolute. If `path` is a run folder, its run.toml is read, and output.folder is
+// that folder, even if the folder was moved. Throws bad_file and usage as read_fields() and set_field() do.
+// For a key that has no effect on the run, throws bad_file if the key is in the file, usage if it is in an
+// override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
 // Prepare to resume a run of an earlier version: for each key that its run.toml lacks, set a value in
 // `config` with which the run behaves as in that version.
@@ -211,8 +212,8 @@ void with_place_of_key(const RunConfig& config, const Work& work) {
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
 
 std::string run_as_toml(const RunConfig& config);  // return the keys that have an effect, as TOML
-// Return the keys as a commented run file with their defaults: all of them, or those that `key` names, which
-// is a key with or without its section, or a section. Throws usage if there is no such key.
+// Return a commented run file of keys with their defaults: all keys, or those that named_fields() selects by
+// `key`. Throws usage if there is no such key.
 std::string help_config(const std::string& key = "");
 
 // A key whose values differ between two configurations of a run; the values are in TOML syntax.

@@ -15,8 +15,9 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
        .key = "max_length",
        .target = &c.max_length,
        .unit = "tokens",
-       .meaning = "Translation: skip pairs with a side longer than this, or with more than 32 times as many "
-                  "characters. Tasks of encoders: truncate longer texts.",
+       .meaning =
+           "Translation: skip a pair if one of its texts has more tokens than this, or more characters "
+           "than 32 times this number. Tasks of encoders: truncate longer texts.",
        .low = 1,
        .high = 1e9});
   list.push_back({.section = "data",
@@ -33,7 +34,7 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
                   .key = "normalize_whitespace",
                   .target = &c.normalize_whitespace,
                   .meaning = "Translation: remove a byte order mark and outer white space, and replace each "
-                             "sequence of white space by one space, in training and inference."});
+                             "sequence of white space with one space, in training and inference."});
 }
 
 void add_data(std::vector<Field>& list, DataConfig& c) {
@@ -243,12 +244,12 @@ std::vector<Field> run_fields(RunConfig& config) {
            "Word vectors of the embedding's size to initialise the embedding (with two vocabularies, the "
            "source's); tokens without a vector keep random values. Any format that `regard vectors` reads. "
            "Best with `tokenizer.type = \"word\"`. Relative to the run file."});
-  list.push_back(
-      {.section = "model",
-       .key = "freeze_vectors",
-       .target = &config.model.freeze_vectors,
-       .meaning =
-           "Do not train that embedding (including tokens without a vector and a tied output layer)."});
+  list.push_back({.section = "model",
+                  .key = "freeze_vectors",
+                  .target = &config.model.freeze_vectors,
+                  .meaning = "Do not train the embedding that `vectors` initialises (including tokens "
+                             "without a vector and a tied "
+                             "output layer)."});
   add_transformer(list, config.model.transformer);
   add_sequence_fields(list, config.model.sequence);
   add_labels(list, config.labels);

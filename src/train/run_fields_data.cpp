@@ -12,16 +12,16 @@ void add_shards(std::vector<Field>& list, DataConfig& c) {
                   .meaning =
                       "Instead of `train`: a text file with the path of a training file on each line, "
                       "or the paths of line-aligned files, separated by tabs. Paths are relative to the "
-                      "list's folder. run.toml of the run folder has the files as `train`.",
+                      "list's folder. The run.toml of the run folder names the files in `train`.",
                   .may_change = true});
-  list.push_back({.section = "data",
-                  .key = "sharded",
-                  .target = &c.sharded,
-                  .meaning =
-                      "The training files are shards, which no process reads completely: of `accumulate` "
-                      "micro-batches of a step, the one with index i is drawn from the shards i, i + "
-                      "accumulate, …, and a process reads only the shards of its own micro-batches. "
-                      "Needs `valid`, and `tokenizer.file` or `model.from`."});
+  list.push_back(
+      {.section = "data",
+       .key = "sharded",
+       .target = &c.sharded,
+       .meaning =
+           "The training files are shards, and a process reads only the shards of its own "
+           "micro-batches. Micro-batch i of a step (0 to `accumulate` - 1) is drawn from the shards i, "
+           "i + accumulate, …. Needs `valid`, and `tokenizer.file` or `model.from`."});
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c) {
        .key = "cache",
        .target = &c.cache,
        .meaning =
-           "Keep token ids and features in a folder next to the run folder and map them, so that the data "
-           "may be larger than the memory. auto: for files of 64 MiB or more, and always for features.",
+           "Store token ids and features in a folder next to the run folder and memory-map them, so that the "
+           "data may be larger than the memory. auto: for files of 64 MiB or more, and always for features.",
        .choices = {"auto", "always", "never"},
        .may_change = true});
   list.push_back(

@@ -13,21 +13,22 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
                     .low = 1,
                     .high = 4096});
   };
-  size("size", c.size, "Width and height to which each picture is resized.");
+  size("size", c.size, "Width and height to which each image is resized.");
   size("patch_size", c.patch_size, "Width and height of a patch, which is one position of the model.");
   list.push_back({.section = "images",
                   .key = "highest",
                   .target = &c.highest,
                   .meaning = "Value of white in tables whose rows are grey pixels and a label. 0 means that "
-                             "each row is the path of a picture and its label.",
+                             "each row is the path of an image and its label.",
                   .low = 0,
                   .high = 65535});
-  list.push_back({.section = "images",
-                  .key = "mean",
-                  .target = &c.mean,
-                  .meaning = "Mean of each colour channel, which is subtracted; values are from 0 to 1.",
-                  .low = -10,
-                  .high = 10});
+  list.push_back(
+      {.section = "images",
+       .key = "mean",
+       .target = &c.mean,
+       .meaning = "Mean of each colour channel (red, green, blue). It is subtracted from values from 0 to 1.",
+       .low = -10,
+       .high = 10});
   list.push_back({.section = "images",
                   .key = "deviation",
                   .target = &c.deviation,
@@ -50,9 +51,9 @@ void add_augmentation(std::vector<Field>& list, AugmentationConfig& c) {
   };
   number(
       "smallest_crop", c.smallest_crop, 0.01, 1.0,
-      "Crop a part of at least this fraction of the picture, with sides in the ratio 3:4 to 4:3, and enlarge "
+      "Crop a part of at least this fraction of the image, with sides in the ratio 3:4 to 4:3, and enlarge "
       "it to full size; 1 disables cropping.");
-  number("flip", c.flip, 0.0, 1.0, "Probability of flipping a picture horizontally.");
+  number("flip", c.flip, 0.0, 1.0, "Probability of flipping an image horizontally.");
   number("rotation", c.rotation, 0.0, 180.0, "Rotate by at most this angle in either direction.", "degrees");
   number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this fraction.");
   number("shift", c.shift, 0.0, 0.9, "Shift by at most this fraction of the width and of the height.");

@@ -110,7 +110,7 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   list.push_back({.section = "validation",
                   .key = "lower_case",
                   .target = &c.lower_case,
-                  .meaning = "Lower-case text before BLEU and chrF."});
+                  .meaning = "Convert text to lower case before BLEU and chrF are computed."});
   count("samples", c.samples, "texts", "Number of translations or continuations printed at each validation.",
         0);
   list.back().high = 1000;

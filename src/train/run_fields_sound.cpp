@@ -22,7 +22,7 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         "Length of the model's window; shorter sounds are padded with silence. For wav2vec2: maximum length "
         "of a sound.",
         3600);
-  count("bins", c.bins, "bins", "Bins of the mel scale of each frame of 10 ms.", 1024);
+  count("bins", c.bins, "bins", "Number of mel bins of each frame of 10 ms.", 1024);
   count("patch_size", c.patch_size, "bins",
         "audio-spectrogram-transformer: side of a square patch, in frames and in bins.", 512);
   count("patch_stride", c.patch_stride, "bins",

@@ -1,8 +1,8 @@
 // Writer of log.jsonl: one JSON object per line, each with "step" and "time" (UTC, ISO 8601). The first line
-// of a run, and the first line after each resume, has "run": {"version", "isa", "threads", "settings":
-// checksum of run.toml, "started", "resumed"}, and "changes": {KEY: [before, after]} if settings changed. A
-// line of a step has "trained_seconds", the training time since the start of the run. A line of a validation
-// has "validation_seconds", the duration of the validation.
+// of a run, and the first line after each resume, has "run": {"version", "isa", "threads", "ranks",
+// "settings": hash of run.toml, "started", "resumed"}, and "changes": {KEY: [before, after]} if settings
+// changed. A line of a step has "trained_seconds", the training time since the start of the run. A line of a
+// validation has "validation_seconds", the duration of the validation.
 #pragma once
 
 #include <cstdint>

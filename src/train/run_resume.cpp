@@ -69,11 +69,11 @@ std::string effect_of(const RunChange& change, const RunConfig& config) {
   const bool ends = schedule != "inverse-sqrt" && schedule != "constant";
   if (is({"training.max_steps"}) && ends) return "the learning rate changes, so the weights do";
   if (is({"training.max_steps", "training.max_epochs", "training.max_minutes", "validation.patience"}))
-    return "the run ends elsewhere, the weights until then are the same";
+    return "the run ends at another step; the weights until then are the same";
   if (is({"training.average_last"})) return "only the average at the end changes";
   if (change.key.starts_with("training.")) return "the weights change from here on";
   if (change.key.starts_with("validation.") && !is({"validation.samples"}))
-    return "the weights are the same, another checkpoint may be the best";
+    return "the weights are the same, but another checkpoint may be the best";
   return "the results are the same";
 }
 

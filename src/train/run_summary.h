@@ -22,9 +22,9 @@ std::string_view name_of(RunProgress progress);
 struct RunSummary {
   std::filesystem::path folder;
   RunProgress progress = RunProgress::empty;
-  // if `state` is running: id of the process that writes to the folder, or 0 if unknown
+  // if `progress` is running: id of the process that writes to the folder, or 0 if unknown
   long process = 0;
-  std::string problem;         // if `state` is damaged, the reason
+  std::string problem;         // if `progress` is damaged, the reason
   std::string task, family;    // values of the keys `task` and `model.family` in run.toml
   std::int64_t step = 0;       // step of the newest checkpoint
   std::int64_t max_steps = 0;  // value of training.max_steps in run.toml

@@ -5,7 +5,7 @@
 
 namespace regard::train {
 
-// Return a commented run file for the task. It runs unchanged in a folder with the two files that it names.
+// Return a commented run file for the task. It runs unchanged in a folder with the files that it names.
 // Throws usage for an unknown task; the message contains the nearest name.
 std::string run_template(const std::string& task);
 

@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// Indices of the sequences of successive micro-batches differ by this number.
+// Difference between the indices of the first sequences of successive micro-batches.
 constexpr std::uint64_t kSequences = std::uint64_t{1} << 20;
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Batches of a run whose training data is divided into shards (data.sharded): the micro-batch with index i of
-// every step is drawn from the shards i, i + n, i + 2 n, … of n micro-batches. The division depends only on
-// the index in the step, so that any number of ranks draws the same batches, and a rank needs only the shards
-// of its own micro-batches.
+// Batches of a run whose training data is divided into shards (data.sharded). A step has n micro-batches;
+// micro-batch i is drawn from the shards i, i + n, i + 2 n, … The division depends only on the index in the
+// step, so that any number of ranks draws the same batches, and a rank needs only the shards of its own
+// micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class ShardedBatches : public BatchSource {
   ShardedBatches(std::vector<std::unique_ptr<BatchSource>> own, std::int64_t micro_batches,
                  distributed::Ranks& ranks);
 
-  // Return the next of this rank's micro-batches. `first_index` is not used: the indices of a micro-batch
-  // depend only on its index in the step.
+  // Replace the content of `batch` with the next of this rank's micro-batches. `first_index` is not used: the
+  // indices of the sequences depend only on the index of the micro-batch in the step.
   void next(Batch& batch, std::uint64_t first_index) override;
   // Collective, after a rank has drawn its micro-batches of a step. Set `all` to the sizes of the
   // micro-batches of all ranks, and update epochs().
@@ -39,7 +39,7 @@ class ShardedBatches : public BatchSource {
   std::size_t first() const { return static_cast<std::size_t>(ranks_.rank()) * own_.size(); }
   std::vector<std::unique_ptr<BatchSource>> own_;
   distributed::Ranks& ranks_;
-  std::vector<double> epochs_;  // of all micro-batches
+  std::vector<double> epochs_;  // passes over the shards of each micro-batch of all ranks
   std::size_t at_ = 0;          // index in own_ of the next micro-batch
   struct Drawn {
     BatchSizes sizes;

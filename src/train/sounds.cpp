@@ -91,7 +91,8 @@ void check_sounds(const RunConfig& config, const char* columns) {
     const bool table = data::has_columns(corpus_format(config, files->front()));
     const std::size_t count = table ? corpus_columns(config, files->front()).size() : files->size();
     if (count != 2)
-      throw usage_error(fmt::format("the data of the task '{}' has two columns, {}", config.task, columns))
+      throw usage_error(
+          fmt::format("the data of the task '{}' must have two columns, {}", config.task, columns))
           .found(fmt::format("{} {}", count, table ? "columns" : "files"))
           .expected("two columns, such as [1, 2] for a TSV file");
   }
@@ -99,9 +100,8 @@ void check_sounds(const RunConfig& config, const char* columns) {
 
 void refuse_feature_masks(const SoundConfig& sound) {
   if (sound.mask_frames > 0.0 || sound.mask_bins > 0.0)
-    throw usage_error(
-        "'sound.mask_frames' and 'sound.mask_bins' need a model that reads frames of a mel scale")
-        .found("wav2vec2, which reads the samples");
+    throw usage_error("'sound.mask_frames' and 'sound.mask_bins' need a model that reads mel features")
+        .found("wav2vec2, which reads samples");
 }
 
 SoundInput::SoundInput(const RunConfig& config) {
@@ -123,7 +123,7 @@ void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec)
   using Kind = data::SoundProcessor::Kind;
   const std::int64_t frames = processor_.kind == Kind::whisper ? processor_.samples / processor_.hop
                               : processor_.kind == Kind::ast   ? processor_.frames
-                                                               : 0;  // no limit of the number of frames
+                                                               : 0;  // no limit on the number of frames
   if (frames == spec.shape[0] && processor_.bins == spec.shape[1]) return;
   throw usage_error("the feature size in preprocessor_config.json differs from the model's")
       .found(fmt::format("{} frames of {} bins", frames, processor_.bins))

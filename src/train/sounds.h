@@ -34,18 +34,19 @@ struct SoundSplit {
 // of their path. Throws as RecordReader does, and bad_file for a row without a path or a text.
 SoundSplit read_sounds(const RunConfig& config);
 
-// Throws usage that names the key if the columns of data.train or data.valid are invalid. `columns` describes
-// the expected columns for messages.
+// Throws usage if data.train or data.valid does not have two columns (or two line-aligned files). `columns`
+// describes the expected columns for messages.
 void check_sounds(const RunConfig& config, const char* columns);
 
-// Throws usage if SpecAugment's masks are set, for a model that reads samples instead of mel features.
+// Throws usage if SpecAugment's masks are set. Call it if the model reads samples instead of mel features.
 void refuse_feature_masks(const SoundConfig& sound);
 
 // Sound preprocessing of a run, with [sound] for a new model and otherwise the settings of the model folder.
 class SoundInput {
  public:
   explicit SoundInput(const RunConfig& config);
-  // Use the folder's preprocessor_config.json. Throws usage if the model does not read sound.
+  // Use the folder's preprocessor_config.json. Throws usage if the model does not read sound, or if the file
+  // and the model have different feature sizes.
   void take(const formats::ModelFolder& folder, const InputSpec& spec);
 
   const data::SoundProcessor& processor() const { return processor_; }

@@ -1,8 +1,7 @@
 // Task: base class of the tasks that a run can train. A task determines which keys of the run file have an
 // effect, how corpora become examples and micro-batches, which model and tokenizers are required, the loss,
-// the metrics, the samples shown at a validation, and what is saved with the model. No other file of
-// src/train or src/cli depends on the task. To add a task, add a class in src/train/tasks and a line in
-// task_registry().
+// the metrics, the samples shown at a validation, and what is saved with the model. To add a task, add a
+// class in src/train/tasks and a line in task_registry().
 #pragma once
 
 #include <cstdint>
@@ -123,7 +122,7 @@ std::unique_ptr<Task> make_task(const RunConfig& config);
 TransformerConfig transformer_config(const RunConfig& config, const text::Tokenizer& target,
                                      const std::string& kind);
 
-// Return the error for a corpus in which no data remains for `purpose` (training or validation).
+// Return the error for a corpus in which no data remains for `purpose`, which is "train" or "validate".
 Error nothing_left(const RunConfig& config, const char* purpose);
 
 // Set report.loss. Throws numeric if the loss is not finite.

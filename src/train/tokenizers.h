@@ -60,8 +60,8 @@ std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config,
                                                         std::size_t last, Marks marks, ThreadPool& pool);
 
 // Return the content of the file infer::kTrainingWordsFile for a translation model that is trained from
-// scratch: the words of the source texts. Return "" for other runs, because their models have also been
-// trained on other data.
+// scratch: the words of the source texts. Return "" for other tasks, with data.sharded, and with model.from,
+// because that model has also been trained on other data.
 std::string source_words(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

@@ -44,7 +44,7 @@ class ListReader {
       throw Error(ErrorKind::bad_file, "the lines of the list have different numbers of paths", place)
           .found(count_of(paths.size()))
           .expected(fmt::format("{}, as in line {}", count_of(width_), first_))
-          .remedy("Separate the paths of line-aligned files by one tab");
+          .remedy("Separate the paths of line-aligned files with one tab");
     for (const std::string& path : paths) add_path(path, place);
   }
 

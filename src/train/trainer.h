@@ -1,5 +1,4 @@
-// Trainer: training steps of a model on batches of a BatchSource. It does not depend on files, texts or
-// output.
+// Trainer: training steps of a model on batches of a BatchSource.
 #pragma once
 
 #include <cstdint>
@@ -73,14 +72,14 @@ struct StepResult {
 struct StepAbandoned {};
 
 // With several ranks, every rank has the model, draws the same micro-batches (or only its own, with
-// data.sharded) and computes its share of them.
-// The gradients are summed over all ranks, and every rank applies the same update. The weights are
-// bit-identical for any number of ranks. All ranks must call the constructor and the functions marked
-// collective.
+// data.sharded) and computes its share of them. The gradients are summed over all ranks, and every rank
+// applies the same update. The weights are bit-identical for any number of ranks. All ranks must call the
+// constructor and the functions marked collective.
 class Trainer {
  public:
-  // Model, pool, batches and objective must outlive the trainer. All weights of the model become trainable,
-  // except the frozen ones. Throws usage as make_optimizer(), freeze() and micro_batches_of_rank() do.
+  // Model, pool, batches and objective must outlive the trainer. If options.only is empty, all weights of the
+  // model become trainable, except the frozen ones; otherwise only the weights in options.only. Throws usage
+  // as make_optimizer(), freeze() and micro_batches_of_rank() do.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
           const TrainerOptions& options);
   Trainer(const Trainer&) = delete;

@@ -48,7 +48,7 @@ const std::vector<Rule>& encoder_rules() {
        "'model.family' is not \"wav2vec2\""},
       {{"sound.bins", "sound.vocabulary", "sound.mask_frames", "sound.mask_bins"},
        [](const RunConfig& c) { return c.model.from.empty() && c.model.family == "wav2vec2"; },
-       "'model.family' is \"wav2vec2\", which reads the samples"},
+       "'model.family' is \"wav2vec2\", which reads samples"},
       {{"sound.masked_frames"},
        [](const RunConfig& c) { return c.sound.mask_frames == 0.0; },
        "'sound.mask_frames' is 0"},
@@ -57,7 +57,7 @@ const std::vector<Rule>& encoder_rules() {
        "'sound.mask_bins' is 0"},
       {{"tokenizer.", "model.vectors", "model.freeze_vectors", "data.normalize_whitespace"},
        [](const RunConfig& c) { return !task_traits(c.task).has_text; },
-       "the model of this task has no texts"},
+       "the models of this task neither read nor write text"},
       {{"model.rotary_base"},
        [](const RunConfig& c) {
          return c.model.transformer.positions != "rotary" && find_new_family(c.model.family) == nullptr;
@@ -166,8 +166,7 @@ const std::vector<Rule>& rules() {
   return all;
 }
 
-// Return the reason why a key of [model] has no effect because the family determines its value; "" if there
-// is none.
+// Return the reason if a key of [model] has no effect because the family does not use it; otherwise "".
 std::string why_unused_in_family(const RunConfig& config, const std::string& name) {
   constexpr const char* kSection = "model.";
   const NewFamily* family = find_new_family(config.model.family);
@@ -176,7 +175,7 @@ std::string why_unused_in_family(const RunConfig& config, const std::string& nam
   for (const char* common : {"family", "from", "vectors", "freeze_vectors"})
     if (key == common) return "";
   if (std::find(family->keys.begin(), family->keys.end(), key) != family->keys.end()) return "";
-  return fmt::format("'model.family' is \"{}\", which decides it", family->name);
+  return fmt::format("'model.family' is \"{}\", which does not use it", family->name);
 }
 
 bool covers(const Rule& rule, const std::string& name) {

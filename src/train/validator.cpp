@@ -9,8 +9,8 @@ ValidationReport validate(TrainingContext& context, const infer::Stop& stop) {
   const Stopwatch watch;
   ValidationReport report;
   report.step = context.trainer->steps();
-  // The weights packed for the validation and the activations of the last step together would be the peak of
-  // memory.
+  // Free the activations of the last step. Together with the weights packed for the validation, they would
+  // determine the peak memory.
   context.trainer->arena().discard();
   bool stopped = false;
   distributed::StopVote vote(context.ranks);

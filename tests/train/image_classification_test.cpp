@@ -240,7 +240,7 @@ TEST_F(ImageClassifying, AugmentationDependsOnSeedEpochAndRow) {
 TEST_F(ImageClassifying, DryRunShowsPicturesAndWritesNothing) {
   const ProgramResult result = train({"--dry-run", "--set", "data.preview=2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("training: 160 pictures"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("training: 160 images"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("  label "), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("@"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("vocabulary"), std::string::npos) << result.out;

@@ -84,7 +84,7 @@ TEST_F(OptimizationRun, KeysWithoutEffectAreRefused) {
                                         {"training.restarts=3", "only the schedule cosine-restarts"},
                                         {"training.muon_learning_rate=0.1", "only muon"},
                                         {"training.ema_warmup=true", "'training.ema_decay' is 0"},
-                                        {"training.min_learning_rate=1e-4", "does not end at it"}}) {
+                                        {"training.min_learning_rate=1e-4", "does not use it"}}) {
     const ProgramResult result = train(with({setting}));
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_NE(result.err.find(reason), std::string::npos) << result.err;

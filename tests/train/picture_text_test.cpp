@@ -131,7 +131,7 @@ TEST_P(PicturesAndTexts, DryRunShowsThePictureWithItsText) {
   write(GetParam());
   const ProgramResult result = train({"--dry-run", "--set", "data.preview=1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("training: 160 pictures"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("training: 160 images"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("upper"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("@"), std::string::npos) << result.out;
   EXPECT_FALSE(fs::exists(folder / "run"));

@@ -39,7 +39,7 @@ struct OptimizerOptions {
   // one of adamw, adam, sgd, adafactor, adafactor-torch, muon, rmsprop, adagrad
   std::string method = "adamw";
   double beta1 = 0.9, beta2 = 0.999;  // decay rates of the moving averages; used by adam, adamw and muon
-  double epsilon = 1e-8;              // constant added to a denominator; used by all methods except adafactor
+  double epsilon = 1e-8;  // constant added to a denominator; not used by sgd, adafactor and adafactor-torch
   // Weight decay. It is decoupled (adamw, muon, adafactor) or added to the gradient (adam, sgd, rmsprop,
   // adagrad).
   double weight_decay = 0.0;

@@ -1,4 +1,5 @@
-// The task "audio-classification": predict the label of a sound with an Audio Spectrogram Transformer.
+// The task "audio-classification": predict the label of a sound with an Audio Spectrogram Transformer or
+// wav2vec 2.0.
 #pragma once
 
 #include <memory>

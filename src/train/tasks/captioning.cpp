@@ -21,7 +21,7 @@ namespace {
 
 constexpr MetricKind kExactCaption{"exact_match", "exact match", 4, true};
 constexpr MetricKind kCaptionBleu{"bleu", "BLEU", 2, true};
-// number of pictures decoded together; does not change any caption
+// number of images decoded together; does not change any caption
 constexpr std::size_t kDecodedTogether = 64;
 
 class Captioning : public Task {
@@ -35,7 +35,7 @@ class Captioning : public Task {
       throw usage_error("'images.highest' cannot be used for captions").remedy("Remove it");
   }
   SequenceLimit longest_sequence() const override {
-    return {"data.max_length", config_.data.max_length, ": pictures with longer captions are skipped"};
+    return {"data.max_length", config_.data.max_length, ": images with longer captions are skipped"};
   }
   void read() override { rows_ = read_pictures(config_); }
   Tokenizers train_tokenizers(ThreadPool& pool) const override {
@@ -142,7 +142,7 @@ void Captioning::load_part(const char* what, data::PictureRows rows, ThreadPool&
   rows.rows = std::move(kept);
   part.pictures.load(std::move(rows), input_, config_);
   for (std::size_t i = 0; i < part.pictures.size(); ++i) part.captions.add(ids[part.pictures.row(i).id]);
-  notes_.push_back(fmt::format("{}: {} pictures, {} tokens of captions; read {}", what, part.pictures.size(),
+  notes_.push_back(fmt::format("{}: {} images, {} tokens of captions; read {}", what, part.pictures.size(),
                                part.captions.tokens(), part.pictures.report().text()));
   fingerprint_ = fingerprint_ * 3 + part.pictures.fingerprint();
   fingerprint_ = fingerprint_ * 3 + part.captions.fingerprint();
@@ -221,7 +221,7 @@ void Captioning::validate(Network& model, const PassResources& resources, Valida
 const TaskTraits& captioning_traits() {
   static const TaskTraits traits{
       .name = "captioning",
-      .meaning = "the caption of a picture",
+      .meaning = "the caption of an image",
       .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers", "training.batch_size",
                "images.size", "images.patch_size", "images.mean", "images.deviation",
                "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",

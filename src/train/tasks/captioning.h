@@ -1,4 +1,4 @@
-// The task "captioning": predict the caption of a picture with an image encoder and a text decoder.
+// The task "captioning": predict the caption of an image with an image encoder and a text decoder.
 #pragma once
 
 #include <memory>

@@ -69,7 +69,7 @@ class Classification : public EncoderTask {
   }
 
  private:
-  // Encoded rows with their targets. These are ids of labels, or `columns` numbers for each row.
+  // Encoded rows with their targets: the id of a label, or columns() numbers, for each row.
   struct Part {
     Examples examples;
     std::vector<std::int32_t> labels;
@@ -126,7 +126,8 @@ void Classification::check() const {
   check_labels(labels);
 }
 
-// If the folder's classifier has the same labels in another order, use the folder's order.
+// If the run file lists no labels and the folder's classifier has all labels of the data, use the folder's
+// labels in their order.
 std::unique_ptr<Network> Classification::load_model(const formats::ModelFolder& folder) {
   if (problem_ != Problem::regression)
     labels_ = ordered_as(labels_, config_.labels, label_names(folder.config));

@@ -86,7 +86,7 @@ class Contrastive : public Task {
 
   PictureSplit rows_;  // rows of the data; empty after load()
   PictureInput input_;
-  // ids that are appended to a text, up to the length with which the model was trained
+  // padding ids, as many as the model's texts have in training; the ids of a shorter text replace the first
   std::vector<std::int32_t> padding_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;
@@ -129,7 +129,7 @@ void Contrastive::load_part(const char* what, data::PictureRows rows, ThreadPool
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < part.pictures.size(); ++i) texts.push_back(part.pictures.row(i).text);
   part.texts = encode_examples(*tokenizer_, texts, {}, config_.data.max_length, pool);
-  std::string note = fmt::format("{}: {} pictures, {} tokens of texts; read {}", what, part.pictures.size(),
+  std::string note = fmt::format("{}: {} images, {} tokens of texts; read {}", what, part.pictures.size(),
                                  part.texts.ids.tokens(), part.pictures.report().text());
   if (part.texts.truncated > 0)
     note += fmt::format("; {} texts truncated to {} tokens", part.texts.truncated, config_.data.max_length);
@@ -198,7 +198,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
         store(images_of(both, tape, batch)->value, begin, images);
       });
   set_loss(mean_loss(both, resources, texts, images), report);
-  std::vector<std::string> names;  // a different name for each picture, so that each is a separate candidate
+  std::vector<std::string> names;  // a different name for each image, so that each is a separate candidate
   for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
   const Retrieval found = retrieve(resources.pool, texts, images, names);
   for (const auto& [metric, k] : {std::pair(kRecall1, 1), {kRecall5, 5}, {kRecall10, 10}})
@@ -215,7 +215,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
 const TaskTraits& contrastive_traits() {
   static const TaskTraits traits{
       .name = "contrastive",
-      .meaning = "similar vectors for pictures and the texts that describe them",
+      .meaning = "similar vectors for images and the texts that describe them",
       .keys = {"data.max_length", "model.layers", "training.batch_size", "images.size", "images.patch_size",
                "images.mean", "images.deviation", "augmentation.smallest_crop", "augmentation.flip",
                "augmentation.rotation", "augmentation.zoom", "augmentation.shift", "augmentation.shear"},

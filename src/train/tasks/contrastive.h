@@ -1,5 +1,4 @@
-// The task "contrastive": learn similar vectors for pictures and the texts that describe them (CLIP,
-// SigLIP).
+// The task "contrastive": learn similar vectors for images and the texts that describe them (CLIP, SigLIP).
 #pragma once
 
 #include <memory>

@@ -101,7 +101,7 @@ class EmbeddingTask : public EncoderTask {
     }
   };
 
-  // Return the number of texts per row: 2, or 3 if the third text must be far from the first.
+  // Return the number of texts per row: 2, or 3 with a text of different meaning.
   std::size_t width() const { return train_.columns.size(); }
   // Return true if the loss compares vectors by their cosine.
   bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }
@@ -139,7 +139,7 @@ void EmbeddingTask::check() const {
         .expected(kind_ == LossKind::ranking
                       ? "a text, a text of equal meaning and, optionally, one of different meaning"
                   : kind_ == LossKind::cosine ? "two texts and a number"
-                                              : "a text, a near text and a far text");
+                                              : "a text, one of similar and one of different meaning");
   }
   for (const std::string& metric : config_.validation.metrics) {
     const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;

@@ -75,7 +75,7 @@ void ImageClassification::load_part(const char* what, data::PictureRows rows, Pi
   pictures.load(std::move(rows), input_, config_);
   for (std::size_t i = 0; i < pictures.size(); ++i)
     labels.push_back(label_id(pictures.row(i).text, pictures.row(i).place));
-  notes_.push_back(fmt::format("{}: {} pictures; read {}", what, pictures.size(), pictures.report().text()));
+  notes_.push_back(fmt::format("{}: {} images; read {}", what, pictures.size(), pictures.report().text()));
   fingerprint_ = fingerprint_ * 3 + pictures.fingerprint();
 }
 
@@ -93,7 +93,7 @@ void ImageClassification::load(const Tokenizers& tokenizers, ThreadPool&) {
 const TaskTraits& image_classification_traits() {
   static const TaskTraits traits{
       .name = "image-classification",
-      .meaning = "the label of a picture",
+      .meaning = "the label of an image",
       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
                "images.size", "images.patch_size", "images.highest", "images.mean", "images.deviation",
                "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",

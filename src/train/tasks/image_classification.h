@@ -1,4 +1,4 @@
-// The task "image-classification": predict the label of a picture.
+// The task "image-classification": predict the label of an image.
 #pragma once
 
 #include <memory>

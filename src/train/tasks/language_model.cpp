@@ -83,7 +83,7 @@ class LanguageModel : public Task {
   void check() const override {
     const TrainingConfig& training = config_.training;
     check_text_column(config_);
-    // maximum context, because offsets in a batch are 32-bit integers
+    // maximum number of tokens in a batch, because offsets are 32-bit integers
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     if (training.batch_size > kMost / training.context)
       throw usage_error("'training.batch_size' × 'training.context' is too large")

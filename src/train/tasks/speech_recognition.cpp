@@ -202,8 +202,8 @@ void SpeechRecognition::load_part(const char* what, std::vector<SoundRow> rows,
   }
   std::string note = fmt::format("{}: {} sounds; read {}", what, part.examples.size(), report.text());
   if (part.sounds.left_out() > 0)
-    note += fmt::format("; {} empty or too long skipped", part.sounds.left_out());
-  if (part.skipped > 0) note += fmt::format("; {} whose texts do not fit skipped", part.skipped);
+    note += fmt::format("; skipped {} that are empty or too long", part.sounds.left_out());
+  if (part.skipped > 0) note += fmt::format("; skipped {} whose texts do not fit", part.skipped);
   notes_.push_back(note);
   fingerprint_ = fingerprint_ * 3 + part.sounds.fingerprint();
 }

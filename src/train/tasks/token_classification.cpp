@@ -40,7 +40,8 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
       if (!sentence.words.empty()) {
         add(sentence);
       } else if (config.data.empty_lines == "refuse") {
-        throw row.error(0, "the sentence has no words").remedy("Remove the row, or set data.empty_lines");
+        throw row.error(0, "the sentence has no words")
+            .remedy("Remove the row, or set data.empty_lines = \"skip\"");
       } else {
         --table.report().records;
         table.report().skip(data::SkipReason::empty, row.place());
@@ -98,7 +99,7 @@ class TokenClassification : public EncoderTask {
     data::RowReport report;
     Examples examples;
     data::TokenStore labels;  // label of each token; kIgnoredLabel if no word begins in it
-    // number of words with a label, and number of words beyond the token limit
+    // number of words with a labelled token, and number of all other words
     std::int64_t words = 0, cut = 0;
   };
   // Predicted and true labels of the validation words that have a token, one list per sentence.
@@ -197,8 +198,8 @@ void TokenClassification::note(const char* what, const Part& part) {
   std::string text = fmt::format("{}: {} sentences, {} words, {} tokens; read {}", what, part.examples.size(),
                                  part.words, part.examples.ids.tokens(), part.report.text());
   if (part.cut > 0)
-    text += fmt::format("; {} words without a token of their own or beyond {} tokens left out", part.cut,
-                        config_.data.max_length);
+    text += fmt::format("; left out {} words that have no token of their own or lie beyond {} tokens",
+                        part.cut, config_.data.max_length);
   if (part.examples.size() > 1 && part.words + part.cut == static_cast<std::int64_t>(part.examples.size()))
     text +=
         "; each sentence has one word, so the model sees no context. If the file has one word per line, its "
@@ -319,7 +320,7 @@ std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
 const TaskTraits& token_classification_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "token-classification",
-                      .meaning = "a label of each word",
+                      .meaning = "a label for each word",
                       .keys = {"labels.names", "labels.until", "labels.weights", "labels.balance"},
                       .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
                       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
