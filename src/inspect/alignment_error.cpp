@@ -112,8 +112,11 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
       check_links(pair);
     });
     pairs.push_back(std::move(pair));
-    if (most > 0 && std::ssize(pairs) >= most) break;
+    if (most > 0 && std::ssize(pairs) >= most) return pairs;
   }
+  if (std::string link; links.next(link))
+    throw Error(ErrorKind::invalid_input, "there are more alignments than texts", {links.name(), -1, -1})
+        .expected(fmt::format("{} lines, one for each line of {}", texts.line_number(), texts.name()));
   if (pairs.empty()) throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1});
   return pairs;
 }

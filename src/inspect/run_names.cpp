@@ -74,8 +74,8 @@ Error no_input(const std::string& name) {
   if (is_output(name) || name.starts_with("grad."))
     return error.expected("inputs only").remedy("This is an output: leave it out of the inputs");
   const std::string_view meant = nearest(name, inputs_of_models());
-  if (!meant.empty()) return error.expected("perhaps " + std::string(meant));
-  return error.expected(list_of(inputs_of_models()) + "loss_weight.OUTPUT");
+  if (!meant.empty()) return error.remedy("Did you mean '" + std::string(meant) + "'?");
+  return error.expected("one of " + list_of(inputs_of_models()) + "loss_weight.OUTPUT");
 }
 
 }  // namespace
@@ -103,8 +103,8 @@ void check_output_names(const std::set<std::string>& capture) {
     Names known = outputs_of_models();
     known.insert(known.end(), outputs_of_layers().begin(), outputs_of_layers().end());
     const std::string_view meant = nearest(name, known);
-    if (!meant.empty()) throw error.expected("perhaps " + std::string(meant));
-    throw error.expected(list_of(outputs_of_models()) + list_of(outputs_of_layers()) +
+    if (!meant.empty()) throw error.remedy("Did you mean '" + std::string(meant) + "'?");
+    throw error.expected("one of " + list_of(outputs_of_models()) + list_of(outputs_of_layers()) +
                          "or one layer as in hidden_states.0");
   }
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 
 #include "train/corpora_tokens.h"
@@ -15,8 +16,9 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
-  // Count two additional copies of the gradients for accumulation.
-  const double copies = config.training.accumulate > 1 ? 3.0 : 1.0;
+  // GradientSum needs ⌊log₂(accumulate)⌋ + 1 additional copies of the gradients.
+  const auto micro_batches = static_cast<std::uint64_t>(config.training.accumulate);
+  const double copies = micro_batches > 1 ? 1.0 + static_cast<double>(std::bit_width(micro_batches)) : 1.0;
   std::vector<Parameter*> parameters = context.model->parameters();
   for (Parameter* parameter : low_rank_parameters(*context.model)) parameters.push_back(parameter);
   double bytes = 0.0;

@@ -304,6 +304,7 @@ void Run::write_checkpoint(bool best) {
   state_.step = context_.trainer->steps();
   state_.skipped = context_.trainer->skipped();
   state_.position = context_.batches->state();
+  state_.epochs = context_.batches->epochs();
   state_.seconds += watch_.seconds();
   watch_.restart();
   const std::vector<formats::NamedTensor> moments = context_.trainer->gathered_state();

@@ -25,13 +25,10 @@ Run::Decision Run::decide() {
 }
 
 std::optional<std::string> Run::limit() const {
-  const TrainingConfig& training = config_.training;
-  if (training.max_steps > 0 && context_.trainer->steps() >= training.max_steps) return "max_steps";
-  if (training.max_epochs > 0 && context_.batches->epochs() >= training.max_epochs) return "max_epochs";
-  if (training.max_minutes > 0 && seconds() >= 60.0 * training.max_minutes) return "max_minutes";
-  const std::int64_t patience = config_.validation.patience;
-  if (patience > 0 && state_.validations_since_best >= patience) return "patience";
-  return std::nullopt;
+  RunState now;
+  now.step = context_.trainer->steps(), now.epochs = context_.batches->epochs(), now.seconds = seconds();
+  now.validations_since_best = state_.validations_since_best;
+  return limit_of(now, config_);
 }
 
 double Run::fraction() const {

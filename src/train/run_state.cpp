@@ -11,6 +11,7 @@ Json RunState::to_json() const {
   json["data"] = hex(data);
   json["position"] = position;
   json["seconds"] = seconds;
+  json["epochs"] = epochs;
   json["best"] = best ? Json(*best) : Json(nullptr);
   json["best_step"] = best_step;
   json["validations_since_best"] = validations_since_best;
@@ -37,12 +38,23 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
   state.validated = require<std::vector<std::int64_t>>(json, "validated", file);
   state.average_of = require<std::int64_t>(json, "average_of", file);
-  // "skipped" is missing in the state of runs of earlier versions.
+  // "epochs" and "skipped" are missing in the state of runs of earlier versions.
+  state.epochs = optional_value<double>(json, "epochs", file).value_or(0.0);
   if (const auto skipped = optional_value<Json>(json, "skipped", file)) {
     state.skipped.total = require_in<std::int64_t>(*skipped, "total", file, 0, state.step);
     state.skipped.in_row = require_in<std::int64_t>(*skipped, "in_row", file, 0, state.skipped.total);
   }
   return state;
+}
+
+std::optional<std::string> limit_of(const RunState& state, const RunConfig& config) {
+  const TrainingConfig& training = config.training;
+  if (training.max_steps > 0 && state.step >= training.max_steps) return "max_steps";
+  if (training.max_epochs > 0 && state.epochs >= training.max_epochs) return "max_epochs";
+  if (training.max_minutes > 0 && state.seconds >= 60.0 * training.max_minutes) return "max_minutes";
+  const std::int64_t patience = config.validation.patience;
+  if (patience > 0 && state.validations_since_best >= patience) return "patience";
+  return std::nullopt;
 }
 
 }  // namespace regard::train

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "train/run_config.h"
 #include "train/trainer.h"
 
 namespace regard::train {
@@ -18,6 +19,7 @@ struct RunState {
   std::uint64_t data = 0;      // fingerprint of the data
   Json position;               // state of the batch source
   double seconds = 0;          // training time so far, in seconds
+  double epochs = 0;           // passes over the data so far
   std::optional<double> best;  // best value so far of the metric that selects the best checkpoint
   std::int64_t best_step = 0;
   std::int64_t validations_since_best = 0;
@@ -31,5 +33,9 @@ struct RunState {
   Json to_json() const;
   static RunState from_json(const Json& json, const std::string& file);
 };
+
+// Return the setting that ends a run in this state: "max_steps", "max_epochs", "max_minutes" or "patience";
+// nothing if the run can go on.
+std::optional<std::string> limit_of(const RunState& state, const RunConfig& config);
 
 }  // namespace regard::train

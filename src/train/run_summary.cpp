@@ -40,12 +40,6 @@ void read_settings(const RunConfig& config, RunSummary& summary) {
   summary.metric = config.best_metric();
 }
 
-bool is_finished(const RunState& state, const RunConfig& config) {
-  const std::int64_t patience = config.validation.patience;
-  return state.average_of != 0 || state.step >= config.training.max_steps ||
-         (patience > 0 && state.validations_since_best >= patience);
-}
-
 void read_state(const formats::RunFolder& folder, const RunConfig& config, RunSummary& summary) {
   const std::vector<std::int64_t> steps = folder.steps();
   summary.checkpoints = std::ssize(steps);
@@ -54,7 +48,8 @@ void read_state(const formats::RunFolder& folder, const RunConfig& config, RunSu
   const RunState state = RunState::from_json(read_json(file.string()), file.string());
   summary.step = state.step, summary.seconds = state.seconds;
   summary.best = state.best, summary.best_step = state.best_step;
-  summary.progress = is_finished(state, config) ? RunProgress::finished : RunProgress::stopped;
+  summary.progress =
+      state.average_of != 0 || limit_of(state, config) ? RunProgress::finished : RunProgress::stopped;
 }
 
 void search(const fs::path& folder, int depth, std::vector<fs::path>& found) {

@@ -145,6 +145,7 @@ TEST_F(AlignmentStudyTest, BadFilesAreRefusedWithTheirPlace) {
     return std::string();
   };
   EXPECT_NE(message("0-0\n\n").find("fewer alignments"), std::string::npos) << message("0-0\n\n");
+  EXPECT_NE(message("0-0\n\n0-0\n0-0\n").find("more alignments"), std::string::npos);
   EXPECT_NE(message("3-0\n\n0-0\n").find("links:1"), std::string::npos) << message("3-0\n\n0-0\n");
   EXPECT_NE(message("0-0\n\nx\n").find("links:3"), std::string::npos) << message("0-0\n\nx\n");
   testing::write_file(folder_.path(), "pairs.tsv", "the quick fox\n");

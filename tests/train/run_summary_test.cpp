@@ -42,6 +42,18 @@ class Runs : public RunCase {
   }
 };
 
+TEST_F(Runs, WithoutALimitOfStepsAreFinishedByEpochs) {
+  train_run("epochs", {"--set", "training.max_steps=0", "--set", "training.max_epochs=0.5", "--set",
+                       "training.schedule=constant"});
+  EXPECT_EQ(listed("epochs").at(0)["state"], "finished");
+  std::string text = file_content(folder / "epochs/run.toml");
+  const std::string limit = "max_epochs = 0.5";
+  ASSERT_NE(text.find(limit), std::string::npos) << text;
+  write_file_atomically(folder / "epochs/run.toml",
+                        text.replace(text.find(limit), limit.size(), "max_epochs = 9.0"));
+  EXPECT_EQ(listed("epochs").at(0)["state"], "stopped");
+}
+
 TEST_F(Runs, AreListedWithTheirState) {
   train_run("all/finished");
   train_run("all/more/stopped");
