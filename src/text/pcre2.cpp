@@ -175,10 +175,12 @@ class Pcre2Pattern final : public Pattern {
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
                               &place, nullptr));
-    if (!code_)
-      throw file_error(file, "a pattern cannot be compiled: " + message_of(error))
-          .found(expression)
-          .remedy("The error is near character " + std::to_string(place) + ".");
+    if (!code_) {
+      Error wrong = file_error(file, "a pattern cannot be compiled: " + message_of(error)).found(expression);
+      // The place counts bytes of the translated expression.
+      if (translated == expression) wrong.remedy("The error is near byte " + std::to_string(place));
+      throw wrong;
+    }
     // an error is ignored: matching without JIT is only slower
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
   }
