@@ -23,10 +23,13 @@ function shown(text: string, hexadecimal: string | undefined, special: boolean):
   return /^▁+$/u.test(bare) ? "␣" : bare;
 }
 
-const known = new WeakMap<Tokens, string[]>();
+/** Tokens as a capture has them: a side, or the candidates of a step. */
+type Shown = Pick<Tokens, "text" | "bytes" | "special">;
+
+const known = new WeakMap<Shown, string[]>();
 
 /** Return the displayed tokens. Results are cached. */
-export function shownTokens(tokens: Tokens | undefined): string[] {
+export function shownTokens(tokens: Shown | undefined): string[] {
   if (!tokens) return [];
   let all = known.get(tokens);
   if (!all)

@@ -14,7 +14,7 @@ import { fixed, h, s, share } from "../dom";
 import { aligned, cosine } from "../math";
 import type { Store } from "../store";
 import { linkedMap, mostLinked } from "./linked_map";
-import { type States, statesOf } from "./meaning";
+import { pathsMap, type States, statesOf } from "./meaning";
 import { markedWords } from "./outcome";
 
 /** Read a capture from a JSON file or from a page. Throws CaptureError or SyntaxError. */
@@ -78,6 +78,39 @@ function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
   return drawn.map((map, side) => h("div", {}, map.node, readouts[side]!));
 }
 
+/** Return the longest words of one text that the other lacks, at most `count`. */
+function ownWords(tokens: readonly string[], common: ReadonlySet<number>, count: number): number[] {
+  const words = tokens.map((_, i) => i).filter((i) => !common.has(i) && /^\p{L}{3}/u.test(tokens[i]!));
+  return words.sort((a, b) => tokens[b]!.length - tokens[a]!.length).slice(0, count);
+}
+
+/** Draw the paths of one word in both texts, and of words that only one of them has, in one plane. */
+function pathsOfBoth(a: States, b: States, [i, j]: [number, number]): HTMLElement[] {
+  const first = a.tokens.length;
+  const pairs = aligned(a.tokens, b.tokens);
+  const joint: States = {
+    side: a.side,
+    names: a.names,
+    tokens: [...a.tokens, ...b.tokens],
+    states: a.states.map((state, layer) => [...state, ...b.states[layer]!]),
+  };
+  const others = [
+    ...ownWords(a.tokens, new Set(pairs.map(([one]) => one)), 2),
+    ...ownWords(b.tokens, new Set(pairs.map(([, two]) => two)), 2).map((token) => first + token),
+  ];
+  const picked = [i, first + j, ...others];
+  const labels = picked.map((token) => `${joint.tokens[token]} ${token < first ? "¹" : "²"}`);
+  return [
+    h("h3", {}, "The paths of “", h("bdi", {}, a.tokens[i]!), "” in both texts"),
+    h(
+      "p",
+      { class: "quiet" },
+      "From the embedding (open circle) through the layers, with words that only one text has. ¹ first text, ² second text.",
+    ),
+    h("div", { class: "picture" }, pathsMap(joint, picked, labels)),
+  ];
+}
+
 /** Show the cosine of each common token in both texts, layer by layer. */
 function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[] {
   const pairs = aligned(a.tokens, b.tokens).filter(
@@ -85,6 +118,7 @@ function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[]
   );
   if (pairs.length === 0 || a.states.length !== b.states.length) return [];
   const lines = pairs.map(([i, j]) => ({
+    pair: [i, j] as [number, number],
     token: a.tokens[i]!,
     values: a.states.map((state, layer) => cosine(state[i]!, b.states[layer]![j]!)),
   }));
@@ -169,6 +203,7 @@ function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[]
       `Cosine of a token's vector in one text with its vector in the other: 1 is the same direction. ${marked === lines[0] ? "" : "Of the longer words, "}“${marked.token}” ends furthest apart.`,
     ),
     h("div", { class: "drifts" }, svg, h("div", { class: "scroll", tabindex: 0 }, table)),
+    ...pathsOfBoth(a, b, marked.pair),
   ];
 }
 
