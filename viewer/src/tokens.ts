@@ -14,13 +14,13 @@ export function decoded(hexadecimal: string): string | undefined {
   }
 }
 
-/** Convert a token for display: "▁the" → "the", "▁" → "␣"; a part of a character as bytes: "‹E0 A4›". */
+/** Convert a token for display: "▁the" → "the", "▁" and " " → "␣"; a part of a character as bytes: "‹E0 A4›". */
 function shown(text: string, hexadecimal: string | undefined, special: boolean): string {
   if (special) return text;
   if (hexadecimal && decoded(hexadecimal) === undefined)
     return `‹${(hexadecimal.toUpperCase().match(/../g) ?? []).join(" ")}›`;
   const bare = text.replace(/^▁+(?=.)/u, "");
-  return /^▁+$/u.test(bare) ? "␣" : bare;
+  return /^[▁ ]+$/u.test(bare) ? "␣" : bare;
 }
 
 /** Tokens as a capture has them: a side, or the candidates of a step. */

@@ -11,7 +11,7 @@ import {
 import { rowTokens, weightsOf } from "../capture";
 import { partnerOf } from "../live/examples";
 import { fixed, h, s, share } from "../dom";
-import { aligned, cosine } from "../math";
+import { cosine, matched } from "../math";
 import type { Store } from "../store";
 import { linkedMap, mostLinked } from "./linked_map";
 import { pathsMap, type States, statesOf } from "./meaning";
@@ -56,7 +56,7 @@ function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
     columns: columnTokens(capture, head).slice(0, mostLinked),
   }));
   const [a, b] = [sides[0]!, sides[1]!];
-  const links = { row: aligned(a.rows, b.rows), column: aligned(a.columns, b.columns) };
+  const links = { row: matched(a.rows, b.rows), column: matched(a.columns, b.columns) };
   const partner = (pairs: readonly [number, number][], side: number, index: number) =>
     pairs.find((pair) => pair[side] === index)?.[1 - side] ?? -1;
   const readouts = sides.map(() => h("p", { class: "formula", role: "status" }));
@@ -87,7 +87,7 @@ function ownWords(tokens: readonly string[], common: ReadonlySet<number>, count:
 /** Draw the paths of one word in both texts, and of words that only one of them has, in one plane. */
 function pathsOfBoth(a: States, b: States, [i, j]: [number, number]): HTMLElement[] {
   const first = a.tokens.length;
-  const pairs = aligned(a.tokens, b.tokens);
+  const pairs = matched(a.tokens, b.tokens);
   const joint: States = {
     side: a.side,
     names: a.names,
@@ -113,7 +113,7 @@ function pathsOfBoth(a: States, b: States, [i, j]: [number, number]): HTMLElemen
 
 /** Show the cosine of each common token in both texts, layer by layer. */
 function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[] {
-  const pairs = aligned(a.tokens, b.tokens).filter(
+  const pairs = matched(a.tokens, b.tokens).filter(
     ([i]) => !special[i] && /[\p{L}\p{N}]/u.test(a.tokens[i]!),
   );
   if (pairs.length === 0 || a.states.length !== b.states.length) return [];
