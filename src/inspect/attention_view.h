@@ -89,6 +89,7 @@ struct GenerationStep {
     std::int32_t id = 0;
     std::string text;
     float logit = 0;
+    std::string bytes = {};  // of a token that is not a sequence of whole characters; else empty
   };
   std::vector<Candidate> candidates;
   double log_sum_exp = 0;   // log-sum-exp over the whole vocabulary

@@ -258,6 +258,9 @@ class Writer {
         one["text"].push_back(candidate.text);
         one["logits"].push_back(candidate.logit);
       }
+      if (std::ranges::any_of(step.candidates, [](const auto& each) { return !each.bytes.empty(); }))
+        for (const GenerationStep::Candidate& candidate : step.candidates)
+          one["bytes"].push_back(hexadecimal(candidate.bytes));
       out.push_back(std::move(one));
     }
     return out;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "inspect/attend.h"
+#include "text/visible.h"
 
 namespace regard::inspect {
 namespace {
@@ -16,6 +17,15 @@ double log_sum_exp(std::span<const float> logits) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - static_cast<double>(most));
   return static_cast<double>(most) + std::log(sum);
+}
+
+// Return the bytes of a token that is not a sequence of whole characters, such as one byte of "é"; else nothing.
+std::string partial_bytes(const text::Tokenizer* tokenizer, std::int32_t id) {
+  const std::int32_t ids[] = {id};
+  if (tokenizer == nullptr || tokenizer->is_special(id) ||
+      tokenizer->decode(ids, false).find("\uFFFD") == std::string::npos)
+    return {};
+  return text::bytes_of_token(*tokenizer, id);
 }
 
 }  // namespace
@@ -37,7 +47,8 @@ std::vector<GenerationStep> generation_steps(const Tensor& logits, std::span<con
     });
     GenerationStep& step = steps.emplace_back();
     for (const std::int32_t id : std::span(ids).first(static_cast<std::size_t>(most)))
-      step.candidates.push_back({id, shown_token(tokenizer, id), own[static_cast<std::size_t>(id)]});
+      step.candidates.push_back(
+          {id, shown_token(tokenizer, id), own[static_cast<std::size_t>(id)], partial_bytes(tokenizer, id)});
     step.log_sum_exp = log_sum_exp(own);
     step.written_logit = own[static_cast<std::size_t>(written[static_cast<std::size_t>(row)])];
   }

@@ -53,10 +53,18 @@ function titleOf(capture: Capture, side: string): string {
   return `${kind}-only`;
 }
 
+function isPosition({ name }: { name: string }): boolean {
+  return /wpe|position_embedding|embed_position/i.test(name);
+}
+
+/** Whether vectors of positions are added to the embeddings; undefined if it is not known. */
+export function addsPositions({ drawing }: Capture): boolean | undefined {
+  return drawing && (drawing.positions !== undefined || drawing.weights.some(isPosition));
+}
+
 /** Return the blocks that make the first hidden states: the embedding and, if they are added, the positions. */
 function embeddingBlocks(capture: Capture, side: string, shape: number[]): Block[] {
   const { weights, positions, kind } = capture.drawing!;
-  const isPosition = ({ name }: { name: string }) => /wpe|position_embedding|embed_position/i.test(name);
   const other = kind === "encoder-decoder" && (side === "encoder" ? /decoder/ : /encoder/);
   const own = weights.filter(({ name }) => !(other && other.test(name)));
   const learned = own.filter(isPosition);

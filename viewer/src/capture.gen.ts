@@ -268,6 +268,10 @@ export interface Step {
   ids: number[];
   text: string[];
   /**
+   * Bytes in hexadecimal of the tokens that are not whole characters; empty for the others. Absent if all are whole.
+   */
+  bytes?: string[];
+  /**
    * Logits of these tokens, before any filter.
    */
   logits: number[];

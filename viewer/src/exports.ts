@@ -1,5 +1,6 @@
 // Export: the capture as JSON; the shown head as CSV, PNG and SVG.
 import { columnTokens, headKey, headName, rowTokens } from "./capture";
+import { textOn } from "./colour";
 import { css, percent, s } from "./dom";
 import type { Store } from "./store";
 import { paint } from "./views/heatmap";
@@ -33,6 +34,7 @@ export function svgText(store: Store): string {
   const width = Math.max(480, labels.width + columns.length * cellSize + 16);
   const height = top + rows.length * cellSize + 40;
   const [ink, quiet, accent, onAccent] = [css("--ink"), css("--quiet"), css("--accent"), css("--on-accent")];
+  const paper = css("--paper");
   const svg = s("svg", {
     xmlns: "http://www.w3.org/2000/svg",
     width,
@@ -45,7 +47,7 @@ export function svgText(store: Store): string {
   });
   const text = (x: number, y: number, words: string, more: Record<string, string | number> = {}) =>
     svg.append(s("text", { x, y, ...more }, words));
-  svg.append(s("rect", { width, height, fill: css("--paper") }));
+  svg.append(s("rect", { width, height, fill: paper }));
   text(12, 20, headName(head), { "font-weight": 600, "font-size": 14 });
   text(12, 38, head.caption, { fill: quiet });
   const end = { "text-anchor": "end" };
@@ -60,12 +62,13 @@ export function svgText(store: Store): string {
     text(labels.width - 8, y + 19, rows[r]!, end);
     row.forEach((weight, c) => {
       const share = Math.min(1, weight / maximum);
+      const opacity = 0.04 + 0.96 * share;
       const x = labels.width + c * cellSize;
       const side = cellSize - 1;
       svg.append(
         s(
           "rect",
-          { x, y, width: side, height: side, fill: accent, "fill-opacity": (0.04 + 0.96 * share).toFixed(3) },
+          { x, y, width: side, height: side, fill: accent, "fill-opacity": opacity.toFixed(3) },
           s("title", {}, String(weight)),
         ),
       );
@@ -73,7 +76,7 @@ export function svgText(store: Store): string {
         text(x + side / 2, y + 19, percent(weight), {
           "text-anchor": "middle",
           "font-size": 11,
-          fill: share > 0.5 ? onAccent : ink,
+          fill: textOn(opacity, { ink, paper, accent, onAccent }),
         });
     });
   });

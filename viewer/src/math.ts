@@ -228,6 +228,23 @@ export function aligned<T>(a: readonly T[], b: readonly T[]): [number, number][]
   return pairs;
 }
 
+/**
+ * Pairs of indices of equal elements, sorted: those of aligned(), then of the others, which stand in another order,
+ * the first with the first.
+ */
+export function matched<T>(a: readonly T[], b: readonly T[]): [number, number][] {
+  const pairs = aligned(a, b);
+  const used = [new Set(pairs.map(([i]) => i)), new Set(pairs.map(([, j]) => j))] as const;
+  a.forEach((each, i) => {
+    if (used[0].has(i)) return;
+    const j = b.findIndex((other, at) => other === each && !used[1].has(at));
+    if (j < 0) return;
+    used[1].add(j);
+    pairs.push([i, j]);
+  });
+  return pairs.sort(([i], [j]) => i - j);
+}
+
 /** Return the matrix product A B. */
 export function product(a: Matrix, b: Matrix): number[][] {
   const columns = b[0]?.length ?? 0;

@@ -38,7 +38,10 @@ function sentences(capture: Capture): string {
 }
 
 function title(capture: Capture, live: boolean): HTMLElement {
-  const text = capture.pair ? `${capture.text} | ${capture.pair}` : capture.text;
+  // The text of a picture or sound is the name of its file.
+  const path = capture.drawing && capture.drawing.input !== "tokens" ? capture.text : undefined;
+  const text =
+    path?.replace(/^.*[\\/]/, "") ?? (capture.pair ? `${capture.text} | ${capture.pair}` : capture.text);
   const before = capture.translation_without_ablation;
   return h(
     "header",
@@ -47,6 +50,7 @@ function title(capture: Capture, live: boolean): HTMLElement {
       "h1",
       {
         dir: "auto",
+        ...(path && path !== text ? { title: path } : {}),
         ...(live ? { class: "spoken" } : text.length > 300 ? { class: "long", tabindex: 0 } : {}),
       },
       text,
@@ -113,17 +117,21 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
       ),
     ),
     draw: () => {
-      for (const [view, tab] of tabs) {
-        const selected = view === store.state.view;
+      for (const [name, tab] of tabs) {
+        const selected = name === store.state.view;
         tab.setAttribute("aria-selected", String(selected));
         const list = tab.parentElement!;
         if (selected && list.scrollWidth > list.clientWidth) list.scrollLeft = tab.offsetLeft - 60;
       }
-      const weights = ["map", "lines", "picture", "table"].includes(store.state.view);
+      const { view } = store.state;
+      const weights = ["map", "lines", "picture", "table"].includes(view);
+      // Over a picture and in a table, the scale is always the same.
+      const scaled = view === "map" || view === "lines" || (view === "picture" && !store.capture.picture);
       for (const each of checks) {
         each.box.checked = store.state[each.key];
-        each.node.hidden = !weights;
+        each.node.hidden = each.key === "rescale" ? !scaled : !weights;
       }
+      undo.setAttribute("aria-disabled", String(!store.canUndo()));
     },
   };
 }

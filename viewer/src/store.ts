@@ -61,6 +61,10 @@ export interface State {
   positions: boolean; // add position encodings to the inputs; only without trained parameters
   off: string[]; // heads that are switched off in "What if"
   changed: string; // headKey() of the head whose change "What if" shows; "": the most changed one
+  path: number[]; // tokens of "Meaning"; empty: chosen by the view
+  side: string; // side of "Meaning": "encoder", "decoder"; "": the first
+  position: number; // chosen position of "Basics"
+  size: number; // number of features d of "Basics"
   other: string; // second text for "Compare" and for patching
 }
 
@@ -74,6 +78,8 @@ const numbers = {
   temperature: "temperature",
   topK: "top-k",
   topP: "top-p",
+  position: "position",
+  size: "d",
 } as const;
 const switches = {
   hideSpecial: "no-special",
@@ -121,7 +127,7 @@ export class Store {
       overlay: [],
       step: 0,
       feature: 0,
-      written: 0,
+      written: Math.max(0, (capture.prompt_tokens ?? 0) - 1), // the first generated token
       temperature: 1,
       topK: 0,
       topP: 1,
@@ -136,6 +142,10 @@ export class Store {
       positions: true,
       off: [],
       changed: "",
+      path: [],
+      side: "",
+      position: 10,
+      size: 64,
       other: "",
     };
     this.state = { ...this.initial };
@@ -166,6 +176,10 @@ export class Store {
     this.ended.abort();
   }
 
+  canUndo(): boolean {
+    return this.past.length > 0;
+  }
+
   undo(): void {
     const before = this.past.pop();
     if (before) this.update(before, false);
@@ -186,6 +200,8 @@ export class Store {
     if (state.vectors !== "trained") parts.set("parameters", state.vectors);
     if (state.overlay.length > 0) parts.set("with", state.overlay.join(","));
     if (state.chosen.length > 0) parts.set("sum", state.chosen.join(","));
+    if (state.path.length > 0) parts.set("path", state.path.join(","));
+    if (state.side) parts.set("side", state.side);
     if (state.off.length > 0) parts.set("off", state.off.join(","));
     if (state.changed) parts.set("changed", state.changed);
     if (state.other) parts.set("other", state.other);
@@ -225,6 +241,11 @@ export class Store {
     state.chosen = list("sum")
       .map(Number)
       .filter((each) => Number.isInteger(each) && each >= 0 && each < columns);
+    state.path = list("path")
+      .map(Number)
+      .filter((each) => Number.isInteger(each) && each >= 0);
+    const side = parts.get("side") ?? "";
+    if (side === "encoder" || side === "decoder") state.side = side;
     const place = parts.get("place") ?? "";
     if (/^(encoder|decoder)\.\d+$/.test(place)) state.place = place;
   }

@@ -14,19 +14,22 @@ export function decoded(hexadecimal: string): string | undefined {
   }
 }
 
-/** Convert a token for display: "▁the" → "the", "▁" → "␣"; a part of a character as bytes: "‹E0 A4›". */
+/** Convert a token for display: "▁the" → "the", "▁" and " " → "␣"; a part of a character as bytes: "‹E0 A4›". */
 function shown(text: string, hexadecimal: string | undefined, special: boolean): string {
   if (special) return text;
   if (hexadecimal && decoded(hexadecimal) === undefined)
     return `‹${(hexadecimal.toUpperCase().match(/../g) ?? []).join(" ")}›`;
   const bare = text.replace(/^▁+(?=.)/u, "");
-  return /^▁+$/u.test(bare) ? "␣" : bare;
+  return /^[▁ ]+$/u.test(bare) ? "␣" : bare;
 }
 
-const known = new WeakMap<Tokens, string[]>();
+/** Tokens as a capture has them: a side, or the candidates of a step. */
+type Shown = Pick<Tokens, "text" | "bytes" | "special">;
+
+const known = new WeakMap<Shown, string[]>();
 
 /** Return the displayed tokens. Results are cached. */
-export function shownTokens(tokens: Tokens | undefined): string[] {
+export function shownTokens(tokens: Shown | undefined): string[] {
   if (!tokens) return [];
   let all = known.get(tokens);
   if (!all)

@@ -7,7 +7,7 @@ const positions = 64;
 const features = 128;
 const cell = { width: 4, height: 5 };
 
-function positionsPart(): { node: HTMLElement; draw: () => void } {
+function positionsPart(store: Store): { node: HTMLElement; draw: () => void } {
   const matrix = sinusoids(positions, features);
   const canvas = h("canvas", {
     width: features * cell.width,
@@ -19,7 +19,7 @@ function positionsPart(): { node: HTMLElement; draw: () => void } {
     type: "range",
     min: 0,
     max: positions - 1,
-    value: 10,
+    value: store.state.position,
     "aria-label": "Position",
   });
   const readout = h("p", { class: "formula", role: "status" });
@@ -30,7 +30,8 @@ function positionsPart(): { node: HTMLElement; draw: () => void } {
     "aria-label": "Cosine of the chosen position with every position",
   });
   const draw = () => {
-    const p = Number(position.value);
+    const p = Math.min(positions - 1, Math.floor(store.state.position));
+    position.value = String(p);
     const context = canvas.getContext("2d")!;
     context.clearRect(0, 0, canvas.width, canvas.height);
     matrix.forEach((row, r) =>
@@ -62,13 +63,15 @@ function positionsPart(): { node: HTMLElement; draw: () => void } {
       p + 10 < positions ? fixed(cosine(row, matrix[p + 10]!)) : "–"
     }`;
   };
-  position.addEventListener("input", draw);
+  const choose = (p: number) => {
+    if (p !== store.state.position) store.update({ position: p }, false);
+  };
+  position.addEventListener("input", () => choose(Number(position.value)));
   const drag = (event: PointerEvent) => {
     if (event.buttons !== 1 && event.type !== "pointerdown") return;
     const box = canvas.getBoundingClientRect();
     const at = Math.floor(((event.clientY - box.top) / box.height) * positions);
-    position.value = String(Math.max(0, Math.min(positions - 1, at)));
-    draw();
+    choose(Math.max(0, Math.min(positions - 1, at)));
   };
   canvas.addEventListener("pointerdown", drag);
   canvas.addEventListener("pointermove", drag);
@@ -99,12 +102,12 @@ function positionsPart(): { node: HTMLElement; draw: () => void } {
 
 const sizes = [12, 16, 32, 64, 128, 256, 512, 1024, 2048];
 
-function softmaxPart(): { node: HTMLElement; draw: () => void } {
+function softmaxPart(store: Store): { node: HTMLElement; draw: () => void } {
   const size = h("input", {
     type: "range",
     min: 0,
     max: sizes.length - 1,
-    value: 3,
+    value: 0,
     "aria-label": "Features d",
   });
   const shownSize = h("output");
@@ -124,7 +127,8 @@ function softmaxPart(): { node: HTMLElement; draw: () => void } {
       ),
     );
   const draw = () => {
-    const d = sizes[Number(size.value)]!;
+    const d = sizes.includes(store.state.size) ? store.state.size : 64;
+    size.value = String(sizes.indexOf(d));
     shownSize.textContent = `d = ${d}`;
     const query = normals(d, 7);
     const scores = Array.from({ length: 8 }, (_, k) => dot(query, normals(d, 100 + k)));
@@ -150,7 +154,7 @@ function softmaxPart(): { node: HTMLElement; draw: () => void } {
       }),
     );
   };
-  size.addEventListener("input", draw);
+  size.addEventListener("input", () => store.update({ size: sizes[Number(size.value)]! }, false));
   return {
     node: h(
       "section",
@@ -170,7 +174,7 @@ function softmaxPart(): { node: HTMLElement; draw: () => void } {
 }
 
 export function basicsView(store: Store): { node: HTMLElement; draw: () => void } {
-  const parts = [positionsPart(), softmaxPart()];
+  const parts = [positionsPart(store), softmaxPart(store)];
   return {
     node: h("div", { class: "basics" }, ...parts.map((part) => part.node)),
     draw: () => {

@@ -11,10 +11,10 @@ import {
 import { rowTokens, weightsOf } from "../capture";
 import { partnerOf } from "../live/examples";
 import { fixed, h, s, share } from "../dom";
-import { aligned, cosine } from "../math";
+import { cosine, matched } from "../math";
 import type { Store } from "../store";
 import { linkedMap, mostLinked } from "./linked_map";
-import { type States, statesOf } from "./meaning";
+import { pathsMap, type States, statesOf } from "./meaning";
 import { markedWords } from "./outcome";
 
 /** Read a capture from a JSON file or from a page. Throws CaptureError or SyntaxError. */
@@ -56,7 +56,7 @@ function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
     columns: columnTokens(capture, head).slice(0, mostLinked),
   }));
   const [a, b] = [sides[0]!, sides[1]!];
-  const links = { row: aligned(a.rows, b.rows), column: aligned(a.columns, b.columns) };
+  const links = { row: matched(a.rows, b.rows), column: matched(a.columns, b.columns) };
   const partner = (pairs: readonly [number, number][], side: number, index: number) =>
     pairs.find((pair) => pair[side] === index)?.[1 - side] ?? -1;
   const readouts = sides.map(() => h("p", { class: "formula", role: "status" }));
@@ -78,13 +78,47 @@ function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
   return drawn.map((map, side) => h("div", {}, map.node, readouts[side]!));
 }
 
+/** Return the longest words of one text that the other lacks, at most `count`. */
+function ownWords(tokens: readonly string[], common: ReadonlySet<number>, count: number): number[] {
+  const words = tokens.map((_, i) => i).filter((i) => !common.has(i) && /^\p{L}{3}/u.test(tokens[i]!));
+  return words.sort((a, b) => tokens[b]!.length - tokens[a]!.length).slice(0, count);
+}
+
+/** Draw the paths of one word in both texts, and of words that only one of them has, in one plane. */
+function pathsOfBoth(a: States, b: States, [i, j]: [number, number]): HTMLElement[] {
+  const first = a.tokens.length;
+  const pairs = matched(a.tokens, b.tokens);
+  const joint: States = {
+    side: a.side,
+    names: a.names,
+    tokens: [...a.tokens, ...b.tokens],
+    states: a.states.map((state, layer) => [...state, ...b.states[layer]!]),
+  };
+  const others = [
+    ...ownWords(a.tokens, new Set(pairs.map(([one]) => one)), 2),
+    ...ownWords(b.tokens, new Set(pairs.map(([, two]) => two)), 2).map((token) => first + token),
+  ];
+  const picked = [i, first + j, ...others];
+  const labels = picked.map((token) => `${joint.tokens[token]} ${token < first ? "¹" : "²"}`);
+  return [
+    h("h3", {}, "The paths of “", h("bdi", {}, a.tokens[i]!), "” in both texts"),
+    h(
+      "p",
+      { class: "quiet" },
+      "From the embedding (open circle) through the layers, with words that only one text has. ¹ first text, ² second text.",
+    ),
+    h("div", { class: "picture" }, pathsMap(joint, picked, labels)),
+  ];
+}
+
 /** Show the cosine of each common token in both texts, layer by layer. */
 function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[] {
-  const pairs = aligned(a.tokens, b.tokens).filter(
+  const pairs = matched(a.tokens, b.tokens).filter(
     ([i]) => !special[i] && /[\p{L}\p{N}]/u.test(a.tokens[i]!),
   );
   if (pairs.length === 0 || a.states.length !== b.states.length) return [];
   const lines = pairs.map(([i, j]) => ({
+    pair: [i, j] as [number, number],
     token: a.tokens[i]!,
     values: a.states.map((state, layer) => cosine(state[i]!, b.states[layer]![j]!)),
   }));
@@ -169,6 +203,7 @@ function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[]
       `Cosine of a token's vector in one text with its vector in the other: 1 is the same direction. ${marked === lines[0] ? "" : "Of the longer words, "}“${marked.token}” ends furthest apart.`,
     ),
     h("div", { class: "drifts" }, svg, h("div", { class: "scroll", tabindex: 0 }, table)),
+    ...pathsOfBoth(a, b, marked.pair),
   ];
 }
 

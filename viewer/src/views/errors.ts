@@ -1,5 +1,6 @@
 // The view "Common errors": frequent claims about attention beside numbers of this run, with links to the views.
 import { activation, type Capture, type Head, headName, type Matrix, weightsOf } from "../capture";
+import { addsPositions } from "../blocks";
 import { chainOf, chosenVectors, vectorsOf } from "../chain";
 import { fixed, h, share } from "../dom";
 import {
@@ -131,7 +132,7 @@ function meanings(capture: Capture): Proof | undefined {
   const at = (layer: Matrix) => fixed(cosine(layer[first]!, layer[second]!), 3);
   return {
     claim: "“The embedding of a word holds its meaning in the sentence.”",
-    finding: `“${states.tokens[first]}” occurs twice in this text. Its two vectors have a cosine of ${at(states.states[0]!)} before the first layer (the difference is their positions) and ${at(states.states.at(-1)!)} after the last one.`,
+    finding: `“${states.tokens[first]}” occurs twice in this text. Its two vectors have a cosine of ${at(states.states[0]!)} before the first layer${addsPositions(capture) ? " (the difference is their positions)" : ""} and ${at(states.states.at(-1)!)} after the last one.`,
     see: { label: "See their paths", change: { view: "meaning" } },
   };
 }

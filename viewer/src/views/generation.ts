@@ -1,4 +1,5 @@
 // The view "Generation": for each step the weights of one head and the next-token probabilities.
+import type { Capture, Step } from "../capture.gen";
 import { columnTokens, type Head, headName, mostTelling, weightsOf } from "../capture";
 import { h, share } from "../dom";
 import { nextTokenProbabilities } from "../math";
@@ -6,6 +7,8 @@ import { directionOf, shownTokens } from "../tokens";
 import type { Store } from "../store";
 
 const mostBars = 12;
+const mostStrip = 64; // longer texts show only the largest weights
+const fewStrip = 16;
 
 /** Return the selected head if it has a row for each generated token, else the most telling such head. */
 function headFor(store: Store): Head | undefined {
@@ -36,9 +39,22 @@ function slider(
   };
 }
 
+/** Return the place of the written token in the list of a step; −1 if it is not listed. */
+function positionOf(capture: Capture, step: Step, at: number): number {
+  const { ids, text } = capture.tokens.written ?? { text: [] };
+  return ids ? step.ids.indexOf(ids[at] ?? -1) : step.text.indexOf(text[at] ?? "");
+}
+
+/** Format a small probability with two digits: "0.19 %", "4.1e-5 %". */
+function small(probability: number): string {
+  const value = 100 * probability;
+  return `${value >= 0.001 ? Number(value.toPrecision(2)) : value.toExponential(1)} %`;
+}
+
 export function generationView(store: Store): { node: HTMLElement; draw: () => void } {
   const steps = store.capture.steps ?? [];
   const written = shownTokens(store.capture.tokens.written);
+  const given = Math.max(0, (store.capture.prompt_tokens ?? 0) - 1); // steps whose token is in the input
   const listed = steps[0]?.ids.length ?? 0;
   let timer = 0;
   const stop = () => {
@@ -98,11 +114,19 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
     h("div", { class: "controls filters" }, ...sliders.slice(1).map((each) => each.node)),
   );
 
+  /** In long texts only the tokens with the largest weights are shown. */
+  const stripPlaces = (weights: readonly number[]) => {
+    const all = weights.map((_, i) => i);
+    if (all.length <= mostStrip) return all;
+    const largest = [...all].sort((a, b) => weights[b]! - weights[a]!).slice(0, fewStrip);
+    return largest.sort((a, b) => a - b);
+  };
+
   const strip = (names: readonly string[], weights: readonly number[]) =>
     h(
       "p",
       { class: "tokens", dir: directionOf(names) },
-      ...names.map((name, i) =>
+      ...stripPlaces(weights).map((i) =>
         h(
           "span",
           {
@@ -110,7 +134,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
             style: `--share: ${Math.round(40 * (weights[i] ?? 0))}%`,
             title: `${(100 * (weights[i] ?? 0)).toFixed(1)} %`,
           },
-          h("bdi", {}, name),
+          h("bdi", {}, names[i]!),
           h("small", {}, (weights[i] ?? 0) >= 0.005 ? `${Math.round(100 * weights[i]!)}` : " "),
         ),
       ),
@@ -123,7 +147,10 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
       ...written.slice(0, steps.length).map((name, i) => {
         const token = h(
           "button",
-          { type: "button", class: `token ${i === at ? "now" : i > at ? "later" : ""}` },
+          {
+            type: "button",
+            class: `token ${i === at ? "now" : i > at ? "later" : ""}${i < given ? " given" : ""}`,
+          },
           h("bdi", {}, name),
         );
         token.addEventListener("click", () => store.update({ written: i }));
@@ -137,8 +164,10 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
     const probabilities = nextTokenProbabilities(step.logits, step.log_sum_exp, { temperature, topK, topP });
     const unfiltered = temperature === 1 && topK === 0 && topP >= 1;
     const shown = probabilities.map((_, i) => i).slice(0, mostBars);
+    const names = shownTokens(step);
     const total = step.logits.reduce((sum, logit) => sum + Math.exp(logit - step.log_sum_exp), 0);
-    const position = step.text.indexOf(store.capture.tokens.written?.text[at] ?? "");
+    const position = positionOf(store.capture, step, at);
+    const word = at < given ? "given" : "written";
     return [
       h("h3", {}, "Next token"),
       h(
@@ -148,7 +177,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
           h(
             "li",
             i === position ? { class: "picked" } : {},
-            h("bdi", {}, step.text[i]!),
+            h("bdi", {}, names[i]!),
             h("span", { class: "bar" }, h("i", { style: `width: ${(100 * probabilities[i]!).toFixed(2)}%` })),
             h("span", { class: "number" }, share(probabilities[i]!)),
           ),
@@ -161,8 +190,8 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
           ? `The ${step.ids.length} listed tokens hold ${(100 * total).toFixed(1)} % of the probability. `
           : `Relative to the ${step.ids.length} most probable tokens. `,
         position >= 0
-          ? "The written token is bold."
-          : `The written token is not listed: its probability is ${(100 * Math.exp(step.written_logit - step.log_sum_exp)).toExponential(1)} %.`,
+          ? `The ${word} token is bold.`
+          : `The ${word} token is not listed: its probability is ${small(Math.exp(step.written_logit - step.log_sum_exp))}.`,
       ),
     ];
   };
@@ -175,12 +204,21 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
     const head = headFor(store);
     const weights = head && weightsOf(head)?.[at];
     body.replaceChildren(
-      h("h3", {}, "Written"),
+      h("h3", {}, given > 0 ? "Given (grey), then written" : "Written"),
       progress(at),
       ...(head && weights
         ? [
-            h("h3", {}, `${headName(head)}, while `, h("bdi", {}, written[at] ?? ""), " is written; percent"),
+            h(
+              "h3",
+              {},
+              `${headName(head)}, ${at < given ? "before" : "while"} `,
+              h("bdi", {}, written[at] ?? ""),
+              at < given ? ", which is given; percent" : " is written; percent",
+            ),
             strip(columnTokens(store.capture, head), weights),
+            ...(weights.length > mostStrip
+              ? [h("p", { class: "quiet" }, `The ${fewStrip} largest of ${weights.length} weights.`)]
+              : []),
           ]
         : []),
       ...bars(at),

@@ -69,7 +69,7 @@ export function gridView(store: Store): { node: HTMLElement; draw: () => void } 
       h(
         "p",
         { class: "quiet" },
-        "Each row is a layer. Entropy is in bits, the mean distance (dist.) in tokens. Select a head. Shift and click draws further heads into the line view.",
+        "Each row is a layer. Entropy is in bits, the mean distance (dist.) in tokens. Select a head. Shift and click, or the list in the line view, draws further heads into it.",
       ),
       h("div", { class: "kinds" }, ...kinds),
     );

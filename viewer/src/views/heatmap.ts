@@ -1,12 +1,11 @@
 // The heat map of one head, on a canvas that draws only the visible cells (for 2,048 tokens).
 import { columnTokens, type Head, headName, rowTokens } from "../capture";
+import { rgbOf, textOn } from "../colour";
 import { css, h, percent } from "../dom";
+import { labelFont, shortened } from "../labels";
 import { rowsOf } from "../packed";
 import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
-
-const font =
-  'system-ui, "Noto Sans", "Noto Sans Devanagari", "Noto Sans Arabic", "Noto Color Emoji", sans-serif';
 
 /** Return the space for the labels in pixels. It is smaller on narrow screens. */
 function margins(width: number, rows: readonly string[]): { left: number; top: number } {
@@ -15,25 +14,6 @@ function margins(width: number, rows: readonly string[]): { left: number; top: n
     left: Math.min(width < 500 ? 96 : 140, Math.max(88, 22 + 8.5 * longest)),
     top: width < 500 ? 84 : 104,
   };
-}
-
-const widths = new Map<string, string>();
-
-/** Shorten `text` to `width` pixels with an ellipsis. Results are cached, because measuring text is slow. */
-function shortened(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const key = `${context.font}|${Math.round(width)}|${text}`;
-  let found = widths.get(key);
-  if (found === undefined) {
-    found = text;
-    if (context.measureText(text).width > width) {
-      const letters = [...new Intl.Segmenter().segment(text)].map((each) => each.segment);
-      while (letters.length > 1 && context.measureText(`${letters.join("")}…`).width > width) letters.pop();
-      found = `${letters.join("")}…`;
-    }
-    if (widths.size > 20000) widths.clear();
-    widths.set(key, found);
-  }
-  return found;
 }
 
 export interface Frame {
@@ -72,11 +52,12 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   const numbers = cell >= 24;
   context.textBaseline = "middle";
   context.textAlign = "center";
-  context.font = `${cell >= 30 ? 12 : 10}px ${font}`;
+  context.font = `${cell >= 30 ? 12 : 10}px ${labelFont}`;
   context.fillStyle = accent;
+  const opacity = (weight: number) => 0.04 + 0.96 * Math.min(1, weight / maximum);
   for (let r = first.row; r < last.row; ++r)
     for (let c = first.column; c < last.column; ++c) {
-      context.globalAlpha = 0.04 + 0.96 * Math.min(1, weights[r]![c]! / maximum);
+      context.globalAlpha = opacity(weights[r]![c]!);
       context.fillRect(margin.left + c * cell - left, margin.top + r * cell - top, cell - gap, cell - gap);
     }
   context.globalAlpha = 1;
@@ -85,7 +66,7 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
       for (let c = first.column; c < last.column; ++c) {
         const weight = weights[r]![c]!;
         if (weight === 0) continue;
-        context.fillStyle = weight / maximum > 0.5 ? onAccent : ink;
+        context.fillStyle = textOn(opacity(weight), { ink, paper, accent, onAccent });
         context.fillText(
           percent(weight),
           margin.left + c * cell - left + (cell - gap) / 2,
@@ -103,7 +84,7 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   context.fillStyle = paper;
   context.fillRect(0, 0, width, margin.top);
   context.fillRect(0, 0, margin.left, height);
-  context.font = `${Math.min(14, Math.max(8, cell - 2))}px ${font}`;
+  context.font = `${Math.min(14, Math.max(8, cell - 2))}px ${labelFont}`;
   context.textAlign = "right";
   const every = cell < 9 ? Math.ceil(9 / cell) : 1;
   for (let r = first.row; r < last.row; ++r) {
@@ -126,7 +107,7 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   context.fillStyle = paper;
   context.fillRect(0, 0, margin.left, margin.top);
   context.fillStyle = quiet;
-  context.font = `12px ${font}`;
+  context.font = `12px ${labelFont}`;
   context.textAlign = "right";
   context.fillText("attends to →", margin.left - 8, margin.top - 26);
   context.fillText(head.kind === "cross" ? "generated ↓" : "token ↓", margin.left - 8, margin.top - 8);
@@ -159,7 +140,7 @@ export function thumbnailOf(head: Head, attributes: Record<string, string> = {})
   const [down, across] = [Math.max(1, cells.length), Math.max(1, cells[0]?.length ?? 0)];
   const canvas = h("canvas", { width: across, height: down, ...attributes });
   const context = canvas.getContext("2d", { willReadFrequently: true })!;
-  const [red, green, blue] = accentColour();
+  const [red, green, blue] = rgbOf(css("--accent"));
   const image = context.createImageData(across, down);
   const most = Math.max(1e-12, head.thumbnail.scale?.[0] ?? 1);
   cells.forEach((row, r) =>
@@ -169,14 +150,6 @@ export function thumbnailOf(head: Head, attributes: Record<string, string> = {})
   );
   context.putImageData(image, 0, 0);
   return canvas;
-}
-
-/** Return red, green and blue of the accent colour, 0 to 255. */
-function accentColour(): [number, number, number] {
-  const [red = 0, green = 0, blue = 0] = (css("--accent").slice(1).match(/../g) ?? []).map((pair) =>
-    parseInt(pair, 16),
-  );
-  return [red, green, blue];
 }
 
 export function heatmapView(store: Store): { node: HTMLElement; draw: () => void } {
@@ -198,11 +171,16 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
     h("label", { class: "zoom quiet" }, "Cell size ", zoom),
   );
   let chosen = 0; // cell size set by the user; 0: fit the page
-  const left = () => margins(scroller.clientWidth, rowTokens(store.capture, store.current())).left;
+  const mostHeight = () => 0.75 * window.innerHeight;
   const cellSize = () => {
     if (chosen > 0) return chosen;
+    const rows = rowTokens(store.capture, store.current());
     const columns = columnTokens(store.capture, store.current()).length;
-    return Math.max(10, Math.min(54, Math.floor((scroller.clientWidth - left() - 4) / columns)));
+    const margin = margins(scroller.clientWidth, rows);
+    const wide = Math.min(54, Math.floor((scroller.clientWidth - margin.left - 4) / columns));
+    // The whole map is visible without scrolling if its cells have room for numbers.
+    const high = Math.floor((mostHeight() - margin.top - 2) / rows.length);
+    return Math.max(10, high >= 24 ? Math.min(wide, high) : wide);
   };
   const draw = () => {
     const begin = performance.now();
@@ -224,7 +202,7 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
     const rows = rowTokens(store.capture, head);
     const columns = columnTokens(store.capture, head).length;
     const margin = margins(scroller.clientWidth, rows);
-    scroller.style.height = `${Math.min(margin.top + rows.length * cell + 2, 0.75 * window.innerHeight)}px`;
+    scroller.style.height = `${Math.min(margin.top + rows.length * cell + 2, mostHeight())}px`;
     scroller.setAttribute("aria-label", `Heat map: ${headName(head)}; the table view has the numbers`);
     spacer.style.width = `${margin.left + columns * cell}px`;
     spacer.style.height = `${margin.top + rows.length * cell}px`;

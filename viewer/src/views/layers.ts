@@ -1,7 +1,8 @@
 // The view "Inside a layer": layer norm and feed-forward with the captured numbers of one token.
-import { activation, type Capture } from "../capture";
+import { activation, type Capture, type Matrix } from "../capture";
 import { fixed, h } from "../dom";
 import { layerNorm, largestDifference, length } from "../math";
+import { normBetween, rmsNorm } from "../norms";
 import { shownTokens } from "../tokens";
 import type { Store } from "../store";
 import { largestOf, strip } from "./neurons";
@@ -42,32 +43,58 @@ function vectorLine(name: string, vector: readonly number[]): HTMLElement {
   );
 }
 
+/** The first section: the norm before attention, recognised from all tokens. */
+function normSection(states: Matrix, inputs: Matrix, token: number): HTMLElement {
+  const [before, input] = [states[token]!, inputs[token]!];
+  const norm = normBetween(states, inputs);
+  if (norm === "none")
+    return section(
+      "1. Norm",
+      "In this model the norm follows the sum at the end of a branch, so attention reads the state as it is.",
+      vectorLine("state", before),
+    );
+  if (norm === "rms") {
+    const { size, normalised } = rmsNorm(before);
+    return section(
+      "1. RMS norm",
+      `The state is divided by its root mean square ${fixed(size)}. No mean is subtracted. A learned gain follows.`,
+      vectorLine("state", before),
+      vectorLine("x / root mean square", normalised),
+      vectorLine("with gain", input),
+    );
+  }
+  if (norm === "layer") {
+    const { mean, deviation, normalised } = layerNorm(before);
+    return section(
+      "1. Layer norm",
+      `The state's mean ${fixed(mean)} is subtracted, and the result divided by the standard deviation ${fixed(deviation)}. A learned gain and bias follow.`,
+      vectorLine("state", before),
+      vectorLine("(x − mean) / deviation", normalised),
+      vectorLine("with gain and bias", input),
+    );
+  }
+  return section(
+    "1. Norm",
+    "The state is normalised before attention. With fewer than three tokens, the kind of the norm is not visible in the numbers.",
+    vectorLine("state", before),
+    vectorLine("normalised", input),
+  );
+}
+
 function sections(capture: Capture, { side, layer }: Place, token: number): HTMLElement[] {
-  const of = (name: string) => activation(capture, `${side}.${layer}.${name}`)?.[token];
-  const before =
+  const whole = (name: string) => activation(capture, `${side}.${layer}.${name}`);
+  const of = (name: string) => whole(name)?.[token];
+  const states =
     layer === 0
-      ? activation(capture, `${side}.embedding`)?.[token]
-      : activation(capture, `${side}.${layer - 1}.residual`)?.[token];
-  const input = of("self.input");
+      ? activation(capture, `${side}.embedding`)
+      : activation(capture, `${side}.${layer - 1}.residual`);
+  const inputs = whole("self.input");
+  const before = states?.[token];
   const output = of("self.output");
   const [inner, fed, after] = [of("feed_forward.inner"), of("feed_forward.output"), of("residual")];
   const all: HTMLElement[] = [];
-  if (before && input && before.length === input.length) {
-    const norm = layerNorm(before);
-    const unchanged = largestDifference([before], [input]) < 1e-6;
-    all.push(
-      section(
-        "1. Layer norm",
-        unchanged
-          ? "In this model the norm follows the sum at the end of a branch, so attention reads the state as it is."
-          : `The state's mean ${fixed(norm.mean)} is subtracted, and the result divided by the standard deviation ${fixed(norm.deviation)}. A learned gain and bias follow.`,
-        vectorLine("state", before),
-        ...(unchanged
-          ? []
-          : [vectorLine("(x − mean) / deviation", norm.normalised), vectorLine("with gain and bias", input)]),
-      ),
-    );
-  }
+  if (states?.length && inputs?.length === states.length && inputs[0]!.length === states[0]!.length)
+    all.push(normSection(states, inputs, token));
   if (output)
     all.push(
       section(
@@ -108,15 +135,21 @@ function sections(capture: Capture, { side, layer }: Place, token: number): HTML
       ),
     );
   }
-  if (before && after)
+  if (before && after) {
+    const added = [output, cross, fed].filter((each) => each !== undefined);
+    const sum = before.map((x, i) => added.reduce((total, each) => total + each[i]!, x));
+    const plain = largestDifference([sum], [after]) < 1e-3 * Math.max(1, ...after.map(Math.abs));
     all.push(
       section(
         "4. State after the layer",
-        "The sum of the state and everything that was added.",
+        plain
+          ? "The sum of the state and everything that was added."
+          : "In this model a norm follows each sum, so the state after the layer is not the sum of these vectors.",
         vectorLine("before", before),
         vectorLine("after", after),
       ),
     );
+  }
   return all;
 }
 

@@ -1,6 +1,7 @@
 // The line view: lines between queries and keys. Several heads have different colours.
-import { columnTokens, headKey, headName, rowTokens, weightsOf } from "../capture";
-import { h, overlayColour, s } from "../dom";
+import { columnTokens, type Head, headKey, headName, rowTokens, weightsOf } from "../capture";
+import { h, overlayColour, redraw, s } from "../dom";
+import { shortenedLabel } from "../labels";
 import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
@@ -15,6 +16,40 @@ function drawnColumns(row: readonly number[], bound: number, long: boolean): num
   return long ? all.sort((a, b) => row[b]! - row[a]!).slice(0, mostOfRow) : all;
 }
 
+/** The legend of the drawn heads, and a list that adds another head of the same kind. */
+function overlayPart(store: Store, head: Head, layers: readonly Head[]): HTMLElement {
+  const { overlay } = store.state;
+  const entry = (layer: Head, index: number) => {
+    const swatch = h("i", { style: `background: ${overlayColour(index)}` });
+    if (index === 0) return h("span", {}, swatch, headName(layer));
+    const remove = h(
+      "button",
+      { type: "button", class: "plain", "aria-label": `Remove ${headName(layer)}`, title: "Remove" },
+      "×",
+    );
+    remove.addEventListener("click", () =>
+      store.update({ overlay: overlay.filter((key) => key !== headKey(layer)) }),
+    );
+    return h("span", {}, swatch, headName(layer), remove);
+  };
+  const others = store.capture.attention.filter(
+    (other) => other.kind === head.kind && other.weights && !layers.includes(other),
+  );
+  const add = h(
+    "select",
+    { "aria-label": "Draw another head" },
+    h("option", { value: "" }, "Draw another head…"),
+    ...others.map((other) => h("option", { value: headKey(other) }, headName(other))),
+  );
+  add.addEventListener("change", () => add.value && store.update({ overlay: [...overlay, add.value] }));
+  return h(
+    "div",
+    { class: "legend" },
+    ...(layers.length > 1 ? layers.map(entry) : []),
+    ...(others.length > 0 ? [add] : []),
+  );
+}
+
 export function linesView(store: Store): { node: HTMLElement; draw: () => void } {
   const node = h("div", { class: "lines" });
   const draw = () => {
@@ -27,13 +62,17 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
         other.kind === head.kind &&
         headKey(other) !== headKey(head),
     );
-    const long = rows.length > 64;
+    const count = Math.max(rows.length, columns.length);
+    const long = count > 64;
     const layers = [head, ...overlaid].filter((layer) => layer.weights);
     if (!head.weights) return node.replaceChildren(h("p", { class: "note" }, thumbnailOnly));
     const width = Math.min(760, Math.max(300, node.clientWidth));
-    const [left, right] = [width * 0.3, width * 0.7];
-    const height = Math.max(rows.length, columns.length) * rowHeight + 44;
-    const y = (index: number) => 40 + index * rowHeight;
+    const [left, right] = width < 500 ? [width * 0.34, width * 0.66] : [width * 0.3, width * 0.7];
+    const height = count * rowHeight + 44;
+    // In long texts the shorter side is spread over the height, so that a token is near the others of its place.
+    const spread = (tokens: number) => (index: number) =>
+      40 + (long ? ((index + 0.5) * count) / tokens - 0.5 : index) * rowHeight;
+    const [rowAt, columnAt] = [spread(rows.length), spread(columns.length)];
     const svg = s("svg", {
       viewBox: `0 0 ${width} ${height}`,
       width,
@@ -59,7 +98,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
           const middle = (left + right) / 2;
           svg.append(
             s("path", {
-              d: `M${left},${y(r)}C${middle},${y(r)} ${middle},${y(c)} ${right},${y(c)}`,
+              d: `M${left},${rowAt(r)}C${middle},${rowAt(r)} ${middle},${columnAt(c)} ${right},${columnAt(c)}`,
               fill: "none",
               stroke: overlayColour(index),
               "stroke-width": 0.6 + (long ? 0.8 : 4) * weight,
@@ -70,18 +109,15 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       });
     });
     const room = left - 14;
-    const cut = (token: string) => {
-      const letters = [...token];
-      return letters.length * 8.2 > room
-        ? `${letters.slice(0, Math.floor(room / 8.2) - 1).join("")}…`
-        : token;
-    };
+    const fontSize = width < 500 ? 13 : 14;
+    const cut = (token: string) => shortenedLabel(token, fontSize, room);
     rows.forEach((token, r) => {
       const text = s(
         "text",
         {
           x: left - 10,
-          y: y(r) + 5,
+          y: rowAt(r) + 5,
+          style: `font-size: ${fontSize}px`,
           "text-anchor": "end",
           tabindex: 0,
           role: "button",
@@ -100,11 +136,12 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       });
       svg.append(text);
     });
-    columns.forEach((token, c) => svg.append(s("text", { x: right + 10, y: y(c) + 5 }, cut(token))));
-    const legend = layers.map((layer, index) =>
-      h("span", {}, h("i", { style: `background: ${overlayColour(index)}` }), headName(layer)),
+    columns.forEach((token, c) =>
+      svg.append(
+        s("text", { x: right + 10, y: columnAt(c) + 5, style: `font-size: ${fontSize}px` }, cut(token)),
+      ),
     );
-    node.replaceChildren(...(layers.length > 1 ? [h("p", { class: "legend" }, ...legend)] : []), svg);
+    redraw(node, overlayPart(store, head, layers), svg);
     if (long)
       node.append(
         h(

@@ -1,7 +1,8 @@
 // The view "Meaning": paths of token vectors through the layers in two principal components, and cosines of two tokens.
 import type { Capture, Matrix } from "../capture";
 import { activation } from "../capture";
-import { fixed, h, overlayColour, s } from "../dom";
+import { addsPositions } from "../blocks";
+import { fixed, h, overlayColour, redraw, s } from "../dom";
 import { cosine, principalPlane } from "../math";
 import { directionOf, shownTokens } from "../tokens";
 import type { Store } from "../store";
@@ -51,7 +52,8 @@ function apart(places: readonly number[], least: number): number[] {
   return moved;
 }
 
-function map(from: States, picked: readonly number[]): SVGSVGElement {
+/** Draw the paths of the picked tokens. `labels`: their names; without it, the token and its index. */
+export function pathsMap(from: States, picked: readonly number[], labels?: readonly string[]): SVGSVGElement {
   const plane = principalPlane(from.states.flatMap((state) => picked.map((token) => state[token]!)));
   const count = picked.length;
   const [xs, ys] = [plane.map(([x]) => x), plane.map(([, y]) => y)];
@@ -86,7 +88,7 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
     ends.map(([, py]) => y(py)),
     17,
   );
-  const labels: SVGTextElement[] = [];
+  const texts: SVGTextElement[] = [];
   picked.forEach((token, order) => {
     const points = from.states.map((_, state) => plane[state * count + order]!);
     const colour = overlayColour(order);
@@ -111,7 +113,7 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
     // Put the label on the side away from the path if there is room.
     const leftwards = x(px) < x(points.at(-2)![0]);
     const right = x(px) > width - 110 || (leftwards && x(px) > 110);
-    labels.push(
+    texts.push(
       s(
         "text",
         {
@@ -121,11 +123,11 @@ function map(from: States, picked: readonly number[]): SVGSVGElement {
           class: "over",
           style: `fill: ${colour}`,
         },
-        `${from.tokens[token]} (${token})`,
+        labels?.[order] ?? `${from.tokens[token]} (${token})`,
       ),
     );
   });
-  svg.append(...labels);
+  svg.append(...texts);
   return svg;
 }
 
@@ -134,11 +136,11 @@ export function meaningView(store: Store): { node: HTMLElement; draw: () => void
   const all = (["encoder", "decoder"] as const)
     .map((side) => statesOf(store.capture, side))
     .filter((each) => each !== undefined);
-  let from = all[0];
-  let picked = from ? firstTokens(from.tokens) : [];
+  const positions = addsPositions(store.capture);
   let built = "";
   const draw = () => {
     if (store.state.view !== "meaning") return;
+    const from = all.find(({ side }) => side === store.state.side) ?? all[0];
     if (!from)
       return node.replaceChildren(
         h(
@@ -147,29 +149,31 @@ export function meaningView(store: Store): { node: HTMLElement; draw: () => void
           "This capture has no hidden states. Short texts have them with `attend --html`.",
         ),
       );
+    const known = store.state.path.filter((token) => token < from.tokens.length);
+    const picked = known.length > 0 ? known : firstTokens(from.tokens);
     const now = `${from.side} ${picked.join(",")} ${document.documentElement.clientWidth} ${overlayColour(0)}`;
     if (now === built) return;
     built = now;
     const states = from;
     const sides = all.map((each) => {
       const button = h("button", { type: "button", "aria-pressed": String(each === states) }, each.side);
-      button.addEventListener("click", () => {
-        from = each;
-        picked = firstTokens(each.tokens);
-        draw();
-      });
+      button.addEventListener("click", () => store.update({ side: each.side, path: [] }));
       return button;
     });
     const chips = states.tokens.map((token, i) => {
       const chip = h(
         "button",
-        { type: "button", class: "chip", "aria-pressed": String(picked.includes(i)) },
+        {
+          type: "button",
+          class: "chip",
+          "data-key": `token ${i}`,
+          "aria-pressed": String(picked.includes(i)),
+        },
         h("bdi", {}, token),
       );
-      chip.addEventListener("click", () => {
-        picked = picked.includes(i) ? picked.filter((other) => other !== i) : [...picked, i];
-        draw();
-      });
+      chip.addEventListener("click", () =>
+        store.update({ path: picked.includes(i) ? picked.filter((other) => other !== i) : [...picked, i] }),
+      );
       return chip;
     });
     const [a, b] = picked;
@@ -205,12 +209,13 @@ export function meaningView(store: Store): { node: HTMLElement; draw: () => void
             ),
           ]
         : [];
-    node.replaceChildren(
+    redraw(
+      node,
       h(
         "p",
         {},
-        "Each path is one token: from its embedding (open circle, positions included) through the layers. The same word " +
-          "starts at nearly the same place and moves as its context is added.",
+        `Each path is one token: from its embedding (open circle${positions ? ", positions included" : ""}) through the layers. The same word ` +
+          `starts at ${positions === false ? "the same place" : "nearly the same place"} and moves as its context is added.`,
       ),
       ...(all.length > 1 ? [h("p", { class: "controls" }, ...sides)] : []),
       h(
@@ -218,7 +223,7 @@ export function meaningView(store: Store): { node: HTMLElement; draw: () => void
         { class: "chips", role: "group", "aria-label": "Tokens", dir: directionOf(states.tokens) },
         ...chips,
       ),
-      h("div", { class: "picture" }, map(states, picked)),
+      h("div", { class: "picture" }, pathsMap(states, picked)),
       ...pair,
       h(
         "p",

@@ -142,7 +142,9 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
       h(
         "p",
         { class: "formula" },
-        `The other ${Math.max(0, order.length - 12)} products sum to ${fixed(rest)}; all of them to `,
+        order.length > 12
+          ? `The other ${order.length - 12} products sum to ${fixed(rest)}; all of them to `
+          : "The products sum to ",
         h("b", {}, fixed(dot(query, vectors.key[column]!))),
         `, times the scale ${fixed(vectors.scale, 4)}.`,
       ),

@@ -57,7 +57,10 @@ function bars(store: Store, steps: readonly Step[]): HTMLElement[] {
   const at = Math.max(0, Math.min(store.state.written, Math.min(before.length, steps.length) - 1));
   const [one, two] = [before[at]!, steps[at]!];
   const text = new Map<number, string>();
-  for (const step of [one, two]) step.ids.slice(0, mostBars).forEach((id, i) => text.set(id, step.text[i]!));
+  for (const step of [one, two]) {
+    const candidates = shownTokens(step);
+    step.ids.slice(0, mostBars).forEach((id, i) => text.set(id, candidates[i]!));
+  }
   const most = (id: number) => Math.max(probability(one, id) ?? 0, probability(two, id) ?? 0);
   const order = [...text.keys()].sort((a, b) => most(b) - most(a)).slice(0, mostBars);
   const written = store.capture.tokens.written?.ids?.[at];

@@ -1,7 +1,8 @@
 // The view "Picture": the weights of one query over the grid of patches. A picture in the capture is darkened where
 // the weight is low.
 import { rowTokens } from "../capture";
-import { h, percent, s } from "../dom";
+import { textOn } from "../colour";
+import { css, h, percent, s } from "../dom";
 import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
@@ -53,6 +54,12 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
           preserveAspectRatio: "none",
         }),
       );
+    const palette = {
+      ink: css("--ink"),
+      paper: css("--paper"),
+      accent: css("--accent"),
+      onAccent: css("--on-accent"),
+    };
     const opacity = (share: number) => (picture ? darkest * (1 - share) : 0.04 + 0.96 * share);
     for (let r = 0; r < patches.rows; ++r)
       for (let c = 0; c < patches.columns; ++c) {
@@ -75,7 +82,12 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
           svg.append(
             s(
               "text",
-              { x: (c + 0.5) * cell, y: (r + 0.5) * cell + 4, "text-anchor": "middle", class: "head" },
+              {
+                x: (c + 0.5) * cell,
+                y: (r + 0.5) * cell + 4,
+                "text-anchor": "middle",
+                style: `font-size: 11px; fill: ${textOn(opacity(Math.min(1, weight / maximum)), palette)}`,
+              },
               percent(weight),
             ),
           );

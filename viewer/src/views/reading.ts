@@ -53,7 +53,7 @@ export function readingView(capture: Capture, live: boolean): HTMLElement[] {
               .slice(0, mostNamed)
               .flatMap((word, i) => [i > 0 ? ", " : "", h("bdi", { class: "unknown" }, word)]),
             unseen.length > mostNamed ? " …" : "",
-            ". The model has learned nothing about them.",
+            `. The model has learned nothing about ${unseen.length === 1 ? "it" : "them"}.`,
           ),
         ]
       : []),

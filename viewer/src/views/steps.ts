@@ -18,7 +18,11 @@ export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefine
       "This capture holds the query, key and value vectors of other heads only. Select one of the most telling heads.",
     );
   if (vectors.query.length > most || vectors.key.length > most)
-    return h("p", { class: "note" }, `This view shows at most ${most} tokens a side.`);
+    return h(
+      "p",
+      { class: "note" },
+      `This view shows at most ${most} tokens a side; this head has ${vectors.query.length} queries and ${vectors.key.length} keys. Select a head below with fewer, such as one of another kind.`,
+    );
   return undefined;
 }
 

@@ -1,11 +1,12 @@
 // The page's numbers equal transformers' attentions on the tiny models of every family: 1e-5 with --full, half a step
-// of 8 bits (below 1/255) by default.
+// of 8 bits (below 1/255) by default. W_Q, W_K, W_V and W_O equal those of the checkpoint.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Page, test } from "@playwright/test";
 import type { Capture, Head } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
+import { Checkpoint } from "./checkpoint";
 import { copyOf, folderOf, goldens, program, whisper } from "./model";
 import { numbersOf, open, saved } from "./open";
 import { type Tensor, tensorsOf } from "./tensors";
@@ -40,6 +41,43 @@ function difference(weights: readonly (readonly number[])[], golden: Tensor, hea
   return most;
 }
 
+const parts = ["query", "key", "value", "output"] as const;
+
+/**
+ * Expect the checkpoint's W_Q, W_K, W_V, W_O and biases in the heads of a capture: 1e-5 with `full`; by default 16
+ * bits, half a step of the largest in a row. Return the number of heads that have them.
+ */
+function expectParameters(capture: Capture, checkpoint: Checkpoint, full: boolean): number {
+  const both = capture.drawing!.kind === "encoder-decoder";
+  const heads = capture.attention.filter(({ parameters }) => parameters);
+  for (const head of heads) {
+    const of = capture.attention.filter(({ kind, layer }) => kind === head.kind && layer === head.layer);
+    for (const part of parts) {
+      const name = `${head.kind}.${head.layer}.${head.head} ${part}`;
+      const shown = head.parameters![part];
+      const weight = rowsOf(shown.weight);
+      const expected = checkpoint.projection(head, part, of.length, both);
+      expect([weight.length, weight[0]!.length], name).toEqual([
+        expected.weight.length,
+        expected.weight[0]!.length,
+      ]);
+      expected.weight.forEach((row, r) => {
+        const bound = full ? 1e-5 : Math.max(...row.map(Math.abs)) / 65534 + 1e-7;
+        const most = Math.max(...row.map((x, c) => Math.abs(x - weight[r]![c]!)));
+        expect(most, `${name}, row ${r}`).toBeLessThanOrEqual(bound);
+      });
+      // Whisper's keys have no bias; a capture may hold zeros for it.
+      const size = part === "output" ? expected.weight[0]!.length : weight[0]!.length;
+      for (let i = 0; i < size; ++i)
+        expect(
+          Math.abs((expected.bias?.[i] ?? 0) - (shown.bias?.[i] ?? 0)),
+          `${name}, bias ${i}`,
+        ).toBeLessThanOrEqual(1e-5);
+    }
+  }
+  return heads.length;
+}
+
 /** Expect the golden's numbers in the page's JSON and CSV exports, in both precisions. */
 async function expectEqual(
   browser: Page,
@@ -48,6 +86,7 @@ async function expectEqual(
   tensor: (name: string) => Tensor | undefined,
 ): Promise<void> {
   const both = tensor("cross_attentions.0") !== undefined;
+  const checkpoint = new Checkpoint(folder);
   for (const [options, bound] of [
     [["--full"], 1e-5],
     [[], 1 / 255],
@@ -61,6 +100,9 @@ async function expectEqual(
         difference(rowsOf(head.weights!), tensor(goldenName(head, both))!, head.head!),
         `${head.kind}.${head.layer}.${head.head}`,
       ).toBeLessThanOrEqual(bound);
+    const known = expectParameters(capture, checkpoint, options.length > 0);
+    const longest = Math.max(...Object.values(capture.tokens).map((side) => side.text.length));
+    if (longest <= 64) expect(known, "heads with parameters").toBe(capture.attention.length);
     const last = capture.attention.at(-1)!;
     await open(browser, page, `#head=${last.kind}.${last.layer}.${last.head}`);
     expect(

@@ -47,6 +47,20 @@ for (const width of [390, 1280])
       }
     });
 
+test("the candidates of a step are shown as what they stand for", async ({ page: browser }) => {
+  await open(browser, written(copyOf(whisper), short, "--generate", "8"), "#view=generation");
+  const capture = await expectFitting(browser);
+  const at = capture.steps!.findIndex(({ bytes }) => bytes?.slice(0, 12).some((each) => each !== ""));
+  expect(at, "a step with a part of a character").toBeGreaterThanOrEqual(0);
+  await browser.getByLabel("Step", { exact: true }).fill(String(at));
+  const { bytes } = capture.steps![at]!;
+  const names = await browser.locator(".generation .bars bdi").allTextContents();
+  names.forEach((name, i) => {
+    if (bytes![i]) expect(name).toBe(`‹${bytes![i].toUpperCase().match(/../g)!.join(" ")}›`);
+    else expect(name).not.toMatch(/^▁/);
+  });
+});
+
 test("each word of a transcript has its attention over the sound", async ({ page: browser }) => {
   await open(browser, written(copyOf(whisper), short, "--target", "the fox"));
   const capture = await expectFitting(browser);

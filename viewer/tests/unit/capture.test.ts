@@ -77,13 +77,13 @@ describe("packed matrices", () => {
 describe("tokens", () => {
   test("spaces and parts of characters are shown as what they stand for", () => {
     const tokens = {
-      text: ["▁the", "▁", "##ly", "Ġà¤", "ķ", "[SEP]"],
-      bytes: ["20746865", "20", "6c79", "20e0a4", "95", "5b5345505d"],
-      special: [false, false, false, false, false, true],
+      text: ["▁the", "▁", " ", "##ly", "Ġà¤", "ķ", "[SEP]"],
+      bytes: ["20746865", "20", "20", "6c79", "20e0a4", "95", "5b5345505d"],
+      special: [false, false, false, false, false, false, true],
     };
-    expect(shownTokens(tokens)).toEqual(["the", "␣", "##ly", "‹20 E0 A4›", "‹95›", "[SEP]"]);
-    expect(wholeCharacter(tokens, 3)).toBe(" क");
+    expect(shownTokens(tokens)).toEqual(["the", "␣", "␣", "##ly", "‹20 E0 A4›", "‹95›", "[SEP]"]);
     expect(wholeCharacter(tokens, 4)).toBe(" क");
+    expect(wholeCharacter(tokens, 5)).toBe(" क");
     expect(wholeCharacter(tokens, 0)).toBeUndefined();
     expect(decoded("e0a495")).toBe("क");
   });

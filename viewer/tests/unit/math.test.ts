@@ -6,6 +6,7 @@ import {
   isSymmetric,
   largestDifference,
   layerNorm,
+  matched,
   nextTokenProbabilities,
   normals,
   principalPlane,
@@ -156,5 +157,19 @@ describe("basics", () => {
         expect(distance(plane[i]!, plane[j]!)).toBeCloseTo(distance(points[i]!, points[j]!), 6);
     expect(Math.abs(plane[1]![0] - plane[0]![0])).toBeCloseTo(4, 6);
     expect(cosine([1, 0], [1, 1])).toBeCloseTo(Math.SQRT1_2, 12);
+  });
+});
+
+describe("matched words", () => {
+  test("words in another order are matched after those in the same order", () => {
+    const [a, b] = ["the man beats the boy".split(" "), "the boy beats the man".split(" ")];
+    const pairs = matched(a, b).map(([i, j]) => [a[i], i, j]);
+    expect(pairs).toEqual([
+      ["the", 0, 0],
+      ["man", 1, 4],
+      ["beats", 2, 2],
+      ["the", 3, 3],
+      ["boy", 4, 1],
+    ]);
   });
 });

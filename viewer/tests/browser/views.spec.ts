@@ -1,0 +1,132 @@
+// Views of captures made by hand: controls that every device can use, and words that are true for the model.
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, type Page, test } from "@playwright/test";
+import type { Capture } from "../../src/capture.gen";
+import { rmsNorm } from "../../src/norms";
+import { rowsOf } from "../../src/packed";
+import { packed32, sampleCapture, sampleSteps, sampleVectors } from "../sample";
+import { violations } from "./axe";
+import { open, pageWith } from "./open";
+
+const folder = mkdtempSync(join(tmpdir(), "views-"));
+
+async function show(browser: Page, name: string, capture: Capture, fragment = ""): Promise<void> {
+  const file = join(folder, `${name}.html`);
+  writeFileSync(file, pageWith(capture));
+  expect(await open(browser, file, fragment)).toEqual([]);
+}
+
+test("further heads are drawn and removed without the Shift key", async ({ page: browser }) => {
+  await browser.setViewportSize({ width: 390, height: 844 });
+  await show(browser, "overlay", sampleCapture(), "#view=lines&head=cross.0.0");
+  const chooser = browser.getByLabel("Draw another head");
+  await expect(chooser.locator("option")).toHaveCount(1 + 5); // the other cross-attention heads
+  await chooser.selectOption("cross.1.2");
+  await expect(browser).toHaveURL(/with=cross\.1\.2/);
+  await expect(browser.locator(".legend span")).toHaveCount(2);
+  expect(await violations(browser, "#view")).toEqual([]);
+  await browser.getByRole("button", { name: "Remove Cross-attention, layer 1, head 2" }).click();
+  await expect(browser.locator(".legend span")).toHaveCount(0);
+});
+
+test("controls without an effect are not offered", async ({ page: browser }) => {
+  await show(browser, "controls", sampleCapture(), "#view=map");
+  await expect(browser.getByRole("button", { name: "Undo" })).toHaveAttribute("aria-disabled", "true");
+  await expect(browser.getByLabel("scale to the largest weight")).toBeVisible();
+  await browser.getByRole("tab", { name: "Table" }).click();
+  await expect(browser.getByLabel("scale to the largest weight")).toBeHidden();
+  await expect(browser.getByRole("button", { name: "Undo" })).toHaveAttribute("aria-disabled", "false");
+});
+
+test("a decoder's generation begins at the first written token and names the given ones", async ({
+  page: browser,
+}) => {
+  const capture = sampleCapture({ kind: "decoder", target: ["a", "river", "runs", "to", "the"] });
+  capture.prompt_tokens = 3;
+  sampleSteps(capture);
+  capture.steps![0]!.ids = [900, 901, 902, 903, 904]; // the given token is not listed
+  capture.steps![0]!.written_logit = capture.steps![0]!.log_sum_exp + Math.log(0.0019);
+  await show(browser, "given", capture, "#view=generation");
+  await expect(browser.locator(".generation .token.now")).toHaveText("to");
+  await expect(browser.locator(".generation .token.given")).toHaveText(["river", "runs"]);
+  await browser.locator(".generation .token.given").first().click();
+  await expect(browser.getByText("which is given; percent")).toBeVisible();
+  await expect(browser.getByText("The given token is not listed: its probability is 0.19 %.")).toBeVisible();
+  expect(await violations(browser, "#view")).toEqual([]);
+});
+
+test("candidates that are parts of characters are shown as bytes", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  sampleSteps(capture);
+  Object.assign(capture.steps![0]!, {
+    text: ["▁brown", "Â", "▁", "a", "b"],
+    bytes: ["", "c2", "", "", ""],
+  });
+  await show(browser, "bytes", capture, "#view=generation");
+  await expect(browser.locator(".generation .bars bdi")).toHaveText(["brown", "‹C2›", "␣", "a", "b"]);
+});
+
+test("a norm without a mean is not called a layer norm", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  sampleVectors(capture);
+  const states = rowsOf(capture.activations!.find(({ name }) => name === "encoder.embedding")!.values);
+  const input = capture.activations!.find(({ name }) => name === "encoder.0.self.input")!;
+  input.values = packed32(
+    states.map((state) => rmsNorm(state).normalised.map((x, i) => x * (0.5 + 0.1 * i))),
+  );
+  await show(browser, "rms", capture, "#view=layers");
+  await expect(browser.getByRole("heading", { name: "1. RMS norm" })).toBeVisible();
+  await expect(browser.getByText("No mean is subtracted.")).toBeVisible();
+});
+
+test("paths, position and number of features are in the address", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  sampleVectors(capture);
+  await show(browser, "links", capture, "#view=meaning&path=0,2");
+  const picked = browser.locator('.meaning .chip[aria-pressed="true"]');
+  await expect(picked).toHaveText(["the", "fox"]);
+  await browser.getByRole("button", { name: "quick" }).click();
+  await expect(browser).toHaveURL(/path=0%2C2%2C1/);
+  await expect(picked).toHaveCount(3);
+  await browser.getByRole("button", { name: "Undo" }).click();
+  await expect(picked).toHaveCount(2);
+  await browser.getByRole("tab", { name: "Basics" }).click();
+  await browser.getByLabel("Features d").fill("8");
+  await browser.getByLabel("Position", { exact: true }).fill("20");
+  await expect(browser).toHaveURL(/position=20&d=2048/);
+  await browser.reload();
+  await expect(browser.getByText("d = 2048", { exact: true })).toBeVisible();
+  await expect(browser.getByText(/^position 20:/)).toBeVisible();
+});
+
+test("the path of a common word is drawn for both texts", async ({ page: browser }) => {
+  const [one, two] = [
+    sampleCapture({ source: ["money", "bank", "grows", "</s>"] }),
+    sampleCapture({ source: ["river", "bank", "flows", "</s>"] }),
+  ];
+  for (const capture of [one, two]) sampleVectors(capture);
+  one.compared = two;
+  await show(browser, "both", one, "#view=compare");
+  const drawn = browser.locator(".compare .picture text.over");
+  await expect(drawn).toHaveText(["bank ¹", "bank ²", "money ¹", "grows ¹", "river ²", "flows ²"]);
+});
+
+test("the map of a text of a dozen tokens is visible without scrolling", async ({ page: browser }) => {
+  await browser.setViewportSize({ width: 1280, height: 900 });
+  const source = Array.from({ length: 14 }, (_, i) => `word${i}`);
+  await show(browser, "whole", sampleCapture({ kind: "encoder", source }), "#view=map");
+  const [content, visible] = await browser
+    .locator(".scroller")
+    .evaluate((node) => [node.scrollHeight, node.clientHeight] as const);
+  expect(content).toBeLessThanOrEqual(visible + 1);
+});
+
+test("lines of a few words over many positions are the largest of each word", async ({ page: browser }) => {
+  const source = Array.from({ length: 100 }, (_, i) => `${(0.02 * i).toFixed(2)} s, band 0`);
+  await browser.setViewportSize({ width: 390, height: 844 });
+  await show(browser, "positions", sampleCapture({ source }), "#view=lines&head=cross.0.0");
+  await expect(browser.locator(".lines path")).toHaveCount(3 * 3);
+  await expect(browser.locator(".lines svg text").filter({ hasText: "0.02 s, band 0" })).toHaveCount(1);
+});

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { blended, contrast, rgbOf, textOn } from "../../src/colour";
+
+/** The palettes of style.css: light, then dark. */
+function palettes() {
+  const css = readFileSync("src/style.css", "utf8");
+  return [css.slice(0, css.indexOf("@media")), css.slice(css.indexOf("@media"))].map((part) => {
+    const of = (name: string) => new RegExp(`--${name}: (#[0-9a-f]+)`).exec(part)![1]!;
+    return { ink: of("ink"), paper: of("paper"), accent: of("accent"), onAccent: of("on-accent") };
+  });
+}
+
+describe("colour", () => {
+  it("computes the contrast of WCAG", () => {
+    expect(contrast(rgbOf("#000"), rgbOf("#fff"))).toBeCloseTo(21, 6);
+    expect(contrast(rgbOf("#767676"), rgbOf("#ffffff"))).toBeCloseTo(4.54, 2);
+  });
+
+  it("numbers on cells have the contrast of WCAG AA at every weight, light and dark", () => {
+    for (const palette of palettes())
+      for (let i = 0; i <= 100; ++i) {
+        const cell = blended(rgbOf(palette.accent), rgbOf(palette.paper), i / 100);
+        const ratio = contrast(rgbOf(textOn(i / 100, palette)), cell);
+        expect(ratio, `${palette.paper}, opacity ${i} %`).toBeGreaterThanOrEqual(4.5);
+      }
+  });
+});
