@@ -14,8 +14,7 @@ namespace regard::evaluate {
 // Maximum number of pictures in memory at the same time. Does not affect any result.
 constexpr std::size_t kPicturesTogether = 32;
 
-// Return the rows of data::read_picture_rows(), at least one. Default columns: the first two; jsonl: image,
-// text. Appends the number of rows to `result`.
+// Return the rows of data::read_picture_rows(), at least one. Appends the number of rows to `result`.
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
 
 // Return the model's inputs for the pictures.
