@@ -26,19 +26,23 @@ namespace regard {
 // comment begins with the names of these views.
 struct StudyOptions {
   // The data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a
-  // single text in `text`.
+  // single text in `text`. A model of images or sounds reads a data set as `regard evaluate` does
+  // (docs/evaluation.md): a table of paths with labels or texts; for images also a folder of folders of
+  // images, or an IDX file with the file of its labels in `more_data`.
   std::filesystem::path data = {};
-  // a text and its target; if the target is empty, the model generates it
+  // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
+  // the name of a file, and its label, caption or transcript.
   std::string text = {}, target = {};
-  // patch, path: a second text; its forward pass is computed with values from the pass over `text`
+  // patch, path: a second text or file; its forward pass is computed with values from the pass over `text`
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
   // heads, sets: file with the results of finished heads, from which a later call continues
   std::filesystem::path state = {};
-  // position at which the answer is predicted; default: −1, the last position of a decoder, otherwise 0
+  // Position at which the answer is predicted. Default (-1): the last position of a decoder, the first one
+  // after the prompt of a transcript, otherwise 0. rollout: list the contributions to this position only.
   std::int64_t position = -1;
-  std::int64_t examples = 0;   // maximum number of lines of `data`; 0 means all
+  std::int64_t examples = 0;   // maximum number of lines or files of `data`; 0 means all
   std::int64_t most = 3;       // sets, flip: maximum number of heads
   std::int64_t steps = 50;     // tokens: number of steps of integrated gradients
   std::int64_t length = 20;    // induction: number of random tokens before the repetition
@@ -51,6 +55,12 @@ struct StudyOptions {
   // alignment: a file with the word links of each line of `data` in Pharaoh format: "0-1 2p0"; "p" marks a
   // link that is only possible.
   std::filesystem::path alignments = {};
+  // Further files of the data. Images and sounds: the columns of tables, by name or by number from 1; whether
+  // the first line is a header; and the value of white in tables of pixels (0: tables of paths).
+  std::vector<std::filesystem::path> more_data = {};
+  std::vector<std::string> columns = {};
+  bool header = false;
+  std::int64_t highest = 0;
 };
 
 struct Study {

@@ -19,7 +19,7 @@ struct REGARD_HIDDEN Model::State {
   std::string name;
   infer::LoadedModel loaded;
 
-  void need(ModelKind kind, const char* what) const {
+  void need(models::ModelKind kind, const char* what) const {
     if (loaded.model->kind() != kind) throw usage_error(std::string("this model cannot ") + what).found(name);
   }
 };

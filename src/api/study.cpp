@@ -1,5 +1,6 @@
 #include "regard/study.h"
 
+#include "api/media_reader.h"
 #include "api/model_state.h"
 #include "api/task_state.h"
 #include "base/json.h"
@@ -17,7 +18,11 @@ inspect::StudyRequest inner(const Model& model, std::string_view view, const Stu
   inspect::StudyRequest request;
   request.model = api::ModelAccess::state(model)->name;
   request.view = std::string(view);
-  request.data = options.data.string(), request.state = options.state.string();
+  if (!options.data.empty()) request.data.files = {options.data.string()};
+  for (const std::filesystem::path& file : options.more_data) request.data.files.push_back(file.string());
+  request.data.columns = options.columns, request.data.header = options.header;
+  request.data.highest = options.highest;
+  request.state = options.state.string();
   request.alignments = options.alignments.string();
   request.text = options.text, request.target = options.target;
   request.other = options.other, request.other_target = options.other_target;
@@ -49,9 +54,12 @@ Study study(const Model& model, std::string_view view, const StudyOptions& optio
   const auto pool = api::pool();
   // The view "tokens" computes gradients, which requires f32 weights that are not packed for inference.
   infer::LoadedModel widened;
-  if (request.view == "tokens") widened = infer::LoadedModel::open(state->name, WeightMode::widened);
+  if (request.view == "tokens")
+    widened =
+        infer::LoadedModel::open(state->name, {.weight_mode = WeightMode::widened, .reads = std::nullopt});
   const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;
-  inspect::StudyTable table = inspect::study_table(loaded, *pool, request, options.seed, progress);
+  inspect::StudyTable table =
+      inspect::study_table(loaded, *pool, request, options.seed, progress, api::media_reader(loaded, *pool));
   return {std::move(table.study), std::move(table.title), std::move(table.columns), std::move(table.rows),
           std::move(table.notes)};
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "data/data_files.h"
 #include "data/image.h"
-#include "data/table.h"
 
 namespace regard::data {
 
@@ -40,5 +40,8 @@ struct PictureRows {
 // Image files in folders and in tables of paths are listed, but not read. Throws io and bad_file with file
 // and row, and usage if the list mixes these kinds.
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest = 0);
+
+// The same for the files of a verb. Default columns of a table: the first two; jsonl: image, text.
+PictureRows read_picture_rows(const DataFiles& data);
 
 }  // namespace regard::data

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/placed.h"
 #include "base/thread_pool.h"
-#include "data/table.h"
+#include "data/data_files.h"
 #include "infer/loaded_model.h"
 #include "metrics/significance.h"
 #include "regard/error.h"
@@ -61,17 +61,8 @@ struct Evaluation {
   }
 };
 
-struct DataOptions {
-  std::vector<std::string> files;
-  std::vector<std::string> columns{};
-  bool header = false;       // tsv, csv: the first line is a header; implied if columns are given by name
-  std::int64_t highest = 0;  // tables of pixels: the value of white; 0 for tables of paths
-};
-
-// Open the data of a task. `usual` holds the possible lists of columns: their names in jsonl, and their order
-// in other tables. Default columns: the first list. Throws usage unless the number of columns, or of
-// line-aligned files, is the length of one of these lists.
-data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
+using DataOptions = data::DataFiles;
+using data::open_table;
 
 // Return the error for data without rows.
 Error nothing_to_evaluate(const DataOptions& data);

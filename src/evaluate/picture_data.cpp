@@ -5,16 +5,7 @@
 namespace regard::evaluate {
 
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result) {
-  data::TableOptions table;
-  table.files = data.files;
-  table.format = data::format_of(data.files.at(0), data::TableFormat::lines);
-  table.columns = data.columns;
-  table.blank = data::Faulty::skip;
-  if (data.header) table.header = data::Header::present;
-  if (table.columns.empty() && data.highest == 0)
-    table.columns = table.format == data::TableFormat::jsonl ? std::vector<std::string>{"image", "text"}
-                                                             : std::vector<std::string>{"1", "2"};
-  data::PictureRows rows = data::read_picture_rows(table, data.highest);
+  data::PictureRows rows = data::read_picture_rows(data);
   if (rows.rows.empty()) throw nothing_to_evaluate(data);
   result.fact("rows", rows.rows.size());
   result.line("rows         {}", rows.rows.size());

@@ -15,7 +15,7 @@ namespace regard::evaluate {
 constexpr std::size_t kPicturesTogether = 32;
 
 // Return the rows of data::read_picture_rows(). Throws bad_file if there are none. Default columns: the first
-// two; jsonl: image, text. Appends the rows and their number to `result`.
+// two; jsonl: image, text. Appends the number of rows to `result`.
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
 
 // Return the model's inputs for the images.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/sound_rows.h"
 #include "evaluate/class_scores.h"
 #include "metrics/word_error_rate.h"
 #include "tasks/classify.h"
@@ -13,21 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct SoundRow {
-  fs::path file;
-  std::string text;
-  Place place;
-};
+using data::SoundRow;
 
 std::vector<SoundRow> read_rows(const DataOptions& data, const char* second, Evaluation& result) {
-  data::TableReader table = open_table(data, {{"path", second}});
-  std::vector<SoundRow> rows;
-  for (data::TableRow row; table.next(row);) {
-    const fs::path path(row.text(0));
-    rows.push_back(
-        {path.is_absolute() ? path : fs::path(row.file()).parent_path() / path, row.text(1), row.place()});
-    result.rows.push_back({row.place(), row.text(0), row.text(1), nullptr});
-  }
+  std::vector<SoundRow> rows = data::read_sound_rows(data, second);
+  for (const SoundRow& row : rows) result.rows.push_back({row.place, row.name, row.text, nullptr});
   if (rows.empty()) throw nothing_to_evaluate(data);
   result.fact("rows", rows.size());
   result.line("rows         {}", rows.size());

@@ -53,7 +53,7 @@ class AnswerPass {
           model.decode(tape_, {input.target, used}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
     }
     if (model.output() != Output::next_token && model.output() != Output::sequence_classes &&
-        model.output() != Output::vocabulary)
+        model.output() != Output::vocabulary && model.output() != Output::ctc)
       throw usage_error("the study needs logits of tokens or classes")
           .expected("a decoder, an encoder-decoder or a classifier");
     logits_ = model.head(tape_, hidden, used);

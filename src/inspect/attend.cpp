@@ -10,6 +10,7 @@
 #include "inspect/capture_json.h"
 #include "inspect/generation_steps.h"
 #include "inspect/head_pattern.h"
+#include "inspect/media_reader.h"
 #include "inspect/pass_input.h"
 #include "inspect/shown_parameters.h"
 #include "ops/parameter.h"
@@ -204,14 +205,7 @@ Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendReque
 std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const InputSpec& spec,
                                        const ModelInput& input) {
   if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer, input.ids);
-  std::vector<std::string> labels;
-  for (std::int64_t s = 0; s < spec.specials; ++s) labels.push_back(s == 0 ? "[CLS]" : "[DIST]");
-  for (std::int64_t row = 0; row < spec.patch_rows; ++row)
-    for (std::int64_t column = 0; column < spec.patch_columns; ++column)
-      labels.push_back(std::to_string(row) + "," + std::to_string(column));
-  for (std::int64_t i = 0; spec.patch_rows == 0 && i < spec.length_of(input); ++i)
-    labels.push_back(std::to_string(i));
-  return labels;
+  return position_names(spec, input);
 }
 
 // Return, for each token of `ids`, true if it covers a part of a word of request.text that is not in
@@ -365,11 +359,11 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.maps = maps_of(capture, request.average);
   if (view.maps.empty() && request.selection.weights)
     throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
+  view.size = size_of(model, capture);
   summarize_maps(view);
   limit_values(view, kMostNumbers / request.views);
   const auto needed = add_parameters(capture, pool, kMostParameters / request.views, view);
   add_activations(capture, kMostNumbers / request.views, needed, view);
-  view.size = size_of(model, capture);
   return view;
 }
 

@@ -115,6 +115,9 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
   const std::vector<ValueEdit>* const here = edits_at(point);
   if (here == nullptr) return value;
   const Ragged& shape = shape_at(point);
+  if (std::ssize(shape.positions) < value->value.rows())
+    throw usage_error("the values at this point have no positions, so that they cannot be changed")
+        .found(std::string(point));
   std::vector<ops::Edit> edits;
   for (const ValueEdit& one : *here)
     for (std::int64_t row = 0; row < value->value.rows(); ++row) {

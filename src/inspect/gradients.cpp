@@ -10,6 +10,7 @@
 #include "inspect/attention_view.h"
 #include "inspect/edited_pass.h"
 #include "inspect/rollout.h"
+#include "inspect/weight_parts.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -22,17 +23,18 @@ const char* stack_of(Network& model) {
 // Return ½ · (mean of the heads) + ½ · I of every layer, each [tokens, tokens].
 std::vector<std::vector<double>> mixed_layers(Network& model, ThreadPool& pool, const PassInput& input,
                                               std::int64_t& tokens) {
-  Selection selection;
-  selection.kinds = {model.kind() == ModelKind::decoder ? Kind::decoder : Kind::encoder};
-  Capture capture(selection);
-  run_pass(model, pool, input, &capture);
+  const Kind kind = model.kind() == ModelKind::decoder ? Kind::decoder : Kind::encoder;
   std::vector<std::vector<double>> layers;
-  for (const Map& map : maps_of(capture, true)) {
-    tokens = map.rows;
-    std::vector<double>& mixed = layers.emplace_back();
-    for (std::int64_t row = 0; row < tokens; ++row)
-      for (std::int64_t column = 0; column < tokens; ++column)
-        mixed.push_back(0.5 * static_cast<double>(map.at(row, column)) + (row == column ? 0.5 : 0.0));
+  for (const Selection& part : weight_parts(model, ModelPoints::of(model, pool), input, {kind})) {
+    Capture capture(part);
+    run_pass(model, pool, input, &capture);
+    for (const Map& map : maps_of(capture, true)) {
+      tokens = map.rows;
+      std::vector<double>& mixed = layers.emplace_back();
+      for (std::int64_t row = 0; row < tokens; ++row)
+        for (std::int64_t column = 0; column < tokens; ++column)
+          mixed.push_back(0.5 * static_cast<double>(map.at(row, column)) + (row == column ? 0.5 : 0.0));
+    }
   }
   if (layers.empty())
     throw usage_error("the model has no self-attention").remedy("'regard info' shows the family of a model");
@@ -115,6 +117,15 @@ Quadrature gauss_legendre(std::int64_t count) {
   return out;
 }
 
+Tensor blank_embedding(Network& model, ThreadPool& pool, const PassInput& input) {
+  PassInput blank = input;
+  blank.source.values = Tensor::zeros(input.source.values.shape());
+  PointCapture capture;
+  capture.want("encoder.embedding");
+  run_pass(model, pool, blank, &capture);
+  return capture.at("encoder.embedding").clone();
+}
+
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options) {
   const char* stack = stack_of(model);
@@ -155,7 +166,8 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
   for (std::int64_t row = 0; row < tokens; ++row)
     for (std::int64_t i = 0; i < width; ++i)
       out.gradient_input[static_cast<std::size_t>(row)] +=
-          static_cast<double>(full.gradient.row(row)[i]) * static_cast<double>(whole.row(row)[i]);
+          static_cast<double>(full.gradient.row(row)[i]) *
+          (static_cast<double>(whole.row(row)[i]) - (options.relative ? baseline(row, i) : 0.0));
   for (std::size_t step = 0; step < quadrature.nodes.size(); ++step) {
     const AnswerGradient at = gradient_at(embedding_at(quadrature.nodes[step]));
     for (std::int64_t row = 0; row < tokens; ++row)

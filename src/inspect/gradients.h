@@ -11,9 +11,9 @@
 
 namespace regard::inspect {
 
-// Attribution of the answer to each input token (of the encoder, or of a decoder-only model).
+// Attribution of the answer to each position of the encoder, or of a decoder-only model.
 struct TokenAttribution {
-  std::vector<double> gradient_input;  // for each token, Σ over features of gradient × embedding
+  std::vector<double> gradient_input;  // for each position, Σ over features of gradient × embedding
   // Integrated gradients (Sundararajan et al. 2017) from the baseline to the embedding along a straight
   // line, with Gauss–Legendre quadrature as in captum.
   std::vector<double> integrated;
@@ -27,12 +27,18 @@ struct AttributionOptions {
   // Embedding [tokens, hidden] of the baseline, or [1, hidden] for every token. If undefined, zeros are
   // used.
   Tensor baseline;
+  // Multiply the gradient by embedding − baseline instead of the embedding. If the embedding is an affine
+  // function of the pixels (patches), this is the sum over each patch of gradient × pixel.
+  bool relative = false;
   // Interventions of every pass, or null. Those on the embedding itself are applied after the interpolation.
   const EditedPass* edits = nullptr;
   BetweenPasses between = {};
 };
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});
+
+// Return the embedding [positions, hidden] of an image or sound of zeros with the shape of the input.
+Tensor blank_embedding(Network& model, ThreadPool& pool, const PassInput& input);
 
 // Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. Throws usage unless the number of nodes is 1
 // to 1000.

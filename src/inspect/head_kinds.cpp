@@ -9,38 +9,22 @@
 #include "base/random.h"
 #include "inspect/attend.h"
 #include "inspect/finite_first.h"
+#include "inspect/weight_parts.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
 
-View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExample& example) {
+View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExample& example,
+             const Selection& selection) {
   AttendRequest request;
-  request.text = example.text;
+  request.text = example.text, request.source_labels = example.places;
+  request.selection = selection;
   request.input =
       loaded.model->kind() == ModelKind::decoder ? ModelInput(example.input.target) : example.input.source;
   if (loaded.model->kind() == ModelKind::encoder_decoder) request.written = example.input.written;
   return attend(loaded, pool, request);
 }
-
-// Sums of the numbers of HeadSummary over examples.
-struct Total {
-  double examples = 0, entropy = 0, distance = 0, spread = 0;
-  PatternShares shares{};
-
-  void add(const HeadSummary& one) {
-    ++examples;
-    entropy += one.entropy, distance += one.distance, spread += one.spread;
-    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] += one.shares[i];
-  }
-  HeadSummary mean() const {
-    HeadSummary out;
-    out.entropy = entropy / examples, out.distance = distance / examples, out.spread = spread / examples;
-    for (std::size_t i = 0; i < shares.size(); ++i) out.shares[i] = shares[i] / examples;
-    choose_pattern(out);
-    return out;
-  }
-};
 
 // Return sequences of `options.first`, random tokens, and the same tokens again.
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
@@ -84,17 +68,38 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
 
 }  // namespace
 
+void HeadSummarySum::add(const View& view) {
+  for (const Map& map : view.maps) {
+    const HeadSummary one = map.summary ? *map.summary : summarize(view, map);
+    Total& total = totals_[map.head];
+    ++total.examples;
+    total.entropy += one.entropy, total.distance += one.distance, total.spread += one.spread;
+    for (std::size_t i = 0; i < total.shares.size(); ++i) total.shares[i] += one.shares[i];
+  }
+}
+
+std::vector<HeadKind> HeadSummarySum::means() const {
+  std::vector<HeadKind> kinds;
+  for (const auto& [head, total] : totals_) {
+    HeadSummary& mean = kinds.emplace_back(HeadKind{head, {}}).mean;
+    mean.entropy = total.entropy / total.examples, mean.distance = total.distance / total.examples;
+    mean.spread = total.spread / total.examples;
+    for (std::size_t i = 0; i < mean.shares.size(); ++i) mean.shares[i] = total.shares[i] / total.examples;
+    choose_pattern(mean);
+  }
+  return kinds;
+}
+
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples, const BetweenPasses& between) {
-  std::map<Head, Total> totals;
-  for (const StudyExample& example : examples) {
-    if (between) between();
-    const View view = view_of(loaded, pool, example);
-    for (const Map& map : view.maps) totals[map.head].add(summarize(view, map));
-  }
-  std::vector<HeadKind> kinds;
-  for (const auto& [head, total] : totals) kinds.push_back({head, total.mean()});
-  return kinds;
+  HeadSummarySum sum;
+  const ModelPoints points = ModelPoints::of(*loaded.model, pool);
+  for (const StudyExample& example : examples)
+    for (const Selection& part : weight_parts(*loaded.model, points, example.input)) {
+      if (between) between();
+      sum.add(view_of(loaded, pool, example, part));
+    }
+  return sum.means();
 }
 
 std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "inspect/head_pattern.h"
@@ -14,6 +15,19 @@ namespace regard::inspect {
 struct HeadKind {
   Head head;
   HeadSummary mean;  // means of the numbers over the examples; `telling` and `caption` are not set
+};
+// Computes these means from views, one for each example, or several with different layers.
+class HeadSummarySum {
+ public:
+  void add(const View& view);
+  std::vector<HeadKind> means() const;  // in the order of the heads
+
+ private:
+  struct Total {
+    double examples = 0, entropy = 0, distance = 0, spread = 0;
+    PatternShares shares{};
+  };
+  std::map<Head, Total> totals_;
 };
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples,

@@ -22,6 +22,7 @@ class Summary {
         columns_(view.column_labels(map)),
         special_rows_(view.special_rows(map)),
         special_columns_(view.special_columns(map)),
+        grid_(view.size && map.head.kind == Kind::encoder ? view.size->input : InputSpec()),
         column_means_(static_cast<std::size_t>(map.columns), 0.0) {
     for (std::int64_t row = 0; row < map.rows; ++row)
       for (std::int64_t column = 0; column < map.columns; ++column)
@@ -41,7 +42,7 @@ class Summary {
       possible += std::log2(static_cast<double>(visible(row)));
       out.telling += informative(row);
       for (std::int64_t column = 0; column < map_.columns && !cross_; ++column)
-        out.distance += map_.at(row, column) * static_cast<double>(std::abs(row - column));
+        out.distance += map_.at(row, column) * distance(row, column);
     }
     counted = std::max(counted, 1.0);
     for (double& share : shares) share /= counted;
@@ -60,6 +61,15 @@ class Summary {
   bool counts(std::int64_t row) const {
     const bool all = std::count(special_rows_.begin(), special_rows_.end(), true) == map_.rows;
     return all || !special(special_rows_, row);
+  }
+  // Return the distance of two positions. That of two patches of a grid is Euclidean; that of a special token
+  // of the grid to any position is 0.
+  double distance(std::int64_t row, std::int64_t column) const {
+    if (grid_.patch_columns == 0) return static_cast<double>(std::abs(row - column));
+    if (row < grid_.specials || column < grid_.specials) return 0;
+    const std::int64_t from = row - grid_.specials, to = column - grid_.specials, width = grid_.patch_columns;
+    return std::hypot(static_cast<double>(from / width - to / width),
+                      static_cast<double>(from % width - to % width));
   }
   // Return the number of keys that the query may attend to.
   std::int64_t visible(std::int64_t row) const {
@@ -134,6 +144,7 @@ class Summary {
   bool cross_;
   std::span<const std::string> rows_, columns_;
   std::vector<bool> special_rows_, special_columns_;
+  InputSpec grid_;                    // the grid of patches; patch_columns is 0 if there is none
   std::vector<double> column_means_;  // mean weight of each key over all queries
 };
 

@@ -4,21 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
 
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/line_reader.h"
 #include "inspect/finite_first.h"
+#include "inspect/sweep_state.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Values of one batch under the unmodified model: the encoder's output, the output of every layer, and the
 // outputs of the heads of every attention.
@@ -74,7 +70,7 @@ class Sweep {
     if (whole.count == 0)
       throw input_error("the texts have nothing to predict").expected("texts of at least two tokens");
     if (!std::isfinite(whole.sum))
-      throw Error(ErrorKind::numeric, "the loss of the model on these texts is not finite")
+      throw Error(ErrorKind::numeric, "the loss of the model on this data is not finite")
           .found(fmt::format("{}", whole.sum))
           .remedy("Check the weights for values that are not finite");
     return whole;
@@ -117,84 +113,6 @@ class Sweep {
   std::vector<KnownPass> known_;
 };
 
-// The file of finished heads. `added` is the list, as text, of the heads that sweep_head_sets() has already
-// chosen.
-class SweepState {
- public:
-  // Open the file; only the first call has an effect. An empty path means no file.
-  void open(const fs::path& path, const std::string& key) {
-    if (!path_.empty()) return;
-    path_ = path;
-    if (path.empty()) return;
-    const std::string first = Json{{"sweep", key}}.dump();
-    std::error_code error;
-    if (fs::exists(path, error)) {
-      if (!fs::is_regular_file(path, error))
-        throw usage_error("the state of a sweep must be a regular file").at({path.string(), -1, -1});
-      read(key, first);
-    }
-    file_.open(path, std::ios::app);
-    if (file_ && fs::file_size(path) == 0) file_ << first << '\n' << std::flush;
-    check();
-  }
-
-  const double* loss_of(const std::string& added, const Head& head) const {
-    const auto found = finished_.find({added, head.text()});
-    return found == finished_.end() ? nullptr : &found->second;
-  }
-
-  void add(const std::string& added, const Head& head, double loss) {
-    if (path_.empty()) return;
-    Json line{{"head", head.text()}, {"loss", loss}};
-    if (!added.empty()) line["added"] = added;
-    file_ << line.dump() << '\n' << std::flush;
-    check();
-  }
-
- private:
-  void check() const {
-    if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
-  }
-
-  // Read the finished heads. `first` is the first line that this sweep would write, which must be that of the
-  // file.
-  void read(const std::string& key, const std::string& first) {
-    LineReader reader(path_);
-    std::string line;
-    bool same = false, partial = false;
-    std::uintmax_t whole = 0;  // number of bytes in complete lines
-    while (reader.next(line)) {
-      // the last line is incomplete, because a sweep was interrupted while writing it
-      if (partial = reader.line_end().empty(); partial) {
-        same = same || (whole == 0 && first.starts_with(line));
-        break;
-      }
-      whole += line.size() + 1;
-      const Json json = parse_json(line, path_.string());
-      if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
-      if (!same)
-        throw usage_error("the file contains the state of another sweep")
-            .at({path_.string(), reader.line_number(), -1})
-            .remedy("Remove it, or name another file");
-      if (!json.contains("head") || !json.contains("loss") || !json["head"].is_string() ||
-          !json["loss"].is_number())
-        continue;
-      const bool has_added = json.contains("added") && json["added"].is_string();
-      finished_[{has_added ? json["added"].get<std::string>() : "", json["head"].get<std::string>()}] =
-          json["loss"].get<double>();
-    }
-    if (!same && fs::file_size(path_) > 0)
-      throw usage_error("the file does not contain the state of a head sweep")
-          .at({path_.string(), -1, -1})
-          .remedy("Remove it, or name another file");
-    if (partial) fs::resize_file(path_, whole);
-  }
-
-  fs::path path_;
-  std::ofstream file_;
-  std::map<std::pair<std::string, std::string>, double> finished_;  // losses by added heads and head
-};
-
 // Return a key that identifies model, examples and options. The model's weights are identified by the loss of
 // the whole model, because a hash of their first bytes could be the same after training.
 std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
@@ -224,9 +142,9 @@ HeadSweep sweep_with(Network& model, ThreadPool& pool, const std::vector<StudyEx
   std::erase_if(heads, [&](const Head& head) { return off.count(head) != 0; });
   HeadSweep result{whole.mean(), whole.count, {}};
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    const double* known = state.loss_of(names, heads[i]);
+    const double* known = state.loss_of(names, heads[i].text());
     const double loss = known != nullptr ? *known : sweep.without(heads[i]).mean();
-    if (known == nullptr) state.add(names, heads[i], loss);
+    if (known == nullptr) state.add(names, heads[i].text(), loss);
     result.heads.push_back({heads[i], loss, loss - result.loss});
     if (options.progress && !options.progress(static_cast<double>(i + 1) / static_cast<double>(heads.size())))
       throw cancelled_error("the sweep was stopped");

@@ -154,7 +154,10 @@ Site site_of(const std::string& text) {
     site.features = Positions::parse(rest.substr(bracket + 1, rest.size() - bracket - 2), "features");
     return site;
   }
-  if (side && parts.size() == 2 && is_number(parts[1])) {
+  if (parts.size() == 2 && is_number(parts[0]) && is_number(parts[1])) {
+    site.head = parse_heads(place, Kind::encoder).at(0);
+    site.point.clear();
+  } else if (side && parts.size() == 2 && is_number(parts[1])) {
     site.layer = std::exchange(site.point, "");
   } else if (parts.size() == 3 && is_number(parts[1]) && is_number(parts[2]) && kind_of(parts[0])) {
     site.head = parse_heads(place, Kind::encoder).at(0);
@@ -163,8 +166,8 @@ Site site_of(const std::string& text) {
     throw usage_error("invalid place of an intervention")
         .found("'" + text + "'")
         .expected(
-            "a head (cross.1.0), a layer (decoder.3), or a point with features (decoder.3.residual, "
-            "encoder.0.feed_forward.inner[3,8-11])");
+            "a head (cross.1.0; 1.0 in a model with one kind of attention), a layer (decoder.3), or a point "
+            "with features (decoder.3.residual, encoder.0.feed_forward.inner[3,8-11])");
   }
   return site;
 }

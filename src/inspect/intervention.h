@@ -69,11 +69,11 @@ struct Positions {
 
 // A place in the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
-  std::string tower;  // "text" or "vision" in a model with two encoders, else empty
-  std::optional<Head> head;
-  std::string layer;   // name of the layer, such as "decoder.3"
-  std::string point;   // name of the point, such as "decoder.3.residual"
-  Positions features;  // features of the point; empty means all
+  std::string tower;         // "text" or "vision" in a model with two encoders, else empty
+  std::optional<Head> head;  // if given as LAYER.HEAD, resolve() sets its kind
+  std::string layer;         // name of the layer, such as "decoder.3"
+  std::string point;         // name of the point, such as "decoder.3.residual"
+  Positions features;        // features of the point; empty means all
 
   std::string text;  // the site as text, as given
 };

@@ -7,7 +7,6 @@
 #include <map>
 #include <numeric>
 
-#include "base/line_reader.h"
 #include "base/random.h"
 #include "inspect/attention_view.h"
 #include "inspect/edited_pass.h"
@@ -119,46 +118,23 @@ std::vector<std::string> points_of(Network& model, ThreadPool& pool) {
 
 }  // namespace
 
-LabeledTexts read_labeled_texts(const std::filesystem::path& path, std::int64_t most) {
-  LabeledTexts texts;
-  LineReader reader(path);
-  std::string line;
-  while (reader.next(line)) {
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    const std::size_t tab = line.rfind('\t');
-    if (tab == line.npos || tab + 1 == line.size())
-      throw Error(ErrorKind::invalid_input, "the line has no label",
-                  {reader.name(), reader.line_number(), -1})
-          .expected("TEXT<tab>LABEL");
-    texts.emplace_back(line.substr(0, tab), line.substr(tab + 1));
-    if (most > 0 && std::ssize(texts) >= most) break;
-  }
-  if (texts.empty()) throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1});
-  return texts;
-}
-
-LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
+LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
                                std::uint64_t seed, const BetweenPasses& between) {
   std::map<std::string, std::size_t> labels;
-  for (const auto& [text, label] : texts) labels.emplace(label, labels.size());
-  if (texts.size() < 10 || labels.size() < 2)
-    throw usage_error("probing needs at least 10 texts, and at least 2 different labels")
-        .found(fmt::format("{} texts and {} labels", texts.size(), labels.size()));
-  Network& model = *loaded.model;
+  for (const LabeledInput& one : inputs) labels.emplace(one.label, labels.size());
+  if (inputs.size() < 10 || labels.size() < 2)
+    throw usage_error(
+        fmt::format("probing needs at least 10 {}s, and at least 2 different labels", input_name(model)))
+        .found(fmt::format("{} {}s and {} labels", inputs.size(), input_name(model), labels.size()));
   const std::vector<std::string> points = points_of(model, pool);
   std::vector<std::vector<Vector>> fitted(points.size()), held_out(points.size());
   std::vector<std::size_t> fitted_labels, held_out_labels;
   RandomStream stream({seed, 0, place_of("probe layers")});
-  std::vector<std::size_t> order(texts.size());
+  std::vector<std::size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[stream.next_below(i)]);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto& [text, label] = texts[order[i]];
-    PassInput input;
-    input.source = loaded.read(text);
-    if (input.source.empty()) throw input_error("the text has no tokens").found("'" + text + "'");
-    if (model.kind() == ModelKind::decoder) input.target = std::exchange(input.source, {}).ids;
-    if (model.kind() == ModelKind::encoder_decoder) input.target = {loaded.options.start_token};
+    const PassInput input = inputs[order[i]].read();
     PointCapture capture;
     for (const std::string& point : points) capture.want(point);
     if (between) between();
@@ -166,7 +142,7 @@ LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& poo
     const bool held = i % 5 == 4;
     for (std::size_t p = 0; p < points.size(); ++p)
       (held ? held_out : fitted)[p].push_back(mean_row(capture.at(points[p])));
-    (held ? held_out_labels : fitted_labels).push_back(labels.at(label));
+    (held ? held_out_labels : fitted_labels).push_back(labels.at(inputs[order[i]].label));
   }
   LinearProbeResult result;
   result.labels = std::ssize(labels);
@@ -189,15 +165,15 @@ LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& poo
   return result;
 }
 
-StudyTable table_of(const LinearProbeResult& result) {
+StudyTable table_of(const LinearProbeResult& result, const char* input) {
   StudyTable table;
   table.study = "probe";
   table.title =
       fmt::format("Linear classifier of the {} labels from the mean of each layer's states", result.labels);
   table.columns = {"layer", "accuracy", "train accuracy"};
   for (const LayerAccuracy& one : result.layers) table.rows.push_back({one.layer, one.held_out, one.train});
-  table.notes = {fmt::format("{} texts to fit, {} held out; accuracy of the most frequent label: {:.3f}.",
-                             result.fitted, result.held_out, result.majority)};
+  table.notes = {fmt::format("{} {}s to fit, {} held out; accuracy of the most frequent label: {:.3f}.",
+                             result.fitted, input, result.held_out, result.majority)};
   return table;
 }
 

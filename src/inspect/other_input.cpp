@@ -1,6 +1,6 @@
 #include "inspect/other_input.h"
 
-#include "inspect/attend.h"
+#include "inspect/media_reader.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -70,20 +70,7 @@ PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool de
     throw usage_error("file= of an encoder-decoder needs target_ids=, the decoder's input")
         .found("file=" + other.file)
         .remedy("Add target_ids=0,1,…");
-  AttendRequest request;
-  request.text = other.file, request.input = file.input, request.prompt = file.prompt;
-  request.search = file.search ? &*file.search : nullptr;
-  if (other.target.empty()) {
-    generate_target(*loaded_, pool_, request, 0, between_);
-  } else {
-    if (!file.prompt.empty()) request.written.assign(file.prompt.begin() + 1, file.prompt.end());
-    for (const std::int32_t id : written_ids(*loaded_, other.target)) request.written.push_back(id);
-  }
-  if (request.written.empty())
-    throw input_error("the model generates no tokens for the file").at({other.file, -1, -1});
-  input.written = std::move(request.written);
-  input.target = inspect::read_ids(loaded_->options.start_token, input.written);
-  return input;
+  return media_input(*loaded_, pool_, file, other.file, other.target, between_);
 }
 
 }  // namespace regard::inspect

@@ -36,11 +36,11 @@ class Patching {
         answer_(answer),
         corrupted_input_(corrupted),
         points_(ModelPoints::of(model, pool)) {
-    if (clean.source.ids.size() != corrupted.source.ids.size() ||
-        clean.target.size() != corrupted.target.size())
+    const std::int64_t positions = source_positions(clean), others = source_positions(corrupted);
+    if (positions != others || clean.target.size() != corrupted.target.size())
       throw usage_error("patching needs two inputs of the same number of tokens")
-          .found(fmt::format("{} and {}", std::max(clean.source.ids.size(), clean.target.size()),
-                             std::max(corrupted.source.ids.size(), corrupted.target.size())));
+          .found(fmt::format("{} and {}", std::max(positions, std::ssize(clean.target)),
+                             std::max(others, std::ssize(corrupted.target))));
     for (const auto& [point, features] : points_.features) {
       if (!ends_branch(point) && !point.ends_with(".residual")) continue;
       clean_.want(point), corrupted_.want(point);
@@ -68,6 +68,10 @@ class Patching {
   }
 
  private:
+  std::int64_t source_positions(const PassInput& input) const {
+    return model_.kind() == ModelKind::decoder ? 0 : model_.input_spec().length_of(input.source);
+  }
+
   double difference(const PassInput& input, Probe* probe) {
     return answer_difference(model_, pool_, input, answer_, probe);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "inspect/study_pass.h"
+#include "ops/embedding.h"
 #include "ops/tape.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
@@ -33,14 +34,14 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
   RaggedBuffer shape;
   for (std::int64_t row = 0; row < rows; ++row) shape.add(1, static_cast<std::uint64_t>(row));
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows), 0);
+  // Nothing that is read depends on the encoder, so that one position of it is sufficient for each row.
   InputBuffer sources;
   Memory memory;
   if (model.kind() == ModelKind::encoder_decoder) {
     const ModelInput blank = model.input_spec().blank();
-    for (std::int64_t row = 0; row < rows; ++row)
-      sources.add(blank, model.input_spec().length_of(blank), static_cast<std::uint64_t>(row));
-    memory.shape = sources.batch().shape;
-    memory.hidden = model.encode(tape, sources.batch());
+    sources.add(blank, model.input_spec().length_of(blank), 0);
+    memory.shape = shape.view();
+    memory.hidden = ops::select_rows(tape, model.encode(tape, sources.batch()), ids);
   }
   tape.probe = &probe;
   Var hidden = model.decode(tape, {ids, shape.view()}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
@@ -51,6 +52,7 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
 Tensor logits_of(Network& model, ThreadPool& pool, std::int64_t layers, const Tensor& residual) {
   InjectedPass pass;
   pass.skip("decoder", layers, residual);
+  pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);  // in networks that skip no layers
   return run_rows(model, pool, residual.rows(), pass);
 }
 
@@ -232,6 +234,23 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
   return outputs;
 }
 
+namespace {
+
+[[noreturn]] void no_lens() {
+  throw usage_error("the model's logits are not a function of the last layer's residual alone")
+      .expected("a model whose layers add to one residual, such as a Transformer decoder");
+}
+
+// Throw usage if the logits that are read from the last residual are not those of the model.
+void require_close(const float* logits, const float* read, std::int64_t count) {
+  float largest = 1.0f;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(logits[i]));
+  for (std::int64_t i = 0; i < count; ++i)
+    if (std::abs(logits[i] - read[i]) > 1e-3f * largest) no_lens();
+}
+
+}  // namespace
+
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example) {
   require_next_token(model);
   const ModelPoints points = ModelPoints::of(model, pool);
@@ -239,8 +258,10 @@ std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyEx
   PointCapture pass;
   pass.want("decoder.embedding");
   for (std::int64_t layer = 0; layer < layers; ++layer) pass.want(fmt::format("decoder.{}.residual", layer));
-  run_pass(model, pool, example.input, &pass);
+  const Tensor whole = run_pass(model, pool, example.input, &pass);
   const std::int64_t width = pass.at("decoder.embedding").columns();
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    if (pass.at(fmt::format("decoder.{}.residual", layer)).columns() != width) no_lens();
   Tensor rows = Tensor::empty({tokens * (layers + 1), width});
   for (std::int64_t t = 0; t < tokens; ++t)
     for (std::int64_t layer = -1; layer < layers; ++layer)
@@ -249,6 +270,8 @@ std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyEx
               .row(t),
           width, rows.row(t * (layers + 1) + layer + 1));
   const Tensor logits = logits_of(model, pool, layers, rows);
+  for (std::int64_t t = 0; t < tokens; ++t)
+    require_close(whole.row(t), logits.row(t * (layers + 1) + layers), logits.columns());
   std::vector<LensCell> cells;
   for (std::int64_t t = 0; t < tokens; ++t)
     for (std::int64_t layer = -1; layer < layers; ++layer) {

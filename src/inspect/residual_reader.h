@@ -29,7 +29,7 @@ struct LensCell {
   std::int64_t rank = 0;          // rank of the token `wanted`, from 1
 };
 // Return the cells, ordered by position, then by layer. Throws usage for a model that does not predict the
-// next token.
+// next token, or whose logits depend on more than the last residual.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example);
 
 // Direct logit attribution (Elhage et al. 2021): the contribution of one component of the last residual to

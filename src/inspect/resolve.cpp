@@ -3,37 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/line_reader.h"
 #include "base/nearest.h"
-#include "formats/safetensors.h"
 #include "inspect/ablation.h"
+#include "inspect/intervention_files.h"
 #include "inspect/pass_input.h"
 #include "models/dual_encoder.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
-
-// Read a vector or pattern from a file: FILE#NAME, or FILE if it holds one tensor.
-Tensor tensor_of(const std::string& place) {
-  const std::size_t mark = place.rfind('#');
-  const std::string path = place.substr(0, mark);
-  if (!std::filesystem::exists(path))
-    throw Error(ErrorKind::io, "the file does not exist", {path, -1, -1})
-        .expected("FILE or FILE#NAME, a tensor of a safetensors file");
-  const auto file = formats::SafetensorsFile::open(path);
-  std::string name = mark == place.npos ? "" : place.substr(mark + 1);
-  if (name.empty()) {
-    if (file->entries().size() != 1)
-      throw usage_error("the file has several tensors, and no name selects one")
-          .found(place)
-          .expected("FILE#NAME");
-    name = file->entries()[0].name;
-  }
-  return file->tensor(name).to(DType::f32).clone();
-}
 
 bool has_features(std::string_view point) {
   for (const std::string_view no : {".query", ".key", ".value"})
@@ -59,7 +39,8 @@ class Resolver {
     }
   }
 
-  void add(const Intervention& one) {
+  void add(Intervention one) {
+    for (Site& site : one.sites) set_kind(site);
     applied_ = std::make_shared<std::atomic<bool>>(false);
     pass_->add(applied_, one.text);
     if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace ||
@@ -95,6 +76,24 @@ class Resolver {
     throw usage_error("the model has two encoders")
         .found(site.text)
         .expected(fmt::format("text.{0} or vision.{0}", site.text));
+  }
+
+  // Set the kind of a head that is named without one. Throws usage if the model has several kinds of
+  // attention.
+  void set_kind(Site& site) const {
+    std::string_view place = site.text;
+    take_tower(place);
+    if (!site.head || place.empty() || place[0] < '0' || place[0] > '9') return;
+    std::set<Kind> kinds;
+    for (const auto& [place, heads] : points_of(site).heads) kinds.insert(place.first);
+    if (kinds.size() > 1) {
+      std::vector<std::string> names;
+      for (const Kind kind : kinds) names.push_back(Head{kind, site.head->layer, site.head->head}.text());
+      throw usage_error("the head is ambiguous: the model has several kinds of attention")
+          .found(site.text)
+          .expected(fmt::format("{}", fmt::join(names, " or ")));
+    }
+    if (!kinds.empty()) site.head->kind = *kinds.begin();
   }
 
   // Values of a text are taken in the text encoder only, and those of a file in the image encoder only.
@@ -305,7 +304,7 @@ class Resolver {
           edits[e].offset.f32()[i] = static_cast<float>(one.by * (sums.mean(e, i) - less.mean(e, i)));
       return;
     }
-    const Tensor vector = tensor_of(one.vector);
+    const Tensor vector = read_tensor("vector", one.vector);
     for (ValueEdit& edit : edits) {
       if (vector.elements() != edit.end - edit.begin)
         throw usage_error("the vector does not fit the place")
@@ -349,7 +348,7 @@ class Resolver {
 
   Tensor pattern_of(const Intervention& one, const Head& head) const {
     if (!one.pattern.empty()) {
-      const Tensor pattern = tensor_of(one.pattern);
+      const Tensor pattern = read_tensor("pattern", one.pattern);
       if (pattern.shape().rank() != 2)
         throw usage_error("the pattern does not have two dimensions")
             .at({one.pattern, -1, -1})

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "base/placed.h"
@@ -9,23 +11,6 @@
 
 namespace regard::inspect {
 namespace {
-
-// Return the class with this name in the configuration's id2label, or with this number.
-std::int32_t class_of(Network& model, const std::string& label) {
-  const Json config = model.config();
-  std::vector<std::string> names;
-  for (std::int64_t i = 0; i < model.labels(); ++i) {
-    std::string name = std::to_string(i);
-    if (label == name) return static_cast<std::int32_t>(i);
-    if (config.contains("id2label") && config["id2label"].is_object() && config["id2label"].contains(name))
-      if (const Json& given = config["id2label"][name]; given.is_string()) name = given.get<std::string>();
-    if (label == name) return static_cast<std::int32_t>(i);
-    if (names.size() < 10) names.push_back(name);
-  }
-  throw input_error("the model has no such label")
-      .found("'" + label + "'")
-      .expected(fmt::format("one of {}", fmt::join(names, ", ")));
-}
 
 // Return, for each of `ids`, true if its bytes in the decoded text overlap the first occurrence of `answer`.
 // Throws invalid_input if the text does not contain the answer.
@@ -47,26 +32,15 @@ std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<
   return inside;
 }
 
-}  // namespace
-
-std::int32_t StudyExample::label() const {
-  if (labels.empty()) throw usage_error("the study needs logits of tokens or classes");
-  return labels[0];
-}
-
-StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
-                           const std::string& target, const StudyDataOptions& options) {
-  StudyExample example;
-  example.text = text, example.target = target;
+// Set the labels of an example whose input is complete.
+void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& options, StudyExample& example) {
   Network& model = *loaded.model;
-  const bool decodes = model.kind() != ModelKind::encoder;
-  example.input =
-      pass_input(loaded, pool, text,
-                 model.kind() == ModelKind::encoder_decoder ? std::string_view(target) : "", options.between);
-  if (!decodes) {
-    if (!target.empty() && model.output() == Output::sequence_classes)
-      example.labels = {class_of(model, target)};
-    return example;
+  if (model.kind() == ModelKind::encoder) {
+    if (example.target.empty()) return;
+    if (model.output() == Output::sequence_classes) example.labels = {class_of(model, example.target)};
+    if (model.output() == Output::ctc && options.media != nullptr)
+      example.labels = options.media->ctc_labels(example.target);
+    return;
   }
   std::vector<std::int32_t>& labels = example.labels;
   if (model.kind() == ModelKind::encoder_decoder) {
@@ -75,35 +49,185 @@ StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, c
     labels.assign(example.input.target.begin() + 1, example.input.target.end());
     labels.push_back(kIgnoredLabel);
   }
-  if (options.answer.empty()) return example;
+  if (options.answer.empty()) return;
   const bool shifted = model.kind() == ModelKind::decoder;
   const std::vector<std::int32_t>& ids = shifted ? example.input.target : example.input.written;
   const std::vector<bool> inside = tokens_in(*loaded.target, ids, options.answer);
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (const std::size_t token = i + (shifted ? 1 : 0); token >= inside.size() || !inside[token])
       labels[i] = kIgnoredLabel;
+}
+
+void require_whole(const infer::LoadedModel& loaded, const MediaInput& media, const std::string& target) {
+  // A label describes the window that the model reads, a transcript the whole sound.
+  const bool window = loaded.model->input_spec().shape[0] > 0;
+  if (media.cut && (!window || (loaded.model->kind() == ModelKind::encoder_decoder && !target.empty())))
+    throw input_error("the sound is too long for a study")
+        .expected("at most 30 seconds, or the model's window");
+}
+
+// Return an example of an image or sound. The tokens with which a transcript begins are not predicted.
+StudyExample media_example(const infer::LoadedModel& loaded, ThreadPool& pool, const MediaInput& media,
+                           const std::string& name, const std::string& target,
+                           const StudyDataOptions& options) {
+  require_whole(loaded, media, target);
+  const FileInput& file = media.file;
+  StudyExample example;
+  example.text = name, example.target = target;
+  example.places =
+      media.places.empty() ? position_names(loaded.model->input_spec(), file.input) : media.places;
+  const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
+  example.input =
+      media_input(loaded, pool, file, name, writes ? std::string_view(target) : "", options.between);
+  set_labels(loaded, options, example);
+  for (std::size_t i = 0; i + 1 < file.prompt.size() && i < example.labels.size(); ++i)
+    example.labels[i] = kIgnoredLabel;
+  return example;
+}
+
+bool reads_media(const infer::LoadedModel& loaded) {
+  return loaded.model->input_spec().kind != InputKind::tokens;
+}
+
+void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& options) {
+  if (options.media == nullptr || !options.media->file || !options.media->rows)
+    throw usage_error("files cannot be read here")
+        .found(fmt::format("a model that reads {}s", input_name(*loaded.model)));
+}
+
+// Call add(text, target, place) for each line of the files until it returns false.
+void read_lines(const data::DataFiles& data,
+                const std::function<bool(const std::string&, const std::string&, const Place&)>& add) {
+  if (!data.columns.empty() || data.header || data.highest > 0)
+    throw usage_error("--columns, --header and --highest apply to tables of images and sounds")
+        .expected("a file of texts without them");
+  for (const std::string& file : data.files) {
+    LineReader reader(file);
+    std::string line;
+    bool any = false;
+    while (reader.next(line)) {
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
+      any = true;
+      const std::size_t tab = line.rfind('\t');
+      if (!add(line.substr(0, tab), tab == line.npos ? "" : line.substr(tab + 1),
+               {reader.name(), reader.line_number(), -1}))
+        return;
+    }
+    if (!any) throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1});
+  }
+}
+
+std::vector<MediaRow> media_rows(const infer::LoadedModel& loaded, const data::DataFiles& data,
+                                 const StudyDataOptions& options) {
+  require_media(loaded, options);
+  std::vector<MediaRow> rows = options.media->rows(data);
+  if (rows.empty())
+    throw Error(ErrorKind::invalid_input, fmt::format("the data has no {}s", input_name(*loaded.model)),
+                {data.files.at(0), -1, -1});
+  const auto most = static_cast<std::size_t>(options.most_examples);
+  if (most > 0 && rows.size() > most) rows.resize(most);
+  return rows;
+}
+
+}  // namespace
+
+std::int32_t class_of(Network& model, const std::string& label) {
+  const Json config = model.config();
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < model.labels(); ++i) {
+    std::string name = std::to_string(i);
+    if (label == name) return static_cast<std::int32_t>(i);
+    if (config.contains("id2label") && config["id2label"].is_object() && config["id2label"].contains(name))
+      if (const Json& given = config["id2label"][name]; given.is_string()) name = given.get<std::string>();
+    if (label == name) return static_cast<std::int32_t>(i);
+    if (names.size() < 10) names.push_back(name);
+  }
+  throw input_error("the model has no such label")
+      .found("'" + label + "'")
+      .expected(fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+const char* input_name(Network& model) {
+  switch (model.input_spec().kind) {
+    case InputKind::pixels:
+      return "image";
+    case InputKind::features:
+      return "sound";
+    case InputKind::tokens:
+      break;
+  }
+  return "text";
+}
+
+std::int32_t StudyExample::label() const {
+  if (labels.empty()) throw usage_error("the study needs logits of tokens or classes");
+  return labels[0];
+}
+
+StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
+                           const std::string& target, const StudyDataOptions& options) {
+  if (reads_media(loaded)) {
+    require_media(loaded, options);
+    return media_example(loaded, pool, options.media->file(text), text, target, options);
+  }
+  StudyExample example;
+  example.text = text, example.target = target;
+  const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
+  example.input = pass_input(loaded, pool, text, writes ? std::string_view(target) : "", options.between);
+  set_labels(loaded, options, example);
   return example;
 }
 
 std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        const std::filesystem::path& path, const StudyDataOptions& options) {
+                                        const data::DataFiles& data, const StudyDataOptions& options) {
   std::vector<StudyExample> examples;
-  LineReader reader(path);
-  std::string line;
-  while (reader.next(line)) {
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    const std::size_t tab = line.rfind('\t');
-    const std::string text = line.substr(0, tab), target = tab == line.npos ? "" : line.substr(tab + 1);
-    try {
-      examples.push_back(study_example(loaded, pool, text, target, options));
-    } catch (Error& error) {
-      throw error.at({reader.name(), reader.line_number(), -1});
+  if (reads_media(loaded)) {
+    for (const MediaRow& row : media_rows(loaded, data, options)) {
+      if (options.between) options.between();
+      examples.push_back(placed(
+          row.place, [&] { return media_example(loaded, pool, row.read(), row.name, row.text, options); }));
     }
-    if (options.most_examples > 0 && std::ssize(examples) >= options.most_examples) break;
+    return examples;
   }
-  if (examples.empty())
-    throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1});
+  read_lines(data, [&](const std::string& text, const std::string& target, const Place& place) {
+    examples.push_back(placed(place, [&] { return study_example(loaded, pool, text, target, options); }));
+    return options.most_examples == 0 || std::ssize(examples) < options.most_examples;
+  });
   return examples;
+}
+
+std::vector<LabeledInput> read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
+                                              const StudyDataOptions& options) {
+  std::vector<LabeledInput> inputs;
+  const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
+  const auto started = [&loaded, writes](PassInput input) {
+    if (writes) input.target = {loaded.options.start_token};
+    return input;
+  };
+  if (reads_media(loaded)) {
+    for (const MediaRow& row : media_rows(loaded, data, options))
+      inputs.push_back({row.text, [started, row] {
+                          PassInput input;
+                          input.source = placed(row.place, [&row] { return row.read(); }).file.input;
+                          return started(std::move(input));
+                        }});
+    return inputs;
+  }
+  read_lines(data, [&](const std::string& text, const std::string& label, const Place& place) {
+    if (label.empty())
+      throw Error(ErrorKind::invalid_input, "the line has no label", place).expected("TEXT<tab>LABEL");
+    inputs.push_back({label, [started, text, place, &loaded] {
+                        PassInput input;
+                        input.source = placed(place, [&] { return loaded.read(text); });
+                        if (input.source.empty())
+                          throw input_error("the text has no tokens").found("'" + text + "'");
+                        if (loaded.model->kind() == ModelKind::decoder)
+                          input.target = std::exchange(input.source, {}).ids;
+                        return started(std::move(input));
+                      }});
+    return options.most_examples == 0 || std::ssize(inputs) < options.most_examples;
+  });
+  return inputs;
 }
 
 }  // namespace regard::inspect

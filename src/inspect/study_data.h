@@ -1,25 +1,28 @@
-// Examples of a study: lines of a file, encoded for the model, with the expected prediction at each
-// position.
+// Examples of a study: lines of a file, or images or sounds, as inputs of the model, with the expected
+// predictions.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "inspect/media_reader.h"
 #include "inspect/pass_input.h"
 
 namespace regard::inspect {
 
 struct StudyExample {
-  // text and target as in the file; `target` is the translation for an encoder–decoder, otherwise the label
+  // text (or the name of an image or sound) and target as in the file; `target` is the translation, caption
+  // or transcript for an encoder–decoder or a CTC head, otherwise the label
   std::string text, target;
   PassInput input;
+  std::vector<std::string> places = {};  // images and sounds: names of the encoder's positions
   // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class.
-  // Empty if unknown.
-  std::vector<std::int32_t> labels;
+  // For a CTC head: the labels of the target, without blanks. Empty if unknown.
+  std::vector<std::int32_t> labels = {};
 
   // Return labels[0], which for classifiers is the class. Throws usage if there is none.
   std::int32_t label() const;
@@ -30,19 +33,39 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
-  BetweenPasses between = {};  // called before passes and steps while a target is generated
+  BetweenPasses between = {};          // called before passes and steps while a target is generated
+  const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
 };
 
-// Return one example with the given `text` and `target` (see StudyExample). If `target` is empty, an
-// encoder–decoder generates it, and other models get an example without a label. Throws as pass_input()
-// does, and invalid_input for a label that the model does not have.
+// Return the class with this name in the configuration's id2label, or with this number. Throws invalid_input
+// if there is none.
+std::int32_t class_of(Network& model, const std::string& label);
+
+// Return "text", "image" or "sound": what the model reads.
+const char* input_name(Network& model);
+
+// Return one example with the given `text` and `target` (see StudyExample). If the model reads images or
+// sounds, `text` is the name of a file. If `target` is empty, an encoder–decoder generates it, and other
+// models get an example without a label. Throws as pass_input() and options.media->file do, usage if
+// options.media is needed and null, and invalid_input for a label that the model does not have.
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
 
-// Read a file ("-" is standard input) with lines TEXT or TEXT<tab>TARGET; blank lines are skipped. Throws io,
-// the errors of study_example() with file and line, and invalid_input for a file without texts.
+// Read files of texts ("-" is standard input) with lines TEXT or TEXT<tab>TARGET; blank lines are skipped. If
+// the model reads images or sounds, read a data set with options.media->rows. Throws io, the errors of
+// study_example() with file and line, invalid_input for data without inputs, and usage if data.columns,
+// header or highest are set for texts.
 std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        const std::filesystem::path& path,
-                                        const StudyDataOptions& options = {});
+                                        const data::DataFiles& data, const StudyDataOptions& options = {});
+
+// An input that is read when it is needed, with its label.
+struct LabeledInput {
+  std::string label;
+  std::function<PassInput()> read;  // the decoder's input of an encoder–decoder is the start token
+};
+// Read lines TEXT<tab>LABEL, or a data set of images or sounds, as read_examples() does; options.answer has
+// no effect. Throws invalid_input for a line without a tab. `loaded` must outlive the result.
+std::vector<LabeledInput> read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
+                                              const StudyDataOptions& options = {});
 
 }  // namespace regard::inspect

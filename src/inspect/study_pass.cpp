@@ -1,8 +1,12 @@
 #include "inspect/study_pass.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
+#include "ops/ctc_loss.h"
 #include "ops/embedding.h"
 #include "ops/tape.h"
 #include "regard/error.h"
@@ -21,8 +25,18 @@ double cross_entropy(const float* logits, std::int64_t count, std::int32_t label
   return most + std::log(sum) - static_cast<double>(logits[label]);
 }
 
-std::int64_t positions_of(const StudyExample& example) {
-  return std::ssize(example.input.source.ids) + std::ssize(example.input.target);
+std::int64_t positions_of(Network& model, const StudyExample& example) {
+  const std::int64_t source =
+      model.kind() == ModelKind::decoder ? 0 : model.input_spec().length_of(example.input.source);
+  return source + std::ssize(example.input.target);
+}
+
+// The head's options as the folder's config specifies them. A transcript that is too long for the sound has
+// an infinite loss.
+ops::CtcOptions ctc_options(const Network& model) {
+  ops::CtcOptions options;
+  options.blank = static_cast<std::int32_t>(model.config().value("pad_token_id", 0));
+  return options;
 }
 
 }  // namespace
@@ -46,10 +60,12 @@ StudyBatch::StudyBatch(Network& model, std::span<const StudyExample> examples) :
     const PassInput& input = examples[i].input;
     if (model.kind() != ModelKind::decoder)
       sources_.add(input.source, model.input_spec().length_of(input.source), i);
-    if (model.kind() == ModelKind::encoder)
+    if (model.kind() == ModelKind::encoder) {
       labels_.insert(labels_.end(), examples[i].labels.begin(), examples[i].labels.end());
-    else
+      label_offsets_.push_back(static_cast<std::int32_t>(labels_.size()));
+    } else {
       add_target(examples[i], i);
+    }
   }
 }
 
@@ -82,16 +98,27 @@ StudyLoss StudyBatch::loss(ThreadPool& pool, Probe* probe, const Tensor& memory,
   return loss_of(tape, model_.decode(tape, {ids_, shape_.view()}, &read, nullptr), shape_.view());
 }
 
+StudyLoss StudyBatch::loss_of_encoder(Tape& tape, Var hidden, const Ragged& shape) const {
+  StudyLoss loss;
+  Var logits = model_.head(tape, hidden, shape);
+  if (model_.output() == Output::ctc) {
+    loss.count = std::ssize(labels_);
+    loss.sum = static_cast<double>(
+        ops::ctc_loss(tape, logits, shape.offsets, labels_, label_offsets_, ctc_options(model_))
+            ->value.f32()[0]);
+    return loss;
+  }
+  const Tensor& rows = logits->value;
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    loss.sum += cross_entropy(rows.row(row), rows.columns(), labels_[static_cast<std::size_t>(row)]);
+  loss.count = rows.rows();
+  return loss;
+}
+
 StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const {
   StudyLoss loss;
   if (labels_.empty()) return loss;
-  if (model_.kind() == ModelKind::encoder) {
-    const Tensor& logits = model_.head(tape, hidden, shape)->value;
-    for (std::int64_t row = 0; row < logits.rows(); ++row)
-      loss.sum += cross_entropy(logits.row(row), logits.columns(), labels_[static_cast<std::size_t>(row)]);
-    loss.count = logits.rows();
-    return loss;
-  }
+  if (model_.kind() == ModelKind::encoder) return loss_of_encoder(tape, hidden, shape);
   loss.count = std::ssize(labels_);
   if (rows_.size() < ids_.size()) hidden = ops::select_rows(tape, hidden, rows_);
   loss.sum = static_cast<double>(model_.loss(tape, hidden, labels_, 0.0f, 1.0f)->value.f32()[0]);
@@ -99,18 +126,24 @@ StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const
 }
 
 std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExample> examples) {
+  const std::string input = input_name(model);
   for (const StudyExample& example : examples)
     if (example.labels.empty()) {
-      Error error = usage_error("the study needs the target of each text").found("'" + example.text + "'");
-      if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes)
-        throw error.expected("a decoder, an encoder-decoder or a classifier of texts");
-      throw error.expected("TEXT<tab>LABEL");
+      Error error = usage_error(fmt::format("the study needs the target of each {}", input))
+                        .found("'" + example.text + "'");
+      if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes &&
+          model.output() != Output::ctc)
+        throw error.expected(
+            fmt::format("a model with a loss: a decoder, an encoder-decoder or a classifier of {}s", input));
+      throw error.expected(input == "text"                 ? "TEXT<tab>LABEL"
+                           : model.output() == Output::ctc ? "the text of each sound"
+                                                           : fmt::format("a label of each {}", input));
     }
   std::vector<StudyBatch> batches;
   for (std::size_t first = 0; first < examples.size();) {
     std::size_t end = first;
     for (std::int64_t tokens = 0; end < examples.size(); ++end) {
-      tokens += positions_of(examples[end]);
+      tokens += positions_of(model, examples[end]);
       if (tokens > kBatchTokens && end > first) break;
     }
     batches.emplace_back(model, examples.subspan(first, end - first));

@@ -36,7 +36,7 @@ class InjectedPass : public ForwardingProbe {
   std::map<std::string, Tensor, std::less<>> values_;
 };
 
-// A sum of `count` cross-entropies in nats.
+// A sum of `count` cross-entropies in nats; for a CTC head, the CTC loss of `count` labels.
 struct StudyLoss {
   double sum = 0;
   std::int64_t count = 0;
@@ -58,11 +58,13 @@ class StudyBatch {
  private:
   void add_target(const StudyExample& example, std::uint64_t index);
   StudyLoss loss_of(Tape& tape, Var hidden, const Ragged& shape) const;
+  StudyLoss loss_of_encoder(Tape& tape, Var hidden, const Ragged& shape) const;
 
   Network& model_;
   InputBuffer sources_;
   RaggedBuffer shape_;
   std::vector<std::int32_t> ids_, labels_;
+  std::vector<std::int32_t> label_offsets_{0};  // for a CTC head, the first label of each example
   // for decoders, the rows of ids_ that have a prediction, in the order of labels_
   std::vector<std::int32_t> rows_;
 };

@@ -6,32 +6,24 @@
 #include <map>
 
 #include "inspect/alignment_error.h"
-#include "inspect/attend.h"
 #include "inspect/finite_first.h"
 #include "inspect/gradients.h"
 #include "inspect/head_flip.h"
 #include "inspect/head_kinds.h"
 #include "inspect/head_sweep.h"
 #include "inspect/linear_probe.h"
+#include "inspect/pair_sweep.h"
 #include "inspect/patching.h"
 #include "inspect/residual_reader.h"
-#include "inspect/usual_kind.h"
+#include "inspect/study_context.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
 
-// One study: the model, the request, and values that several views need.
-class Study {
+class Study : public StudyContext {
  public:
-  Study(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request, std::uint64_t seed,
-        const std::function<bool(double)>& progress)
-      : loaded_(loaded),
-        model_(*loaded.model),
-        pool_(pool),
-        request_(request),
-        seed_(seed),
-        progress_(progress) {}
+  using StudyContext::StudyContext;
 
   StudyTable heads();
   StudyTable sets();
@@ -48,86 +40,17 @@ class Study {
   StudyTable alignment();
 
  private:
-  void need(const std::string& value, const char* option) const {
-    if (value.empty()) throw usage_error(fmt::format("--view {} needs {}", request_.view, option));
-  }
-  std::vector<StudyExample> examples() const {
-    if (request_.data.empty()) return {example(false)};
-    return read_examples(loaded_, pool_, request_.data,
-                         {request_.examples, request_.answer, between_passes()});
-  }
-  StudyExample example(bool whole) const {
-    need(request_.text, request_.data.empty() && !whole ? "DATA or --text" : "--text");
-    return study_example(loaded_, pool_, request_.text, request_.target,
-                         {0, whole ? "" : request_.answer, between_passes()});
-  }
-  BetweenPasses between_passes() const {
-    return [this] {
-      if (progress_ && !progress_(0.0)) throw cancelled_error("the study was stopped");
-    };
-  }
-  std::string token(std::int32_t id) const { return shown_token(*loaded_.target, id); }
-
-  // Return the id of a class, or of the first token of a text.
-  std::int32_t answer_id(const std::string& text) const {
-    if (model_.kind() == ModelKind::encoder)
-      return study_example(loaded_, pool_, request_.text, text).label();
-    const std::vector<std::int32_t> ids =
-        loaded_.target->encode_ids(text, {.add_special = false, .match_special = false});
-    if (ids.empty()) throw usage_error("the answer has no tokens").found("'" + text + "'");
-    return ids[0];
-  }
-  // Return the difference that --position, --answer and --instead select. Default position: the last one for
-  // a decoder, otherwise 0. Default answer: the label at that position.
-  AnswerDifference answer_of(const StudyExample& example) const {
-    AnswerDifference answer{request_.position, -1, -1};
-    if (answer.position < 0)
-      answer.position = model_.kind() == ModelKind::decoder ? std::ssize(example.input.target) - 1 : 0;
-    const auto at = static_cast<std::size_t>(answer.position);
-    if (!request_.answer.empty())
-      answer.answer = answer_id(request_.answer);
-    else if (at < example.labels.size() && example.labels[at] >= 0)
-      answer.answer = example.labels[at];
-    else
-      need("", "--answer");
-    if (!request_.instead.empty()) answer.instead = answer_id(request_.instead);
-    return answer;
-  }
-  std::string measured(const AnswerDifference& answer) const {
-    const auto name = [&](std::int32_t id) {
-      return model_.kind() == ModelKind::encoder ? fmt::format("class {}", id) : "'" + token(id) + "'";
-    };
-    return answer.instead < 0
-               ? fmt::format("logit of {} at position {}", name(answer.answer), answer.position)
-               : fmt::format("logit of {} minus logit of {} at position {}", name(answer.answer),
-                             name(answer.instead), answer.position);
-  }
-  HeadSweepOptions sweep_options() const {
-    HeadSweepOptions options;
-    options.off = parse_heads(request_.off, usual_kind(model_.kind()));
-    options.state = request_.state;
-    options.progress = progress_;
-    return options;
-  }
-  std::vector<std::string> labels_of(const StudyExample& example) const {
-    std::vector<std::string> labels;
-    if (model_.kind() == ModelKind::decoder)
-      for (const std::int32_t id : example.input.target) labels.push_back(token(id));
-    else
-      for (const std::int32_t id : example.input.source.ids)
-        labels.push_back(shown_token(*loaded_.source, id));
-    return labels;
-  }
-
-  const infer::LoadedModel& loaded_;
-  Network& model_;
-  ThreadPool& pool_;
-  const StudyRequest& request_;
-  std::uint64_t seed_;
-  const std::function<bool(double)>& progress_;
+  // of a model with two encoders, on pairs of an image and a text
+  StudyTable heads_of_pairs();
+  StudyTable kinds_of_pairs();
 };
 
+std::vector<StudyCell> heads_row(const std::string& head, const HeadSummary& kind, double loss, double lost) {
+  return {head, name_of(kind.pattern), kind.share, kind.entropy, kind.distance, loss, lost};
+}
+
 StudyTable Study::heads() {
+  if (dual_encoder_of(model_) != nullptr) return heads_of_pairs();
   const std::vector<StudyExample> data = examples();
   std::map<Head, HeadSummary> kinds;
   for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes()))
@@ -140,9 +63,7 @@ StudyTable Study::heads() {
   table.columns = {"head", "kind", "share", "entropy", "distance", "loss", "lost"};
   table.digits = 4;
   for (const HeadLoss& one : sweep.heads) {
-    const HeadSummary& kind = kinds[one.head];
-    table.rows.push_back({one.head.text(), name_of(kind.pattern), kind.share, kind.entropy, kind.distance,
-                          one.loss, one.lost});
+    table.rows.push_back(heads_row(one.head.text(), kinds[one.head], one.loss, one.lost));
   }
   table.notes = {"lost: loss without the head minus loss with all heads, in nats per prediction."};
   return table;
@@ -188,22 +109,61 @@ StudyTable Study::flip() {
   return table;
 }
 
-StudyTable Study::kinds() {
-  const std::vector<StudyExample> data = examples();
+StudyTable begin_kinds(const std::string& title, const char* distance) {
   StudyTable table;
   table.study = "kinds";
-  table.title = fmt::format("What each head attends to, mean of {} texts", data.size());
+  table.title = "What each head attends to, mean of " + title;
   table.columns = {"head", "kind"};
   for (std::size_t i = 0; i < kPositionalPatterns; ++i)
     table.columns.emplace_back(name_of(static_cast<Pattern>(i)));
   table.columns.insert(table.columns.end(), {"entropy", "distance", "spread"});
-  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes())) {
-    std::vector<StudyCell> row{kind.head.text(), name_of(kind.mean.pattern)};
-    for (const double share : kind.mean.shares) row.emplace_back(share);
-    row.insert(row.end(), {kind.mean.entropy, kind.mean.distance, kind.mean.spread});
-    table.rows.push_back(std::move(row));
-  }
-  table.notes = {"Shares of the weight, 0 to 1; they may overlap. Entropy in bits, distance in tokens."};
+  table.notes = {fmt::format(
+      "Shares of the weight, 0 to 1; they may overlap. Entropy in bits, distance in {}.", distance)};
+  return table;
+}
+
+std::vector<StudyCell> kinds_row(const std::string& head, const HeadSummary& mean) {
+  std::vector<StudyCell> row{head, name_of(mean.pattern)};
+  for (const double share : mean.shares) row.emplace_back(share);
+  row.insert(row.end(), {mean.entropy, mean.distance, mean.spread});
+  return row;
+}
+
+StudyTable Study::kinds() {
+  if (dual_encoder_of(model_) != nullptr && !request_.data.files.empty()) return kinds_of_pairs();
+  const std::vector<StudyExample> data = examples();
+  StudyTable table = begin_kinds(fmt::format("{} {}s", data.size(), input_name(model_)), unit_of_distance());
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes()))
+    table.rows.push_back(kinds_row(kind.head.text(), kind.mean));
+  return table;
+}
+
+StudyTable Study::heads_of_pairs() {
+  need_data();
+  const std::vector<ImageTextPair> pairs = read_image_texts(loaded_, request_.data, data_options(false));
+  std::map<std::string, HeadSummary> kinds;
+  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes()))
+    kinds[one.name] = one.mean;
+  const PairSweep sweep = sweep_pairs(loaded_, pool_, pairs, request_.off, request_.state, progress_);
+  StudyTable table;
+  table.study = "heads";
+  table.title = fmt::format("Contrastive loss without each head; {} pairs, {:.4f} nats with all heads",
+                            pairs.size(), sweep.loss);
+  table.columns = {"head", "kind", "share", "entropy", "distance", "loss", "lost"};
+  table.digits = 4;
+  for (const TowerHead& one : sweep.heads)
+    table.rows.push_back(heads_row(one.name, kinds[one.name], one.loss, one.lost));
+  table.notes = {"lost: loss without the head minus loss with all heads, in nats."};
+  return table;
+}
+
+StudyTable Study::kinds_of_pairs() {
+  need_data();
+  const std::vector<ImageTextPair> pairs = read_image_texts(loaded_, request_.data, data_options(false));
+  StudyTable table =
+      begin_kinds(fmt::format("{} pairs of an image and a text", pairs.size()), "patches or tokens");
+  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes()))
+    table.rows.push_back(kinds_row(one.name, one.mean));
   return table;
 }
 
@@ -233,10 +193,7 @@ StudyTable Study::lens() {
   table.study = "lens";
   table.title = "Logit lens: the next token read from the residual after each layer";
   table.columns = {"position", "after", "layer", "best", "probability", "wanted", "rank", "p(wanted)"};
-  if (request_.position >= std::ssize(one.input.target))
-    throw usage_error("there is no such position")
-        .found(std::to_string(request_.position))
-        .expected(fmt::format("0 to {}", std::ssize(one.input.target) - 1));
+  if (request_.position >= 0) require_position(request_.position, std::ssize(one.input.target));
   for (const LensCell& cell : logit_lens(model_, pool_, one)) {
     if (request_.position >= 0 && cell.position != request_.position) continue;
     const bool known = cell.wanted >= 0;
@@ -272,13 +229,14 @@ StudyTable Study::patch(PatchMode mode) {
   const AnswerDifference answer = answer_of(clean);
   const StudyExample other = study_example(
       loaded_, pool_, request_.other, request_.other_target.empty() ? request_.target : request_.other_target,
-      {0, "", between_passes()});
+      data_options(false));
   const PatchResult result =
       patch_components(model_, pool_, clean.input, other.input, answer, mode, progress_);
   StudyTable table;
   table.study = request_.view;
-  table.title = fmt::format("{} from the text patched into the other: {}",
-                            mode == PatchMode::direct ? "Direct paths" : "Components", measured(answer));
+  table.title = fmt::format("{} from the {} patched into the other: {}",
+                            mode == PatchMode::direct ? "Direct paths" : "Components", input_name(model_),
+                            measured(answer));
   table.columns = {"component", "position", "difference", "effect"};
   for (const PatchEffect& one : result.effects)
     table.rows.push_back(
@@ -286,8 +244,8 @@ StudyTable Study::patch(PatchMode mode) {
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return is_larger(std::abs(std::get<double>(a[3])), std::abs(std::get<double>(b[3])));
   });
-  table.notes = {fmt::format("Text {:.4f}, other {:.4f}. Effect: 0 as the other, 1 as the text.",
-                             result.clean, result.corrupted)};
+  table.notes = {fmt::format("{0} {2:.4f}, other {3:.4f}. Effect: 0 as the other, 1 as the {1}.",
+                             input_title(), input_name(model_), result.clean, result.corrupted)};
   return table;
 }
 
@@ -297,20 +255,23 @@ StudyTable Study::tokens() {
   AttributionOptions options;
   options.steps = request_.steps, options.between = between_passes();
   const std::unique_ptr<EditedPass> edits =
-      resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions));
+      resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions), {}, file_reader());
   options.edits = edits.get();
+  options.relative = reads_media();
+  if (options.relative) options.baseline = blank_embedding(model_, pool_, one.input);
   const TokenAttribution found = attribute_tokens(model_, pool_, one.input, answer, options);
   StudyTable table;
   table.study = "tokens";
-  table.title = "Input tokens and the " + measured(answer);
-  table.columns = {"position", "token", "gradient x input", "integrated"};
+  table.title = fmt::format("Input {} and the {}", reads_media() ? "positions" : "tokens", measured(answer));
+  table.columns = {"position", place_column(), "gradient x input", "integrated"};
   table.digits = 4;
   const std::vector<std::string> labels = labels_of(one);
   for (std::size_t i = 0; i < labels.size(); ++i)
     table.rows.push_back({std::to_string(i), labels[i], found.gradient_input[i], found.integrated[i]});
+  const char* const baseline = reads_media() ? "an input of zeros" : "zeros";
   table.notes = {
-      fmt::format("Integrated gradients from a baseline of zeros ({:.4f}) to the text ({:.4f}), {} steps.",
-                  found.baseline, found.difference, options.steps),
+      fmt::format("Integrated gradients from a baseline of {} ({:.4f}) to the {} ({:.4f}), {} steps.",
+                  baseline, found.baseline, input_name(model_), found.difference, options.steps),
       fmt::format("Completeness error: {:.2g}.", found.completeness_error)};
   return table;
 }
@@ -321,7 +282,17 @@ StudyTable Study::rollout() {
   const std::vector<double> all = attention_rollout(model_, pool_, one.input);
   StudyTable table;
   table.study = "rollout";
-  table.title = "Attention rollout: the contribution of each input token (column) to each position (row)";
+  if (request_.position >= 0) {
+    const auto row = static_cast<std::size_t>(require_position(request_.position, std::ssize(labels)));
+    table.title = fmt::format("Attention rollout: the contribution of each input {} to position {}",
+                              place_column(), row);
+    table.columns = {"position", place_column(), "rollout"};
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      table.rows.push_back({std::to_string(i), labels[i], all[row * labels.size() + i]});
+    return table;
+  }
+  table.title = fmt::format(
+      "Attention rollout: the contribution of each input {} (column) to each position (row)", place_column());
   table.columns = {"position"};
   for (std::size_t i = 0; i < labels.size(); ++i) table.columns.push_back(fmt::format("{} {}", i, labels[i]));
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -341,24 +312,27 @@ StudyTable Study::flow() {
   const std::vector<double> flows = attention_flow(model_, pool_, one.input, position);
   StudyTable table;
   table.study = "flow";
-  table.title = fmt::format("Attention flow from position {} to each input token", position);
-  table.columns = {"position", "token", "flow"};
+  table.title = fmt::format("Attention flow from position {} to each input {}", position, place_column());
+  table.columns = {"position", place_column(), "flow"};
   for (std::size_t i = 0; i < labels.size(); ++i)
     table.rows.push_back({std::to_string(i), labels[i], flows[i]});
   return table;
 }
 
 StudyTable Study::probe() {
-  need(request_.data, "DATA");
-  const LabeledTexts texts = read_labeled_texts(request_.data, request_.examples);
-  return table_of(probe_layers(loaded_, pool_, texts, seed_, between_passes()));
+  need_data();
+  const std::vector<LabeledInput> inputs = read_labeled_inputs(loaded_, request_.data, data_options(false));
+  return table_of(probe_layers(model_, pool_, inputs, seed_, between_passes()), input_name(model_));
 }
 
 StudyTable Study::alignment() {
-  need(request_.data, "DATA");
+  need_data();
   need(request_.alignments, "--alignments");
-  return table_of(
-      study_alignment(loaded_, pool_, request_.data, request_.alignments, request_.examples, progress_));
+  if (request_.data.files.size() != 1)
+    throw usage_error("--view alignment reads one file of pairs")
+        .found(fmt::format("{} files", request_.data.files.size()));
+  return table_of(study_alignment(loaded_, pool_, request_.data.files[0], request_.alignments,
+                                  request_.examples, progress_));
 }
 
 }  // namespace
@@ -369,9 +343,11 @@ std::vector<std::string> study_views() {
 }
 
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
-                       std::uint64_t seed, const std::function<bool(double share)>& progress) {
-  Study study(loaded, pool, request, seed, progress);
+                       std::uint64_t seed, const std::function<bool(double share)>& progress,
+                       const MediaReader& media) {
+  Study study(loaded, pool, request, seed, progress, media);
   const std::string& view = request.view;
+  study.require_fit();
   if (!request.interventions.empty() && view != "tokens")
     throw usage_error("--intervene applies only to --view tokens").found("--view " + view);
   if (view == "heads") return study.heads();

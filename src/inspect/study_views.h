@@ -7,13 +7,17 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "data/data_files.h"
 #include "infer/loaded_model.h"
+#include "inspect/media_reader.h"
 #include "inspect/study_table.h"
 
 namespace regard::inspect {
 
 struct StudyRequest {
-  std::string model, data, view = "heads";
+  std::string model, view = "heads";
+  data::DataFiles data = {};  // read as read_examples() describes
+  // text, other: a text, or the file of an image or sound
   std::string text, target, other, other_target, answer, instead, off, state, alignments;
   std::vector<std::string> interventions;  // interventions of every pass, for the view "tokens"
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
@@ -22,9 +26,11 @@ struct StudyRequest {
 // Names of the views, for --view.
 std::vector<std::string> study_views();
 
-// Run the study. progress(share) is called during long studies; if it returns false, the study stops. Throws
-// usage for an unknown view or a missing option, and the errors of the study.
+// Run the study. progress(share) is called during long studies; if it returns false, the study stops. `media`
+// reads images and sounds; if its functions are empty, models that read them are refused. Throws usage for a
+// view that does not exist, lacks an option or does not apply to the model, and the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
-                       std::uint64_t seed, const std::function<bool(double share)>& progress);
+                       std::uint64_t seed, const std::function<bool(double share)>& progress,
+                       const MediaReader& media = {});
 
 }  // namespace regard::inspect

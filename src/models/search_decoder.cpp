@@ -8,6 +8,7 @@
 #include "ops/attention.h"
 #include "ops/embedding.h"
 #include "ops/join_columns.h"
+#include "ops/replacing_probe.h"
 #include "ops/scale.h"
 #include "ops/view.h"
 #include "regard/error.h"
@@ -88,6 +89,23 @@ void show_weights(Tape& tape, const Ragged& shape, const Ragged& source, std::sp
     }
   }
   for (std::size_t s = 0; s < all.size(); ++s) tape.probe->see(kPoint, static_cast<std::int64_t>(s), all[s]);
+}
+
+// Return the context of one step as the probe changes it. The probe sees a batch in which the rows of the
+// other steps are 0.
+Var replaced(Tape& tape, Var context, const Step& step, std::int64_t tokens) {
+  constexpr const char* kPoint = "decoder.0.cross.context";
+  ReplacingProbe* const probe = replacing_probe(tape);
+  if (probe == nullptr || !probe->may_replace(kPoint)) return context;
+  std::vector<std::int32_t> others;
+  for (std::int32_t token = 0; token < static_cast<std::int32_t>(tokens); ++token)
+    if (std::find(step.token.begin(), step.token.end(), token) == step.token.end()) others.push_back(token);
+  const std::span<std::int32_t> rest = tape.arena().array<std::int32_t>(others.size());
+  std::copy(others.begin(), others.end(), rest.begin());
+  Var zeros = tape.constant(tape.arena().zeros({std::ssize(rest), context->value.columns()}));
+  const ops::PlacedRows parts[] = {{context, step.token}, {zeros, rest}};
+  Var whole = ops::assemble_rows(tape, std::span(parts).first(rest.empty() ? 1 : 2), tokens);
+  return ops::select_rows(tape, probe->replace(tape, kPoint, whole), step.token);
 }
 
 Var state_of(Tape& tape, const ops::Recurrence& after) {
@@ -176,6 +194,7 @@ SearchDecoder::Attended SearchDecoder::attend_by_step(Tape& tape, Var x, const R
     const ops::AdditiveAttention attended = ops::additive_attention(
         tape, query_->forward(tape, before), source.keys, source.values, &score_->variable, step.keys);
     Var context = factor == 1.0f ? attended.context : ops::scale(tape, attended.context, factor);
+    context = replaced(tape, context, step, x->value.rows());
     Var input = ops::join_columns(tape, {ops::select_rows(tape, x, step.token), context});
     ops::Recurrence next;
     first_->forward(tape, input, step.shape, {{&state, 1}, {&next, 1}});
@@ -188,7 +207,10 @@ SearchDecoder::Attended SearchDecoder::attend_by_step(Tape& tape, Var x, const R
   show_weights(tape, shape, source.shape, steps, weights);
   after.hidden = ops::assemble_rows(tape, hidden, x->value.rows());
   if (!cells.empty()) after.cell = ops::assemble_rows(tape, cells, x->value.rows());
-  return {after.hidden, ops::assemble_rows(tape, contexts, x->value.rows())};
+  Var context = ops::assemble_rows(tape, contexts, x->value.rows());
+  if (tape.probe != nullptr && tape.probe->wants("decoder.0.cross.context"))
+    tape.probe->see("decoder.0.cross.context", -1, context->value);
+  return {after.hidden, context};
 }
 
 Var SearchDecoder::attend_at_once(Tape& tape, Var states, const Ragged& shape,
@@ -201,7 +223,7 @@ Var SearchDecoder::attend_at_once(Tape& tape, Var states, const Ragged& shape,
   Var context = ops::attention(tape, {query_->forward(tape, states), 0}, {source.values, 0},
                                {source.values, 0}, shape, source.shape, options);
   const float factor = tape.probe == nullptr ? 1.0f : tape.probe->head_scale(kPoint, 0);
-  return factor == 1.0f ? context : ops::scale(tape, context, factor);
+  return nn::show(tape, kPoint, "context", factor == 1.0f ? context : ops::scale(tape, context, factor));
 }
 
 Var SearchDecoder::forward(Tape& tape, Var x, const Ragged& shape, const SearchSource& source,
@@ -214,9 +236,8 @@ Var SearchDecoder::forward(Tape& tape, Var x, const Ragged& shape, const SearchS
   }
   ops::Recurrence after;
   const Attended attended = attend_by_step(tape, x, shape, source, states.initial[0], after);
-  nn::show(tape, "decoder.0", "residual", attended.states);
+  Var top = nn::show(tape, "decoder.0", "residual", attended.states);
   if (!states.after.empty()) states.after[0] = after;
-  Var top = attended.states;
   if (upper_) {
     top = nn::dropped_copy(tape, top, shape, {config_.dropout, place_of("decoder.1.dropout")});
     top = upper_->forward(

@@ -9,6 +9,7 @@
 #include "nn/branch.h"
 #include "nn/embedding.h"
 #include "ops/check.h"
+#include "ops/replacing_probe.h"
 #include "regard/error.h"
 
 namespace regard::models {
@@ -63,8 +64,7 @@ class SearchModel : public Network {
     check(source);
     Var x = embed(tape, source_ ? *source_ : target_, source, "encoder");
     x = encoder_.forward(tape, x, source.shape);
-    nn::show(tape, "encoder", "output", x);
-    return x;
+    return nn::show(tape, "encoder", "output", x);
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
@@ -127,8 +127,8 @@ class SearchModel : public Network {
   }
 
   Var embed(Tape& tape, const nn::Embedding& table, const InputBatch& batch, const std::string& point) const {
-    Var x = table.forward(tape, batch.ids);
-    nn::show(tape, point, "embedding", x);
+    if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin(point, batch.shape);
+    Var x = nn::show(tape, point, "embedding", table.forward(tape, batch.ids));
     return ops::dropout(tape, x, batch.shape, {config_.dropout, place_of(point + ".embedding.dropout")});
   }
 
@@ -136,7 +136,7 @@ class SearchModel : public Network {
           const nn::RecurrentStates& states) const {
     Var x = embed(tape, target_, target, "decoder");
     x = decoder_.forward(tape, x, target.shape, source, states);
-    nn::show(tape, "decoder", "output", x);
+    x = nn::show(tape, "decoder", "output", x);
     return nn::dropped_copy(tape, x, target.shape, {config_.dropout, place_of("decoder.output.dropout")});
   }
 

@@ -58,7 +58,7 @@ class ConvolutionBody : public SequenceBody {
             ops::linear(tape, windows, &filter.weight.variable, &filter.bias.variable, options));
       }
       x = ops::join_columns(tape, features);
-      nn::show(tape, point, "residual", x);
+      x = nn::show(tape, point, "residual", x);
     }
     return x;
   }

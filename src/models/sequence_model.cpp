@@ -13,6 +13,7 @@
 #include "ops/embedding.h"
 #include "ops/join_columns.h"
 #include "ops/pool_tokens.h"
+#include "ops/replacing_probe.h"
 #include "ops/view.h"
 #include "regard/error.h"
 
@@ -134,12 +135,11 @@ class SequenceModel : public Network {
   }
 
   Var run(Tape& tape, const InputBatch& batch, const nn::RecurrentStates& states) const {
-    Var x = embedding_.forward(tape, batch.ids);
-    nn::show(tape, point_, "embedding", x);
+    if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin(point_, batch.shape);
+    Var x = nn::show(tape, point_, "embedding", embedding_.forward(tape, batch.ids));
     x = ops::dropout(tape, x, batch.shape, {config_.dropout, place_of(point_ + ".embedding.dropout")});
     x = body_->forward(tape, x, batch.shape, states);
-    nn::show(tape, point_, "output", x);
-    return x;
+    return nn::show(tape, point_, "output", x);
   }
 
   Var run_cached(Tape& tape, const TokenBatch& target, Cache& cache) const {

@@ -66,7 +66,7 @@ Var Recurrent::forward(Tape& tape, Var x, const Ragged& shape, const RecurrentSt
             ? ops::join_columns(
                   tape, {forward.hidden, run(tape, *directions_[next++], x, shape, nullptr, true).hidden})
             : forward.hidden;
-    show(tape, point, "residual", x);
+    x = show(tape, point, "residual", x);
   }
   return x;
 }

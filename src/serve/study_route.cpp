@@ -130,7 +130,8 @@ void answer_study(Call& call) {
   const ExclusiveUse use(call, *host);
   if (use.edits() != nullptr) request.interventions = use.edits()->texts();
   Content data{"data"}, alignments{"alignments"};
-  request.data = data.path(call), request.alignments = alignments.path(call);
+  if (const std::string path = data.path(call); !path.empty()) request.data.files = {path};
+  request.alignments = alignments.path(call);
   Json json;
   try {
     json = table_of(call, *host, request).json();

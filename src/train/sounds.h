@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "data/feature_cache.h"
 #include "data/sound_processor.h"
+#include "data/sound_rows.h"
 #include "data/spec_augment.h"
 #include "formats/model_folder.h"
 #include "models/model_input.h"
@@ -18,12 +19,7 @@
 
 namespace regard::train {
 
-struct SoundRow {
-  std::filesystem::path file;  // path as given, or relative to the folder of its table
-  std::string name;            // the path as written in the row
-  std::string text;            // label or transcript of the sound
-  Place place;                 // place of the row in the data
-};
+using data::SoundRow;
 
 struct SoundSplit {
   std::vector<SoundRow> train, valid;

@@ -90,6 +90,8 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
   const auto model = testing::tiny_model("translator");
   const std::pair<const char*, const char*> cases[] = {
       {"zero cross.2.0", "layers 0 to 1, heads 0 to 3"},
+      {"zero 1.0", "encoder.1.0 or decoder.1.0 or cross.1.0"},
+      {"zero 1.0.0", "1.0 in a model with one kind of attention"},
       {"zero encoder.0.4", "layers 0 to 1, heads 0 to 3"},
       {"zero decoder.2", "no such place"},
       {"zero decoder.1.residul", "Did you mean decoder.1.residual?"},
@@ -104,7 +106,7 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
       {"patch cross.1.0 ids=1,2 target_ids=1,99", "99"},
       {"mean cross.1.0 texts=/none", "tokenizer"},
       {"add decoder.1.residual vector=/none/none.safetensors", "/none/none.safetensors"},
-      {"add decoder.1.residual vector=1,2", "expected FILE or FILE#NAME"},
+      {"add decoder.1.residual vector=1,2", "found vector=1,2; expected vector=FILE or vector=FILE#NAME"},
   };
   for (const auto& [text, part] : cases) {
     try {
@@ -114,6 +116,24 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << text << ": " << error.what();
     }
   }
+}
+
+// In a model with one kind of attention, LAYER.HEAD names the same head as KIND.LAYER.HEAD.
+TEST(Intervention, AHeadOfTheOnlyKindNeedsNoKind) {
+  ThreadPool pool(1);
+  const auto model = testing::tiny_model("gpt");
+  const std::vector<std::int32_t> ids{3, 9, 14, 5};
+  const auto with = [&](const std::string& text) {
+    const auto edits = inspect::resolve(*model, pool, nullptr, {Intervention::parse(text)});
+    return inspect::run_with_probe(*model, pool, {}, ids, edits.get());
+  };
+  for (const std::string action : {"zero", "uniform"}) {
+    const Tensor brief = with(action + " 1.0"), full = with(action + " decoder.1.0");
+    EXPECT_TRUE(std::equal(brief.f32(), brief.f32() + brief.elements(), full.f32())) << action;
+    const Tensor other = with(action + " decoder.0.0");
+    EXPECT_FALSE(std::equal(brief.f32(), brief.f32() + brief.elements(), other.f32())) << action;
+  }
+  EXPECT_REGARD_ERROR(with("zero 2.0"), ErrorKind::usage, "layers 0 to 1");
 }
 
 }  // namespace

@@ -143,7 +143,12 @@ TEST(LinearProbe, FindsWhatAMeanContainsAndNothingElse) {
   const infer::LoadedModel loaded = infer::LoadedModel::open(folder / "gpt", WeightMode::stored);
   ThreadPool pool(2);
   RandomStream stream({1, 0, place_of("texts")});
-  inspect::LabeledTexts with_letter, random;
+  std::vector<inspect::LabeledInput> with_letter, random;
+  const auto input_of = [&](const std::string& text) {
+    return [&loaded, text] {
+      return inspect::PassInput{.source = {}, .target = loaded.read(text).ids, .written = {}};
+    };
+  };
   for (int i = 0; i < 60; ++i) {
     std::string text;
     for (int letter = 0; letter < 8; ++letter) text += "aebcdghi"[stream.next_below(8)];
@@ -151,20 +156,21 @@ TEST(LinearProbe, FindsWhatAMeanContainsAndNothingElse) {
     std::erase(text, 'g');
     if (has) text += "gg";
     text += "o";
-    with_letter.emplace_back(text, has ? "yes" : "no");
-    random.emplace_back(text, stream.next_below(2) == 0 ? "yes" : "no");
+    with_letter.push_back({has ? "yes" : "no", input_of(text)});
+    random.push_back({stream.next_below(2) == 0 ? "yes" : "no", input_of(text)});
   }
-  const inspect::LinearProbeResult found = inspect::probe_layers(loaded, pool, with_letter, 1);
+  const inspect::LinearProbeResult found = inspect::probe_layers(*loaded.model, pool, with_letter, 1);
   ASSERT_EQ(found.layers.size(), 3u);
   EXPECT_EQ(found.layers[0].layer, "embedding");
   EXPECT_EQ(found.fitted, 48);
   EXPECT_EQ(found.held_out, 12);
   EXPECT_EQ(found.layers[0].train, 1.0);
   EXPECT_GE(found.layers[0].held_out, 11.0 / 12);
-  const inspect::LinearProbeResult none = inspect::probe_layers(loaded, pool, random, 1);
+  const inspect::LinearProbeResult none = inspect::probe_layers(*loaded.model, pool, random, 1);
   EXPECT_LE(none.layers[0].held_out, 9.0 / 12) << "the held-out texts are not held out";
   with_letter.resize(9);
-  EXPECT_REGARD_ERROR(inspect::probe_layers(loaded, pool, with_letter, 1), ErrorKind::usage, "10 texts");
+  EXPECT_REGARD_ERROR(inspect::probe_layers(*loaded.model, pool, with_letter, 1), ErrorKind::usage,
+                      "10 texts");
 }
 
 }  // namespace

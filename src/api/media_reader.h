@@ -1,0 +1,13 @@
+// Reads the images and sounds of studies.
+#pragma once
+
+#include "infer/loaded_model.h"
+#include "inspect/media_reader.h"
+
+namespace regard::api {
+
+// Return functions that read the files and data sets of a model of images or sounds as its folder specifies.
+// A sound is read up to its first 30 seconds. `loaded` and `pool` must outlive the functions.
+inspect::MediaReader media_reader(const infer::LoadedModel& loaded, ThreadPool& pool);
+
+}  // namespace regard::api

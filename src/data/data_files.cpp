@@ -1,0 +1,44 @@
+#include "data/data_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "regard/error.h"
+
+namespace regard::data {
+namespace {
+
+std::string counts_of(const std::vector<std::vector<std::string>>& usual) {
+  std::string text;
+  for (const auto& columns : usual)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : " or ", columns.size(), fmt::join(columns, ", "));
+  return text;
+}
+
+}  // namespace
+
+TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual) {
+  TableOptions options;
+  options.files = data.files;
+  options.format = format_of(data.files.at(0), TableFormat::lines);
+  options.columns = data.columns;
+  options.blank = Faulty::skip;
+  if (data.header) options.header = Header::present;
+  const bool aligned = options.format == TableFormat::lines;
+  if (aligned && !data.columns.empty())
+    throw usage_error("line-aligned files have no columns")
+        .remedy("Remove --columns, or give a .tsv, .csv or .jsonl file");
+  if (options.columns.empty() && options.format == TableFormat::jsonl) options.columns = usual[0];
+  if (options.columns.empty() && !aligned)
+    for (std::size_t i = 1; i <= usual[0].size(); ++i) options.columns.push_back(std::to_string(i));
+  const std::size_t count = aligned ? data.files.size() : options.columns.size();
+  if (std::none_of(usual.begin(), usual.end(), [count](const auto& one) { return one.size() == count; }))
+    throw usage_error(aligned ? "the number of line-aligned files does not fit the task"
+                              : "the number of columns does not fit the task")
+        .found(std::to_string(count))
+        .expected(counts_of(usual));
+  return TableReader(std::move(options));
+}
+
+}  // namespace regard::data

@@ -1,0 +1,181 @@
+#include "inspect/pair_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
+#include "base/placed.h"
+#include "inspect/attend.h"
+#include "inspect/finite_first.h"
+#include "inspect/head_kinds.h"
+#include "inspect/head_pattern.h"
+#include "inspect/intervention.h"
+#include "inspect/sweep_state.h"
+#include "ops/tape.h"
+#include "ops/unit_rows.h"
+#include "regard/error.h"
+#include "tensor/arena.h"
+
+namespace regard::inspect {
+namespace {
+
+constexpr std::size_t kPairsTogether = 32;  // maximum number of inputs of one pass
+
+// The passes of one sweep, and the vectors of both encoders without a further head.
+class PairPasses {
+ public:
+  PairPasses(const infer::LoadedModel& loaded, ThreadPool& pool, const std::vector<ImageTextPair>& pairs,
+             const std::string& off)
+      : model_(*dual_encoder_of(*loaded.model)), pool_(pool), pairs_(pairs) {
+    if (!off.empty()) off_ = resolve(model_, pool, &loaded, ablations_in_towers(off));
+    texts_ = vectors("text", nullptr), images_ = vectors("vision", nullptr);
+  }
+
+  Network& encoder(const std::string& tower) { return tower == "text" ? model_.text() : model_.vision(); }
+
+  double loss() { return loss(texts_, images_); }
+  double without(const std::string& tower, const Head& head, const ModelPoints& points) {
+    ValueEdit edit = points.of_head(head);
+    edit.tower = tower;
+    EditedPass edits;
+    edits.add(std::move(edit));
+    const Tensor changed = vectors(tower, &edits);
+    return tower == "text" ? loss(changed, images_) : loss(texts_, changed);
+  }
+
+ private:
+  // Return the vectors of length 1 [pairs, size] of all texts or images.
+  Tensor vectors(const std::string& tower, const EditedPass* more) {
+    EditedPass edits;
+    if (off_ != nullptr) edits.add(*off_);
+    if (more != nullptr) edits.add(*more);
+    const bool text = tower == "text";
+    Tensor all = Tensor::empty({std::ssize(pairs_), model_.size()});
+    for (std::size_t first = 0; first < pairs_.size(); first += kPairsTogether) {
+      Arena arena;
+      Tape tape(pool_, arena);
+      tape.begin({});
+      tape.probe = &edits;
+      InputBuffer inputs;
+      for (std::size_t i = first; i < std::min(first + kPairsTogether, pairs_.size()); ++i) {
+        const ModelInput& input = text ? pairs_[i].text : pairs_[i].image;
+        inputs.add(input, encoder(tower).input_spec().length_of(input), i - first);
+      }
+      const InputBatch batch = inputs.batch();
+      Var hidden = model_.encode(tape, batch);
+      Var some = text ? model_.text_vectors(tape, hidden, batch) : model_.image_vectors(tape, hidden, batch);
+      some = ops::unit_rows(tape, some);
+      std::copy_n(some->value.f32(), some->value.elements(), all.row(static_cast<std::int64_t>(first)));
+    }
+    return all;
+  }
+
+  double loss(const Tensor& texts, const Tensor& images) {
+    Arena arena;
+    Tape tape(pool_, arena);
+    tape.begin({});
+    return static_cast<double>(
+        model_.contrastive_loss(tape, tape.constant(texts), tape.constant(images))->value.f32()[0]);
+  }
+
+  DualEncoder& model_;
+  ThreadPool& pool_;
+  const std::vector<ImageTextPair>& pairs_;
+  std::unique_ptr<EditedPass> off_;
+  Tensor texts_, images_;
+};
+
+// A key that identifies model, pairs and options.
+std::string key_of(const std::vector<ImageTextPair>& pairs, const std::string& off, double whole) {
+  std::string all = fmt::format("{:.17g} {}", whole, off);
+  for (const ImageTextPair& pair : pairs) all += "\n" + pair.name + "\t" + pair.caption;
+  return fmt::format("{:016x}", xxh3(all));
+}
+
+// Return true if `off` lists the head.
+bool is_off(const std::string& off, const std::string& name) {
+  for (const Intervention& one : off.empty() ? std::vector<Intervention>() : ablations_in_towers(off))
+    for (const Site& site : one.sites)
+      if (site.head && site.tower + "." + site.head->text() == name) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, const data::DataFiles& data,
+                                            const StudyDataOptions& options) {
+  if (options.media == nullptr || !options.media->rows)
+    throw usage_error("files cannot be read here").found("a model that reads images and texts");
+  std::vector<ImageTextPair> pairs;
+  for (const MediaRow& row : options.media->rows(data)) {
+    if (options.between) options.between();
+    ImageTextPair& pair = pairs.emplace_back();
+    pair.name = row.name, pair.caption = row.text;
+    pair.image = placed(row.place, [&row] { return row.read(); }).file.input;
+    pair.text = placed(row.place, [&] { return loaded.read(row.text, true); });
+    dual_encoder_of(*loaded.model)->pad(pair.text.ids);
+    if (options.most_examples > 0 && std::ssize(pairs) >= options.most_examples) break;
+  }
+  if (pairs.size() < 2)
+    throw usage_error("the contrastive loss needs at least two pairs of an image and a text")
+        .found(std::to_string(pairs.size()));
+  return pairs;
+}
+
+std::vector<TowerHead> pair_head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                       const std::vector<ImageTextPair>& pairs,
+                                       const BetweenPasses& between) {
+  DualEncoder& model = *dual_encoder_of(*loaded.model);
+  std::vector<TowerHead> kinds;
+  for (const std::string tower : {"text", "vision"}) {
+    HeadSummarySum sum;
+    for (const ImageTextPair& pair : pairs) {
+      if (between) between();
+      AttendRequest request;
+      request.text = tower == "text" ? pair.caption : pair.name;
+      request.input = tower == "text" ? pair.text : pair.image;
+      request.network = tower == "text" ? &model.text() : &model.vision();
+      sum.add(attend(loaded, pool, request));
+    }
+    for (const HeadKind& kind : sum.means())
+      kinds.push_back({tower + "." + kind.head.text(), 0, 0, kind.mean});
+  }
+  return kinds;
+}
+
+PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
+                      const std::vector<ImageTextPair>& pairs, const std::string& off,
+                      const std::filesystem::path& state, const std::function<bool(double)>& progress) {
+  PairPasses passes(loaded, pool, pairs, off);
+  PairSweep sweep;
+  sweep.loss = passes.loss();
+  if (!std::isfinite(sweep.loss))
+    throw Error(ErrorKind::numeric, "the loss of the model on this data is not finite")
+        .found(fmt::format("{}", sweep.loss))
+        .remedy("Check the weights for values that are not finite");
+  SweepState finished;
+  if (!state.empty()) finished.open(state, key_of(pairs, off, sweep.loss));
+  std::vector<std::pair<std::string, Head>> heads;
+  std::map<std::string, ModelPoints> points;
+  for (const std::string tower : {"text", "vision"}) {
+    points[tower] = ModelPoints::of(passes.encoder(tower), pool);
+    for (const Head& head : points[tower].all_heads())
+      if (!is_off(off, tower + "." + head.text())) heads.emplace_back(tower, head);
+  }
+  for (const auto& [tower, head] : heads) {
+    const std::string name = tower + "." + head.text();
+    const double* known = finished.loss_of("", name);
+    const double loss = known != nullptr ? *known : passes.without(tower, head, points[tower]);
+    if (known == nullptr) finished.add("", name, loss);
+    sweep.heads.push_back({name, loss, loss - sweep.loss});
+    if (progress && !progress(static_cast<double>(sweep.heads.size()) / static_cast<double>(heads.size())))
+      throw cancelled_error("the sweep was stopped");
+  }
+  std::ranges::stable_sort(sweep.heads,
+                           [](const auto& a, const auto& b) { return is_larger(a.lost, b.lost); });
+  return sweep;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,180 @@
+#include "inspect/study_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "inspect/attend.h"
+#include "inspect/usual_kind.h"
+#include "models/dual_encoder.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+// Return the first position with a known prediction, or 0.
+std::int64_t first_prediction(const StudyExample& example) {
+  const std::vector<std::int32_t>& labels = example.labels;
+  const auto found = std::find_if(labels.begin(), labels.end(), [](std::int32_t id) { return id >= 0; });
+  return found == labels.end() ? 0 : found - labels.begin();
+}
+
+}  // namespace
+
+StudyContext::StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
+                           std::uint64_t seed, const std::function<bool(double)>& progress,
+                           const MediaReader& media)
+    : loaded_(loaded),
+      model_(*loaded.model),
+      pool_(pool),
+      request_(request),
+      seed_(seed),
+      progress_(progress),
+      media_(media) {}
+
+void StudyContext::require_fit() const {
+  const auto one_of = [this](std::initializer_list<const char*> views) {
+    return std::find(views.begin(), views.end(), request_.view) != views.end();
+  };
+  const bool predicts = model_.kind() != ModelKind::encoder && model_.output() == Output::next_token;
+  const char* needed = nullptr;
+  if (one_of({"lens", "direct"}) && !predicts)
+    needed = "logits of the next token: a decoder or an encoder-decoder";
+  if (request_.view == "induction" && model_.kind() != ModelKind::decoder) needed = "a decoder of tokens";
+  if (request_.view == "alignment" && (model_.kind() != ModelKind::encoder_decoder || reads_media()))
+    needed = "an encoder-decoder that reads texts";
+  const bool dual = dual_encoder_of(model_) != nullptr;
+  if (dual && !one_of({"heads", "kinds", "rollout", "flow", "probe"}))
+    needed = "--view heads or kinds over pairs of an image and a text; rollout, flow or probe of texts";
+  if (needed == nullptr) return;
+  if (dual)
+    throw usage_error(fmt::format("--view {} does not apply to this model", request_.view))
+        .found("two encoders, of texts and of images")
+        .expected(needed);
+  const char* kind = model_.kind() == ModelKind::encoder   ? "an encoder"
+                     : model_.kind() == ModelKind::decoder ? "a decoder"
+                                                           : "an encoder-decoder";
+  throw usage_error(fmt::format("--view {} does not apply to this model", request_.view))
+      .found(fmt::format("{} that reads {}s", kind, input_name(model_)))
+      .expected(needed);
+}
+
+void StudyContext::need(const std::string& value, const char* option) const {
+  if (value.empty()) throw usage_error(fmt::format("--view {} needs {}", request_.view, option));
+}
+
+BetweenPasses StudyContext::between_passes() const {
+  return [this] {
+    if (progress_ && !progress_(0.0)) throw cancelled_error("the study was stopped");
+  };
+}
+
+StudyDataOptions StudyContext::data_options(bool limits) const {
+  return {request_.examples, limits ? request_.answer : "", between_passes(), &media_};
+}
+
+FileReader StudyContext::file_reader() const {
+  if (!media_.file) return {};
+  return [this](const std::string& file) { return media_.file(file).file; };
+}
+
+std::vector<StudyExample> StudyContext::examples() const {
+  if (request_.data.files.empty()) return {example(false)};
+  return read_examples(loaded_, pool_, request_.data, data_options(true));
+}
+
+StudyExample StudyContext::example(bool whole) const {
+  need(request_.text, request_.data.files.empty() && !whole ? "DATA or --text" : "--text");
+  return study_example(loaded_, pool_, request_.text, request_.target, data_options(!whole));
+}
+
+std::string StudyContext::token(std::int32_t id) const {
+  return shown_token(loaded_.target.get(), id);
+}
+
+std::int32_t StudyContext::answer_id(const std::string& text) const {
+  if (model_.output() == Output::sequence_classes) return class_of(model_, text);
+  std::vector<std::int32_t> ids;
+  const bool masked = model_.output() == Output::vocabulary && loaded_.source != nullptr;
+  if (model_.output() == Output::ctc && media_.ctc_labels)
+    ids = media_.ctc_labels(text);
+  else if (model_.kind() == ModelKind::encoder && !masked)
+    throw usage_error("the study needs logits of tokens or classes");
+  else
+    ids = (masked ? loaded_.source : loaded_.target)
+              ->encode_ids(text, {.add_special = false, .match_special = false});
+  if (ids.empty()) throw usage_error("the answer has no tokens").found("'" + text + "'");
+  return ids[0];
+}
+
+AnswerDifference StudyContext::answer_of(const StudyExample& example) const {
+  AnswerDifference answer{request_.position, -1, -1};
+  const bool per_position = model_.output() == Output::next_token;
+  if (answer.position < 0 && model_.kind() == ModelKind::decoder)
+    answer.position = std::ssize(example.input.target) - 1;
+  else if (answer.position < 0)
+    answer.position = per_position ? first_prediction(example) : 0;
+  const auto at = static_cast<std::size_t>(answer.position);
+  if (!request_.answer.empty())
+    answer.answer = answer_id(request_.answer);
+  else if (model_.output() != Output::ctc && at < example.labels.size() && example.labels[at] >= 0)
+    answer.answer = example.labels[at];
+  else
+    need("", "--answer");
+  if (!request_.instead.empty()) answer.instead = answer_id(request_.instead);
+  return answer;
+}
+
+std::string StudyContext::measured(const AnswerDifference& answer) const {
+  const auto name = [&](std::int32_t id) {
+    if (model_.output() == Output::vocabulary && loaded_.source != nullptr)
+      return "'" + shown_token(*loaded_.source, id) + "'";
+    if (model_.kind() != ModelKind::encoder) return "'" + token(id) + "'";
+    return fmt::format("{} {}", model_.output() == Output::ctc ? "label" : "class", id);
+  };
+  return answer.instead < 0 ? fmt::format("logit of {} at position {}", name(answer.answer), answer.position)
+                            : fmt::format("logit of {} minus logit of {} at position {}", name(answer.answer),
+                                          name(answer.instead), answer.position);
+}
+
+HeadSweepOptions StudyContext::sweep_options() const {
+  HeadSweepOptions options;
+  options.off = parse_heads(request_.off, usual_kind(model_.kind()));
+  options.state = request_.state;
+  options.progress = progress_;
+  return options;
+}
+
+std::vector<std::string> StudyContext::labels_of(const StudyExample& example) const {
+  if (reads_media()) return example.places;
+  std::vector<std::string> labels;
+  const bool decoder = model_.kind() == ModelKind::decoder;
+  for (const std::int32_t id : decoder ? example.input.target : example.input.source.ids)
+    labels.push_back(shown_token(decoder ? *loaded_.target : *loaded_.source, id));
+  return labels;
+}
+
+const char* StudyContext::place_column() const {
+  if (!reads_media()) return "token";
+  return model_.input_spec().patch_rows > 0 ? "patch" : "time";
+}
+
+const char* StudyContext::unit_of_distance() const {
+  if (!reads_media()) return "tokens";
+  return model_.input_spec().patch_rows > 0 ? "patches" : "positions";
+}
+
+std::string StudyContext::input_title() const {
+  std::string name = input_name(model_);
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
+}
+
+std::int64_t StudyContext::require_position(std::int64_t position, std::int64_t count) {
+  if (position < count) return position;
+  throw usage_error("there is no such position")
+      .found(std::to_string(position))
+      .expected(fmt::format("0 to {}", count - 1));
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,80 @@
+#include "inspect/sweep_state.h"
+
+#include "base/json.h"
+#include "base/line_reader.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+
+namespace {
+namespace fs = std::filesystem;
+}
+
+void SweepState::open(const fs::path& path, const std::string& key) {
+  if (!path_.empty()) return;
+  path_ = path;
+  if (path.empty()) return;
+  const std::string first = Json{{"sweep", key}}.dump();
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    if (!fs::is_regular_file(path, error))
+      throw usage_error("the state of a sweep must be a regular file").at({path.string(), -1, -1});
+    read(key, first);
+  }
+  file_.open(path, std::ios::app);
+  if (file_ && fs::file_size(path) == 0) file_ << first << '\n' << std::flush;
+  check();
+}
+
+const double* SweepState::loss_of(const std::string& added, const std::string& head) const {
+  const auto found = finished_.find({added, head});
+  return found == finished_.end() ? nullptr : &found->second;
+}
+
+void SweepState::add(const std::string& added, const std::string& head, double loss) {
+  if (path_.empty()) return;
+  Json line{{"head", head}, {"loss", loss}};
+  if (!added.empty()) line["added"] = added;
+  file_ << line.dump() << '\n' << std::flush;
+  check();
+}
+
+void SweepState::check() const {
+  if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
+}
+
+// Read the finished heads. `first` is the first line that this sweep would write, which must be that of the
+// file.
+void SweepState::read(const std::string& key, const std::string& first) {
+  LineReader reader(path_);
+  std::string line;
+  bool same = false, partial = false;
+  std::uintmax_t whole = 0;  // number of bytes in complete lines
+  while (reader.next(line)) {
+    // the last line is incomplete, because a sweep was interrupted while writing it
+    if (partial = reader.line_end().empty(); partial) {
+      same = same || (whole == 0 && first.starts_with(line));
+      break;
+    }
+    whole += line.size() + 1;
+    const Json json = parse_json(line, path_.string());
+    if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
+    if (!same)
+      throw usage_error("the file contains the state of another sweep")
+          .at({path_.string(), reader.line_number(), -1})
+          .remedy("Remove it, or name another file");
+    if (!json.contains("head") || !json.contains("loss") || !json["head"].is_string() ||
+        !json["loss"].is_number())
+      continue;
+    const bool has_added = json.contains("added") && json["added"].is_string();
+    finished_[{has_added ? json["added"].get<std::string>() : "", json["head"].get<std::string>()}] =
+        json["loss"].get<double>();
+  }
+  if (!same && fs::file_size(path_) > 0)
+    throw usage_error("the file does not contain the state of a head sweep")
+        .at({path_.string(), -1, -1})
+        .remedy("Remove it, or name another file");
+  if (partial) fs::resize_file(path_, whole);
+}
+
+}  // namespace regard::inspect
