@@ -66,9 +66,11 @@ TEST_F(MediaStudyProgram, ASweepOverImagesHasTheLossOfTheClassifier) {
       {"deep.png", "LABEL_0"}, {"lossy.webp", "LABEL_1"}, {"turned1.jpg", "LABEL_2"}};
   for (const auto& [file, label] : expected) {
     const ProgramResult result = run_program(
-        {"classify", vit_, golden("pictures/" + std::string(file)).string(), "--json"}, folder_.path());
+        {"classify", vit_, golden("pictures/" + std::string(file)).string(), "--top", "0", "--json"},
+        folder_.path());
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    for (const Json& one : parse_json(result.out, "out")["labels"])
+    const Json found = parse_json(result.out, "out");
+    for (const Json& one : found["labels"])
       if (one["label"] == label) sum -= std::log(one["score"].get<double>());
   }
   EXPECT_NEAR(loss_of(heads), sum / 3, 6e-5);
@@ -103,7 +105,8 @@ TEST_F(MediaStudyProgram, EveryViewOfAnImageClassifierIsATable) {
     if (view == "patch" || view == "path") arguments.insert(arguments.end(), {"--other", other});
     const Json json = table(arguments);
     EXPECT_EQ(json["study"], view);
-    EXPECT_GT(json["rows"].size(), view == "flip" ? 0u : 1u) << view;
+    // flip: there may be no set of heads that changes the answer
+    EXPECT_GE(json["rows"].size(), view == "flip" ? 0u : 2u) << view;
     for (const Json& row : json["rows"]) EXPECT_EQ(row.size(), json["columns"].size()) << view;
     if (view == "tokens" || view == "flow") {
       EXPECT_EQ(json["columns"][1], "patch");
@@ -138,7 +141,7 @@ TEST_F(MediaStudyProgram, ViewsThatDoNotApplyNameTheViewAndTheInput) {
                {"--view alignment", "an encoder that reads images"});
   expect_error({golden("sound/whisper-small").string(), "--view", "induction"},
                {"--view induction", "an encoder-decoder that reads sounds"});
-  expect_error({golden("hf-tiny/whisper").string(), "--view", "alignment", "a", "--alignments", "b"},
+  expect_error({golden("sound/whisper-small").string(), "--view", "alignment", "a", "--alignments", "b"},
                {"reads sounds"});
   expect_error({vit_, "--text", golden("pictures/deep.png").string()}, {"target of each image", "label"});
 }

@@ -106,7 +106,8 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
       {"patch cross.1.0 ids=1,2 target_ids=1,99", "99"},
       {"mean cross.1.0 texts=/none", "tokenizer"},
       {"add decoder.1.residual vector=/none/none.safetensors", "/none/none.safetensors"},
-      {"add decoder.1.residual vector=1,2", "found vector=1,2; expected vector=FILE or vector=FILE#NAME"},
+      {"add decoder.1.residual vector=1,2",
+       "(expected vector=FILE or vector=FILE#NAME, a tensor of a safetensors file, found vector=1,2)"},
   };
   for (const auto& [text, part] : cases) {
     try {

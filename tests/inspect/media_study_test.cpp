@@ -124,7 +124,7 @@ TEST_P(MediaStudy, GradientTimesInputIsTheDerivativeAlongTheRay) {
   const std::int64_t position = model_->kind() == ModelKind::encoder_decoder ? 1 : 0;
   const inspect::AnswerDifference answer{position, 2, 1};
   inspect::AttributionOptions options;
-  options.steps = 40, options.relative = true;
+  options.steps = 1000, options.relative = true;
   options.baseline = inspect::blank_embedding(*model_, pool_, input);
   const inspect::TokenAttribution found = inspect::attribute_tokens(*model_, pool_, input, answer, options);
   const std::int64_t positions = model_->input_spec().length_of(input.source);
@@ -141,9 +141,9 @@ TEST_P(MediaStudy, GradientTimesInputIsTheDerivativeAlongTheRay) {
   double integral = 0, whole = 0;
   for (const double one : found.integrated) integral += one;
   for (const double one : found.gradient_input) whole += one;
-  EXPECT_NEAR(integral, found.difference - found.baseline, 2e-3 * std::max(1.0, std::abs(integral)));
+  EXPECT_NEAR(integral, found.difference - found.baseline, 5e-3 * std::max(1.0, std::abs(integral)));
   if (model_->input_spec().patch_rows == 0) return;
-  EXPECT_NEAR(whole, (at(1.01) - at(0.99)) / 0.02, 1e-3 * std::max(1.0, std::abs(whole)));
+  EXPECT_NEAR(whole, (at(1.001) - at(0.999)) / 0.002, 1e-2 * std::max(1.0, std::abs(whole)));
   for (std::int64_t special = 0; special < model_->input_spec().specials; ++special)
     EXPECT_EQ(found.gradient_input[static_cast<std::size_t>(special)], 0.0);
 }
