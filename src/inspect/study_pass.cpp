@@ -103,7 +103,7 @@ std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExamp
     if (example.labels.empty()) {
       Error error = usage_error("the study needs the target of each text").found("'" + example.text + "'");
       if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes)
-        throw error.expected("a decoder, an encoder-decoder or a classifier of texts");
+        throw error.expected("a decoder, an encoder-decoder or a text classifier");
       throw error.expected("TEXT<tab>LABEL");
     }
   std::vector<StudyBatch> batches;
