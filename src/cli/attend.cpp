@@ -50,9 +50,9 @@ constexpr const char* kFooter =
     "content of the capture that --json prints and that the page of --html contains; the page always has\n"
     "the data of --values and --parameters. Weights have 8 bits; for a long text, only the\n"
     "heads with the highest scores have them; the others have a thumbnail. --full writes all weights in\n"
-    "f32. For a model of images, TEXT is an image file, and --svg shows which patches of the image each\n"
+    "f32. For an image model, TEXT is an image file, and --svg shows which patches of the image each\n"
     "head attends to, and attention rollout; for a captioning model, which patches each generated word\n"
-    "attends to. For a model of sound, TEXT is a sound file of which the first 30 seconds are read, and\n"
+    "attends to. For a sound model, TEXT is a sound file of which the first 30 seconds are read, and\n"
     "--html shows the attention over the spectrogram.";
 
 // Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only

@@ -25,10 +25,10 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 
-// Show the attention of a model that reads images; options.text is the image file.
+// Show the attention of an image model; options.text is the image file.
 void attend_picture(const AttendOptions& options, Globals& globals);
 
-// Show the attention of a model that reads sound; options.text is the sound file.
+// Show the attention of a sound model; options.text is the sound file.
 void attend_sound(const AttendOptions& options, Globals& globals);
 
 }  // namespace regard::cli

@@ -1,4 +1,4 @@
-// regard attend with a model of images: show attention over the image.
+// regard attend with an image model: show attention over the image.
 #include <fmt/format.h>
 
 #include <algorithm>

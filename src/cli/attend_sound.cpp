@@ -1,4 +1,4 @@
-// regard attend with a model of sound: attention over the times of the sound.
+// regard attend with a sound model: attention over the times of the sound.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
   for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
     if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads sound");
   if (!options.svg.empty())
-    throw usage_error("--svg is not available for a model that reads sound").remedy("Use --html");
+    throw usage_error("--svg is not available for a sound model").remedy("Use --html");
   if (kind == ModelKind::encoder_decoder) return;
   if (!options.target.empty())
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");

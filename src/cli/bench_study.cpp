@@ -198,7 +198,7 @@ void add_bench_study(CLI::App& bench, Globals& globals) {
   number("--length", request->length, "sweep: number of tokens of a sentence");
   study
       ->add_option("--predictions", request->predictions,
-                   "sweep: count only this many predictions at the end of each sentence; 0 counts all")
+                   "sweep: the loss uses only this many predictions at the end of each sentence; 0 uses all")
       ->check(not_negative())
       ->capture_default_str();
   number("--rounds", request->rounds, "Number of repetitions, after a warm-up");

@@ -51,7 +51,7 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
     return "image-classification";
   if (reads == InputKind::pixels && model.model->kind() == ModelKind::encoder_decoder) return "captioning";
   if (reads != InputKind::tokens)
-    throw usage_error("'evaluate' does not support this model of images or sound").found(name);
+    throw usage_error("'evaluate' does not support this image or sound model").found(name);
   switch (model.model->output()) {
     case Output::sequence_classes:
       return "classification";
@@ -129,7 +129,7 @@ bool reads_sound(const std::string& path) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
-// Evaluate a model that reads sound, as a classifier or as a speech recogniser, depending on its head.
+// Evaluate a sound model, as a classifier or as a speech recogniser, depending on its head.
 evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
                                      Globals& globals) {
   infer::LoadedModel model = infer::LoadedModel::open(

@@ -13,7 +13,7 @@ struct ServerOptions {
   std::string key_file;  // file whose first line is the API key; empty if there is none
 
   bool given() const { return !url.empty(); }
-  // Throws usage if `set` is true: the option cannot be combined with --server.
+  // Throws usage if --server is given and `set` is true, because `option` cannot be combined with it.
   void exclude(bool set, const char* option) const;
 };
 

@@ -68,8 +68,8 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
       ->check(valid_text());
   verb.add_option(
           "--answer", request.answer,
-          "heads, sets: count only the predictions of this part of the target. Other views: the answer\n"
-          "whose logit is measured (its first token, or a label)")
+          "heads, sets: the loss uses only the predictions of this part of the target. Other views: the\n"
+          "answer whose logit is measured (its first token, or a label)")
       ->check(valid_text());
   verb.add_option("--instead", request.instead,
                   "Measure the logit of --answer minus the logit of this answer")
@@ -132,7 +132,7 @@ void add_study(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_option("--state", request->state,
                    "heads, sets: file of finished heads, from which a later study continues");
-  verb->add_option("--steps", request->steps, "tokens: number of steps of the integral")
+  verb->add_option("--steps", request->steps, "tokens: number of interpolation steps of integrated gradients")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--intervene", request->interventions,

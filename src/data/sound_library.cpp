@@ -59,7 +59,9 @@ class LibrarySource : public SoundSource {
  private:
   void check() {
     if (sound_ == nullptr)
-      throw file_error(file_, "the file is not a sound that can be read").found(sf_strerror(nullptr));
+      throw file_error(file_, "cannot read this sound file")
+          .found(sf_strerror(nullptr))
+          .expected("a format that libsndfile reads, such as WAV, FLAC or Ogg");
     format_.rate = info_.samplerate, format_.channels = info_.channels;
     SF_FORMAT_INFO about{};
     about.format = info_.format & SF_FORMAT_TYPEMASK;

@@ -88,7 +88,7 @@ class TableRow {
     Json value;            // for jsonl, the value if it is not a string
     bool given = false;    // for jsonl, true if the object has the key
     bool present = false;  // result of has()
-    bool is_text = true;   // true if the cell has a text; false if it has only `value`
+    bool is_text = true;   // true if the cell's content is in `text`, false if it is in `value`
   };
   Error wrong(std::size_t column, const char* expected) const;
   std::string column_name(std::size_t column) const;

@@ -157,7 +157,7 @@ void Exchange::wait(std::size_t begin, std::size_t end) {
 void Ranks::fail() const {
   throw Error(ErrorKind::io, fmt::format("rank {} of {} cannot reach the others", rank(), size()))
       .found(transport_->failure())
-      .remedy("The last checkpoint is complete: check the machines and the network, then use --resume");
+      .remedy("Check the machines and the network, then continue from the last checkpoint with --resume");
 }
 
 void Exchange::give_up() const {
@@ -174,7 +174,7 @@ void Ranks::give_up(std::span<const int> silent) const {
                                          timeout_, silent.size() > 1 ? "s" : "", fmt::join(silent, ", ")))
       .expected("a message within 'distributed.timeout'")
       .found("none")
-      .remedy("The last checkpoint is complete: check the machines and the network, then use --resume");
+      .remedy("Check the machines and the network, then continue from the last checkpoint with --resume");
 }
 
 }  // namespace regard::distributed

@@ -75,7 +75,9 @@ class Ranks {
   friend class Exchange;
   friend class StopVote;
   static void pause(int times);
-  bool progress();  // return true if any message has completed; completed_ lists the messages of exchanges
+  // Poll the transport without waiting: append the ids of newly completed messages, except notices, to
+  // completed_. Return true if any message, including a notice, has completed since the last call.
+  bool progress();
   [[noreturn]] void fail() const;
   [[noreturn]] void give_up(std::span<const int> silent) const;
   std::unique_ptr<Transport> transport_;  // transport between the processes; null if there is only one

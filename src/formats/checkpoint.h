@@ -82,9 +82,11 @@ class RunFolder {
   bool has(std::int64_t step) const;
   // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
-  // best_called_by() returns "best_step" of this checkpoint. best_called_by_latest() returns that of the
-  // latest checkpoint or, if it cannot be read, of the newest one with a readable state.json.
+  // Return the key "best_step" in the state.json of the checkpoint of `step`; nullopt if it has none or
+  // cannot be read.
   std::optional<std::int64_t> best_called_by(std::int64_t step) const;
+  // Return best_called_by() of the latest checkpoint; if it is nullopt, of the newest checkpoint for which it
+  // is not.
   std::optional<std::int64_t> best_called_by_latest() const;
   Checkpoint validated(std::int64_t step) const;
   std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except, std::string warning) const;

@@ -353,7 +353,7 @@ class Machine {
     check_inside(tensor);
     push(Kind::tensor).tensor = std::move(tensor);
   }
-  // Check that the last element is inside the storage, and that the tensor has at most as many elements.
+  // Check that the last element is inside the storage, and that the storage has at least as many elements.
   void check_inside(const StoredTensor& tensor) const {
     std::uint64_t elements = 1, last = tensor.offset;
     bool overflow = false, empty = false;

@@ -123,7 +123,7 @@ class Scheduler {
   struct Prefix {
     std::int32_t slot = 0;
     std::vector<std::int32_t> tokens;  // tokens in the slot; empty if the slot is unused
-    std::uint64_t used = 0;            // time of the last use; a larger value is more recent
+    std::uint64_t used = 0;            // value of uses_ at the last use; larger is more recent
   };
   // number of the source's positions; 0 without an encoder
   std::int64_t length_of_source(const Request& request) const;

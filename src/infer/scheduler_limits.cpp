@@ -42,8 +42,9 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
-  // A row holds the window and the tokens of one step. Both may start and end in the middle of a page, which
-  // takes up to two more pages.
+  // A row holds the tokens of the window and of one step, a contiguous range of positions. A range that
+  // starts inside a page can occupy one page more than pages_for() returns. The second extra page is a
+  // margin.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 

@@ -60,9 +60,10 @@ double share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// The words of a pair, and the word of each token.
+// For each token of a sentence pair, the index of the word that contains it.
 struct WordsOfPair {
-  // word index of each source token (column) and of each target row (`writing`, `reading`: see HeadAlignment)
+  // `source` has an element for each source token (column), `writing` and `reading` for each target row (see
+  // HeadAlignment); -1: the token belongs to no word
   std::vector<std::int64_t> source, writing, reading;
 };
 

@@ -233,8 +233,8 @@ class Writer {
             {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
   }
 
-  // Return the weights that each key receives: their mean over the queries, followed by the weights of each
-  // special token's query.
+  // Return rows with one weight per key: first the mean over all queries, then one row for the query of each
+  // special token.
   FloatJson received(const Map& map) const {
     const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
     std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);

@@ -26,7 +26,7 @@
 //            input (often the same text), or those of one row of pattern=. In generation this holds for all
 //            later steps
 //
-// The other input of a model that reads images or sounds is a file: file=FILE in place of text=, and
+// The other input of an image or sound model is a file: file=FILE in place of text=, and
 // files=FILE in place of texts= (one file name per line). minus= is then a file too.
 //
 // positions=POSITIONS limits every action to these tokens (for weights: queries); the list has the form

@@ -213,7 +213,9 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // Row 0 contains no head. For each head, the rows of all tokens with only that head follow.
+    // Row 0 is zero; its output is what the projection adds without any head, such as the bias, and is
+    // subtracted below. Row 1 + h · tokens + t has the context of head h at token t, and zeros for the other
+    // heads.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)

@@ -271,8 +271,9 @@ class Resolver {
     }
   }
 
-  // If the values of an image or sound are set at all positions, the input must have as many positions. A
-  // text may be longer or shorter than the input: positions that only one of them has are not changed.
+  // Values taken from an image or sound at all positions require that this input has the same number of
+  // positions as the other input. A text may have a different length: only positions that exist in both
+  // inputs are edited.
   void require_length(const Intervention& one, std::int64_t positions, const std::string& tower) const {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }

@@ -192,7 +192,8 @@ class Unit {
 };
 
 double work_of(const Attention& problem) {
-  constexpr std::int64_t kQueriesWorthKey = 8;  // loading a key costs as much as this many products with it
+  // Loading a key from memory takes about as long as its products with this many queries.
+  constexpr std::int64_t kQueriesWorthKey = 8;
   double pairs = 0.0;
   for (const AttentionSequence& sequence : problem.sequences)
     if (sequence.queries > 0)

@@ -138,7 +138,7 @@ void add_strict_entities(std::span<const std::string> labels, std::size_t sequen
         rules.prefixes.find(extended.back().prefix) == std::string_view::npos)
       throw Error(ErrorKind::bad_file, "a label does not belong to the scheme " + std::string(rules.name))
           .found("\"" + label + "\"")
-          .expected("a label that begins with one of " + std::string(rules.prefixes));
+          .expected("a label whose first letter is one of " + std::string(rules.prefixes));
   }
   extended.push_back({});
   SchemeLabel before;

@@ -92,7 +92,7 @@ class Assembled : public Network {
   Output output() const override { return architecture_.head.output; }
   std::int64_t labels() const override { return architecture_.head.out; }
   Var head(Tape& tape, Var hidden, const Ragged& shape) override {
-    if (output() == Output::none) throw usage_error("this model has no head");
+    if (output() == Output::none) throw usage_error("this model has no output head");
     const Turn turn(*this, tape);
     return head_->forward(tape, hidden, shape);
   }

@@ -241,9 +241,10 @@ void Lora::read(const formats::SafetensorsFile& file) {
       add_whole(*parameters[which], name);
     } else if (!name.ends_with(".lora_B.weight") ||
                file.find(without_ending(entry.name, "B.weight") + "A.weight") == nullptr) {
-      throw file_error(file.path().string(), "the adapter has a tensor that plain LoRA does not have")
+      throw file_error(file.path().string(), "the adapter has a tensor that does not belong to LoRA")
           .found("\"" + entry.name + "\"")
-          .expected("pairs ….lora_A.weight and ….lora_B.weight, and whole weights");
+          .expected(
+              "pairs ….lora_A.weight and ….lora_B.weight; other tensors only for biases and modules_to_save");
     }
   }
 }

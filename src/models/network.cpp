@@ -15,7 +15,7 @@
 namespace regard::models {
 
 Var Network::head(Tape&, Var, const Ragged&) {
-  throw usage_error("this model has no head");
+  throw usage_error("this model has no output head");
 }
 
 Var Network::pooled(Tape&, Var, const Ragged&) {

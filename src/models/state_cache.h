@@ -25,8 +25,8 @@ bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::
 // Return row `row` of a layer's keys or, if `value` is true, of its values.
 const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value);
 
-// Write the states of all layers after the batch's tokens, and advance the slots. `after` has one element per
-// layer.
+// Append the states of all layers after each of the batch's tokens to the cache, and advance the slots.
+// `after` has one element per layer.
 void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after);
 
 }  // namespace regard::models

@@ -1,4 +1,4 @@
-// Names of activations in configurations.
+// Names of activation functions in configurations.
 #pragma once
 
 #include <string>

@@ -26,8 +26,7 @@ Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image,
                     "labels");
   const auto pattern = call.value<std::string>("pattern", tasks::kLabelPattern);
   if (pattern.find("{}") == pattern.npos)
-    throw HttpError(400, "expected {} in the pattern, which stands for the label", "invalid_value",
-                    "pattern");
+    throw HttpError(400, "the label pattern has no placeholder {}", "invalid_value", "pattern");
   tasks::ZeroShotClassifier classifier(encoder, call.value<std::vector<std::string>>("labels", {}), pattern);
   if (const auto scores = scores_of(call)) classifier.set_scores(*scores);
   call.waiting.require();

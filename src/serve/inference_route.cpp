@@ -126,7 +126,8 @@ void answer_inference(Call& call) {
   if (host->can(Ability::embed)) return answer_embed(call);
   if (host->can(Ability::translate)) return answer_translation(call, host);
   if (host->can(Ability::generate)) return answer_generation(call, host);
-  throw HttpError(400, "POST / does not support the task of this model");
+  throw HttpError(
+      400, "POST / supports only models that embed, classify, translate or generate texts, or fill masks");
 }
 
 }  // namespace

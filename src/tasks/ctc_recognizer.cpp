@@ -106,7 +106,7 @@ Tensor CtcRecognizer::logits_of(std::span<const float> sound) {
   return logits;
 }
 
-// Frames are numbered from the start of the sound. A piece starts and ends at a frame boundary.
+// Frames are numbered from the start of the sound. A chunk starts and ends at a frame boundary.
 Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
                                      const std::function<void(const TranscriptSegment&)>& found,
                                      const std::function<void(double)>& progress) {
@@ -132,7 +132,7 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
       const std::int64_t from = first == 0 ? 0 : overlap, to = ended ? logits.rows() : overlap + step;
       take(logits, std::min(from, logits.rows()), std::min(to, logits.rows()), found);
     }
-    // The next piece starts one overlap before the first frame that is not used.
+    // The next chunk starts one overlap before the first frame that is not used.
     if (!ended)
       samples.erase(samples.begin(),
                     samples.begin() + static_cast<std::ptrdiff_t>(step * samples_per_frame_));

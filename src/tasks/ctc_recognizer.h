@@ -37,9 +37,11 @@ class CtcVocabulary {
 };
 
 struct CtcRecognizerOptions {
-  std::int64_t beam = 1;        // width of the beam search; 1 selects the best path
-  double piece_seconds = 20.0;  // duration of a piece, in seconds; a piece is one pass of the model
-  // duration of the context at each end of a piece, in seconds; the labels of the context are dropped
+  std::int64_t beam = 1;  // width of the beam search; 1 selects the best path
+  // duration of a chunk without its context, in seconds; one pass of the model computes a chunk and the
+  // context at both ends
+  double piece_seconds = 20.0;
+  // duration of the context at each end of a chunk, in seconds; the labels of the context are dropped
   double overlap_seconds = 3.0;
   // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds.
   double pause_seconds = 0.6, segment_seconds = 15.0;

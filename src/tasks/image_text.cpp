@@ -86,9 +86,9 @@ ZeroShotClassifier::ZeroShotClassifier(ImageTextEncoder& encoder, std::vector<st
   if (labels_.empty()) throw usage_error("no labels are given").expected("at least one label");
   const std::size_t place = pattern.find("{}");
   if (place == std::string::npos)
-    throw usage_error("the pattern of labels has no place for the label")
+    throw usage_error("the label pattern has no placeholder {}")
         .found("\"" + pattern + "\"")
-        .expected("{}");
+        .expected("a text that contains {}");
   std::vector<Input> texts;
   for (const std::string& label : labels_)
     texts.push_back(encoder.read(std::string(pattern).replace(place, 2, label)));

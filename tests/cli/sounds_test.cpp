@@ -1,4 +1,4 @@
-// regard attend with models of sound.
+// regard attend with sound models.
 #include <gtest/gtest.h>
 
 #include <filesystem>

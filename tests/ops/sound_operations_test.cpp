@@ -1,4 +1,4 @@
-// The operations of models of sound (convolution, group norm, weight norm, CTC loss): compared with their
+// The operations of sound models (convolution, group norm, weight norm, CTC loss): compared with their
 // reference implementations over random shapes, and with PyTorch.
 #include <gtest/gtest.h>
 #include <algorithm>
