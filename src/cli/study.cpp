@@ -39,6 +39,7 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
         return stop_signal() == 0;
       });
   bar.clear();
+  for (const std::string& warning : table.warnings) print_message("regard: warning: {}\n", warning);
   if (!options.csv.empty()) write_whole_result(options.csv, table.csv(), globals.quiet);
   if (!options.svg.empty()) write_whole_result(options.svg, table.svg(), globals.quiet);
   if (globals.json)

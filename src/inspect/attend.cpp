@@ -370,6 +370,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   const auto needed = add_parameters(capture, pool, kMostParameters / request.views, view);
   add_activations(capture, kMostNumbers / request.views, needed, view);
   view.size = size_of(model, capture);
+  if (request.edits != nullptr) view.warnings = request.edits->warnings();
   return view;
 }
 

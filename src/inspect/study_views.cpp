@@ -312,6 +312,7 @@ StudyTable Study::tokens() {
       fmt::format("Integrated gradients from a baseline of zeros ({:.4f}) to the text ({:.4f}), {} steps.",
                   found.baseline, found.difference, options.steps),
       fmt::format("Completeness error: {:.2g}.", found.completeness_error)};
+  table.warnings = edits->warnings();
   return table;
 }
 
