@@ -38,7 +38,12 @@ inspect::StudyRequest inner(const Model& model, std::string_view view, const Stu
 }
 
 inspect::StudyTable inner(const Study& study) {
-  return {study.view, study.title, study.columns, study.rows, study.notes};
+  return {.study = study.view,
+          .title = study.title,
+          .columns = study.columns,
+          .rows = study.rows,
+          .notes = study.notes,
+          .warnings = {}};
 }
 
 }  // namespace

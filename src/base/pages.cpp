@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -29,13 +30,15 @@ void discard_pages(void* memory, std::size_t bytes) noexcept {
   advise_whole_pages(memory, bytes, MADV_DONTNEED);
 }
 
-void* allocate_pages(std::size_t bytes) {
+void* allocate_pages(std::size_t bytes, std::size_t small) {
   const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
   // Unlike aligned_alloc, posix_memalign does not require a size that is a multiple of the alignment.
   void* memory = nullptr;
   if (posix_memalign(&memory, rounded >= kHugePage ? kHugePage : kPage, rounded) != 0)
     throw out_of_memory(rounded);
-  if (rounded >= kHugePage) ask_for_large_pages(memory, rounded / kHugePage * kHugePage);
+  const std::size_t first = std::min((small + kHugePage - 1) / kHugePage * kHugePage, rounded);
+  if (rounded - first >= kHugePage)
+    ask_for_large_pages(static_cast<std::byte*>(memory) + first, (rounded - first) / kHugePage * kHugePage);
   return memory;
 }
 

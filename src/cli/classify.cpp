@@ -184,6 +184,7 @@ class ServerClassify {
         {[this](std::string& line) { return take(line); }, [this] { write(); },
          [this](const Error& error) { write_result(skipped_result(globals_.json, ++done_, error)); }},
         bad_lines);
+    client_.print_warnings();
     bad_lines.report(globals_.quiet);
   }
 

@@ -104,6 +104,7 @@ class EmbedVerb {
     if (cut_ > 0) say(fmt::format("{} texts were truncated to {} tokens", cut_, most_tokens()));
     if (!request_.output.empty()) write_tensor();
     if (probes_) probes_->finish();
+    source_->finish();
     if (request_.similarity) write_similarities();
     for (const std::string& query : request_.queries) write_matches(query);
   }

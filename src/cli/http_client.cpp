@@ -14,6 +14,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/plain_text.h"
+#include "base/printable.h"
+#include "cli/output.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -247,6 +249,25 @@ HttpClient::Response HttpClient::exchange(const std::string& request) {
   return exchange(request);
 }
 
+// Keep the warnings that this and all earlier responses contain. An intervention that one request does not
+// need may change the result of another one.
+void HttpClient::keep_warnings(const Json& response) {
+  std::set<std::string> now;
+  if (response.is_object() && response.contains("warnings") && response["warnings"].is_array())
+    for (const Json& one : response["warnings"])
+      if (one.is_string()) now.insert(one.get<std::string>());
+  if (!warnings_)
+    warnings_ = std::move(now);
+  else
+    std::erase_if(*warnings_, [&](const std::string& one) { return !now.contains(one); });
+}
+
+void HttpClient::print_warnings() const {
+  if (!warnings_) return;
+  for (const std::string& warning : *warnings_)
+    print_message("regard: warning: {}\n", printable(warning, warning.size()));
+}
+
 Json HttpClient::post(const std::string& path, const Json& body) {
   const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string request =
@@ -257,7 +278,11 @@ Json HttpClient::post(const std::string& path, const Json& body) {
   request += "\r\n" + text;
   for (int attempt = 0;; ++attempt) {
     const Response response = exchange(request);
-    if (response.status == 200) return json_of(response.body);
+    if (response.status == 200) {
+      Json json = json_of(response.body);
+      keep_warnings(json);
+      return json;
+    }
     const std::string message = message_of(response.body);
     if ((response.status == 429 || response.status == 503) && attempt < kTries) {
       for (int i = 0; i < response.retry_after * 5; ++i) {

@@ -1,6 +1,8 @@
 // HTTP client for --server: sends JSON requests to a running `regard serve`, over one connection.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 
 #include "base/json.h"
@@ -45,6 +47,8 @@ class HttpClient {
     }
   }
   Error malformed() const;  // return the error for a malformed response
+  // Print the warnings that all responses contained, such as that of an intervention that changed no input.
+  void print_warnings() const;
 
  private:
   struct Response {
@@ -59,10 +63,12 @@ class HttpClient {
   bool read_more();
   Error failed(const std::string& what) const;
   Json json_of(const std::string& body) const;
+  void keep_warnings(const Json& response);
 
   std::string url_, host_, port_, base_, key_;
   int socket_ = -1;
   std::string received_;
+  std::optional<std::set<std::string>> warnings_;  // warnings of all responses; unset before the first
 };
 
 }  // namespace regard::cli

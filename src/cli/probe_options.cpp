@@ -68,8 +68,7 @@ void ModelProbes::write_line(const std::string& line) {
 
 void warn_of_unused(const inspect::EditedPass* edits) {
   if (edits == nullptr) return;
-  for (const std::string& intervention : edits->unused())
-    print_message("regard: warning: '{}' changed nothing: no input has a token there\n", intervention);
+  for (const std::string& warning : edits->warnings()) print_message("regard: warning: {}\n", warning);
 }
 
 void ModelProbes::finish() {

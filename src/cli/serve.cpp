@@ -98,17 +98,31 @@ void announce(const serve::Service& service, const serve::ServeOptions& options)
                 service.port());
 }
 
-// Limit the number of glibc's malloc arenas. By default there are 8 per core; memory that the handler threads
-// free is then spread over all of them, and the resident memory grows for a long time.
-void limit_malloc_arenas() {
+// Configure glibc's malloc for a server.
+void configure_malloc() {
 #if defined(M_ARENA_MAX)
+  // By default there are 8 arenas per core; memory that the handler threads free is then spread over all of
+  // them, and the resident memory grows for a long time.
   constexpr int kArenas = 2;
   ::mallopt(M_ARENA_MAX, kArenas);
+  // By default these thresholds grow to 32 and 64 MiB with the largest block that was freed. Later blocks of
+  // this size are then placed in an arena, which keeps their memory after they are freed.
+  constexpr int kThreshold = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kThreshold);
+  ::mallopt(M_TRIM_THRESHOLD, kThreshold);
+#endif
+}
+
+// Return freed memory to the system. glibc keeps the pages of freed blocks that lie between blocks in use,
+// for example those of a large response.
+void return_freed_memory() {
+#if defined(M_ARENA_MAX)
+  ::malloc_trim(0);
 #endif
 }
 
 void serve_folders(const ServeRequest& request, Globals& globals) {
-  limit_malloc_arenas();
+  configure_malloc();
   const sigset_t signals = blocked_signals();  // must be called before the first thread starts
   const serve::ServeOptions options = options_of(request, globals);
   serve::Service service(options, globals.pool());
@@ -122,6 +136,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
       if (!globals.quiet) announce(service, options);
     }
     if (signal == SIGINT || signal == SIGTERM) break;
+    if (signal < 0 && announced) return_freed_memory();
     if (signal == SIGHUP && announced)
       service.reload([quiet = globals.quiet](const std::string& error) {
         if (!error.empty())

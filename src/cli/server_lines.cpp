@@ -64,6 +64,7 @@ class ServerLines {
       answer();
     }
     output_.finish();
+    client_.print_warnings();
     bad_lines_.report(quiet_);
   }
 
@@ -259,6 +260,7 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   else
     output.write(shown + list[0].at("text").get<std::string>() + "\n");
   output.finish();
+  client.print_warnings();
 }
 
 }  // namespace regard::cli

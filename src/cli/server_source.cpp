@@ -52,6 +52,7 @@ class ServerSource : public VectorSource {
   std::int64_t size() const override { return size_; }
   std::int64_t most_tokens() const override { return most_tokens_; }
   bool compares_by_product() const override { return product_; }
+  void finish() override { client_.print_warnings(); }
 
  private:
   struct Answer {

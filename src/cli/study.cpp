@@ -42,6 +42,7 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
   const inspect::StudyTable table = inspect::study_table(loaded, globals.pool(), request, globals.seed,
                                                          progress, api::media_reader(loaded, globals.pool()));
   bar.clear();
+  for (const std::string& warning : table.warnings) print_message("regard: warning: {}\n", warning);
   if (!options.csv.empty()) write_whole_result(options.csv, table.csv(), globals.quiet);
   if (!options.svg.empty()) write_whole_result(options.svg, table.svg(), globals.quiet);
   if (globals.json)

@@ -23,6 +23,7 @@ class VectorSource {
   virtual std::int64_t size() const = 0;
   virtual std::int64_t most_tokens() const = 0;  // maximum tokens of a text; 0 means no limit
   virtual bool compares_by_product() const = 0;
+  virtual void finish() {}  // print the server's warnings; call this after the last input
 };
 
 // Return a source of texts for the folder or, if `images` is set, of images. `images` requires a model that

@@ -364,6 +364,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   limit_values(view, kMostNumbers / request.views);
   const auto needed = add_parameters(capture, pool, kMostParameters / request.views, view);
   add_activations(capture, kMostNumbers / request.views, needed, view);
+  if (request.edits != nullptr) view.warnings = request.edits->warnings();
   return view;
 }
 

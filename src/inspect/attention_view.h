@@ -150,6 +150,7 @@ struct View {
   std::vector<Map> maps;
   std::vector<Head> ablated;
   std::vector<std::string> interventions = {};  // interventions as they were given
+  std::vector<std::string> warnings = {};       // EditedPass::warnings() of the interventions
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
   // one step for each of tokens.written; empty if the model has no logits

@@ -41,6 +41,13 @@ std::vector<std::string> EditedPass::unused() const {
   return unused;
 }
 
+std::vector<std::string> EditedPass::warnings() const {
+  std::vector<std::string> sentences;
+  for (const std::string& intervention : unused())
+    sentences.push_back("'" + intervention + "' changed nothing: no input has a token there");
+  return sentences;
+}
+
 void EditedPass::add(const EditedPass& other) {
   for (const RequiredLength& length : other.lengths_) add(length);
   for (const auto& [tower, points] : other.values_)

@@ -76,6 +76,7 @@ class EditedPass : public ForwardingProbe {
   // Return the interventions that have changed nothing so far, here or in passes that have a copy of their
   // edits: no input had a token at their positions, or no pass computed their probe point.
   std::vector<std::string> unused() const;
+  std::vector<std::string> warnings() const;  // a sentence for each of unused()
   bool empty() const { return values_.empty() && weights_.empty(); }
 
   void set_observer(Probe* observer) { set_next(observer); }

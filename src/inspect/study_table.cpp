@@ -94,6 +94,7 @@ Json StudyTable::json() const {
     }
     out["rows"].push_back(std::move(object));
   }
+  if (!warnings.empty()) out["warnings"] = warnings;
   return out;
 }
 

@@ -16,15 +16,18 @@ struct StudyTable {
   std::string study, title;
   std::vector<std::string> columns;  // names of the columns; the leading text columns name the row
   std::vector<std::vector<StudyCell>> rows;
-  std::vector<std::string> notes;  // remarks about the numbers, one sentence each
-  int digits = 3;                  // number of decimals that text() prints
+  std::vector<std::string> notes;     // remarks about the numbers, one sentence each
+  std::vector<std::string> warnings;  // EditedPass::warnings() of the study's interventions
+  int digits = 3;                     // number of decimals that text() prints
 
   // Format for the terminal: text columns are aligned left, numbers right. `most_rows` > 0 limits the rows;
   // a line with the number of the others follows.
   std::string text(std::size_t most_rows = 0) const;
   // the table as CSV (RFC 4180) with a header; numbers have the fewest digits that parse to the same values
   std::string csv() const;
-  Json json() const;  // the table as {"study", "title", "columns", "rows": [{column: value}], "notes"}
+  // the table as {"study", "title", "columns", "rows": [{column: value}], "notes"}, and "warnings" if there
+  // are any
+  Json json() const;
   // Draw a grid with one line per row. The shade of a number is its magnitude divided by the largest
   // magnitude of the column.
   std::string svg() const;

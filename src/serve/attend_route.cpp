@@ -104,6 +104,7 @@ void add_generated(const Call& call, ModelHost& host, const inspect::AttendReque
                     "invalid_value", "free");
   view.generated = inspect::changed_translation(host.loaded(), host.pool(), request, most,
                                                 [&] { call.waiting.require(); });
+  if (request.edits != nullptr) view.warnings = request.edits->warnings();
 }
 
 void reply_with(Call& call, inspect::View& view) {
@@ -263,7 +264,7 @@ Route file_route(const char* path, const char* summary, const char* file, void (
       .request = object({{"file", described(text(1000), file)},
                          {"request", described(text(100000), "The other members of POST /attend as JSON")}},
                         {"file"}),
-      .response = Json{{"type", "object"}},
+      .response = object({{"warnings", warnings_schema()}}),
       .forms = true,
       .files = true,
       .heavy = true};

@@ -56,6 +56,7 @@ std::string before_inputs(const Call& call, const ModelHost& host) {
 void answer_generate(Call& call) {
   const auto host = call.find_model(call.value("translate", false) ? Ability::translate : Ability::generate);
   const infer::LoadedModel& loaded = host->loaded();
+  edits_of(call, *host);  // check the interventions, even if no input has tokens
   const infer::SearchOptions search = search_of(call, *host);
   const bool truncate = call.value("truncate", false);
   std::vector<ModelInput> inputs;

@@ -14,6 +14,7 @@ void count_inputs(Call& call, const ModelHost::Inputs& inputs) {
 
 void answer_vectors(Call& call) {
   const auto host = call.find_model(Ability::embed);
+  Probe* const probe = probe_of(call, *host);  // checks the interventions, even if there is no input
   ModelHost::Inputs inputs;
   for (const std::string& text : texts_of(call.body["inputs"]))
     inputs.push_back(host->read_embedded(text, call.value("truncate", false)));
@@ -22,7 +23,7 @@ void answer_vectors(Call& call) {
   for (const tasks::Input& input : inputs)
     results.push_back({{"tokens", input.tokens()}, {"truncated", input.cut}});
   if (!inputs.empty()) {
-    const auto vectors = host->embed(std::move(inputs), false, call.waiting, probe_of(call, *host));
+    const auto vectors = host->embed(std::move(inputs), false, call.waiting, probe);
     for (std::size_t i = 0; i < vectors.size(); ++i) results[i]["embedding"] = vectors[i];
   }
   call.reply({{"model", host->name()},

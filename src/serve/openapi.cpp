@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "serve/http_text.h"
+#include "serve/request_edits.h"
 #include "serve/route.h"
 
 namespace regard::serve {
@@ -68,10 +69,20 @@ Json request_of(const Route& route) {
   return {{"required", true}, {"content", std::move(content)}};
 }
 
+// Return the schema of the response. Call::reply() adds "warnings" to objects.
+Json response_schema(const Route& route) {
+  Json schema = route.response;
+  const bool edits = route.request.is_object() && route.request.contains("properties") &&
+                     route.request["properties"].contains("interventions");
+  if (edits && schema.is_object() && schema.value("type", Json()) == "object")
+    schema["properties"]["warnings"] = warnings_schema();
+  return schema;
+}
+
 Json responses_of(const Route& route) {
   Json content = Json::object();
   Json body = Json::object();
-  if (!route.response.is_null()) body["schema"] = route.response;
+  if (!route.response.is_null()) body["schema"] = response_schema(route);
   content[route.type] = std::move(body);
   if (route.also_text) content["text/plain"] = Json::object();
   if (route.streams) content["text/event-stream"] = Json::object();

@@ -63,6 +63,12 @@ Json interventions_schema() {
       "Interventions in every pass, in the syntax of --intervene; those that read a file are refused");
 }
 
+Json warnings_schema() {
+  using namespace schema;
+  return described(array(text(2 * kLongest), 1, kMostInterventions),
+                   "Interventions that changed nothing, because no input has a token at their positions");
+}
+
 RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {
   std::vector<inspect::Intervention> interventions;
   std::size_t places = 0;

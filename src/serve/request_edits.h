@@ -24,6 +24,7 @@ inline constexpr std::int64_t kMostAttended = 1024;
 void require_short(const ModelHost& host, std::string_view text, const char* parameter);
 
 Json interventions_schema();
+Json warnings_schema();  // schema of the response's member "warnings"
 
 // While a TurnHolder exists, no other request can have a TurnHolder of the same model.
 class TurnHolder {

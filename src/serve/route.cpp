@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "serve/request_edits.h"
+
 namespace regard::serve {
 namespace {
 
@@ -32,7 +34,9 @@ std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-void Call::reply(const Json& json, int status) {
+void Call::reply(Json json, int status) {
+  if (json.is_object() && edits && !json.contains("warnings"))
+    if (const auto warnings = edits->pass()->warnings(); !warnings.empty()) json["warnings"] = warnings;
   exchange->send({.status = status, .type = "application/json", .body = json_text(json)});
 }
 

@@ -72,7 +72,9 @@ struct Call {
   std::string model = {};
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
 
-  void reply(const Json& json, int status = 200);
+  // Send the response. Adds the member "warnings" to an object if interventions of the request changed
+  // nothing.
+  void reply(Json json, int status = 200);
   void reply_text(std::string text, std::string type);
   // Return the only file of a multipart form. Throws HttpError 400 unless there is exactly one.
   const FormPart& only_file() const;

@@ -139,6 +139,7 @@ void answer_study(Call& call) {
     throw named(error, data, alignments);
   }
   json["model"] = host->name();
+  call.edits.reset();  // the study has its own copy of the interventions, and has reported their warnings
   call.reply(json);
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "text/pieces.h"
 #include "text/scanners_inline.h"
@@ -24,7 +25,8 @@ std::size_t own_place() noexcept {
 
 }  // namespace
 
-IdsEncoder::IdsEncoder(const Pipeline& pipeline) : pipeline_(pipeline) {
+IdsEncoder::IdsEncoder(const Pipeline& pipeline, std::size_t most_idle)
+    : pipeline_(pipeline), most_idle_(std::clamp<std::size_t>(most_idle, 1, kMostIdle)) {
   for (const AddedToken& token : pipeline_.added->list()) {
     only_special_ = only_special_ && token.special;
     const std::string& sought = *pipeline_.added->spelling(token.id);
@@ -57,9 +59,18 @@ IdsEncoder::~IdsEncoder() {
   for (auto& place : idle_) delete place.load();
 }
 
+std::size_t IdsEncoder::usual_most_idle() noexcept {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, kMostIdle);
+}
+
+std::size_t IdsEncoder::idle() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(idle_, [](const auto& place) { return place.load() != nullptr; }));
+}
+
 std::unique_ptr<IdsEncoder::Workspace> IdsEncoder::take() const {
-  for (std::size_t i = 0; i < idle_.size(); ++i)
-    if (Workspace* const found = idle_[(own_place() + i) % idle_.size()].exchange(nullptr))
+  for (std::size_t i = 0; i < most_idle_; ++i)
+    if (Workspace* const found = idle_[(own_place() + i) % most_idle_].exchange(nullptr))
       return std::unique_ptr<Workspace>(found);
   return std::make_unique<Workspace>();
 }
@@ -67,9 +78,9 @@ std::unique_ptr<IdsEncoder::Workspace> IdsEncoder::take() const {
 void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept {
   workspace->ids.clear();
   if (workspace->ids.capacity() > kKept) workspace->ids = IdBuffer();
-  for (std::size_t i = 0; i < idle_.size(); ++i) {
+  for (std::size_t i = 0; i < most_idle_; ++i) {
     Workspace* nobody = nullptr;
-    if (idle_[(own_place() + i) % idle_.size()].compare_exchange_strong(nobody, workspace.get())) {
+    if (idle_[(own_place() + i) % most_idle_].compare_exchange_strong(nobody, workspace.get())) {
       static_cast<void>(workspace.release());
       return;
     }

@@ -26,8 +26,16 @@ class IdsEncoder {
     const PreTokenizer* pre_tokenizer = nullptr;  // may be null
     const Model* model = nullptr;
   };
-  explicit IdsEncoder(const Pipeline& pipeline);
+  static constexpr std::size_t kMostIdle = 32;
+  // At most `most_idle` (1 to kMostIdle) workspaces are kept while no thread uses them. Each keeps its
+  // caches, which may have grown to tens of MiB.
+  explicit IdsEncoder(const Pipeline& pipeline, std::size_t most_idle = usual_most_idle());
   ~IdsEncoder();
+
+  // Return the number of processors, between 2 and kMostIdle. More threads cannot encode at the same time,
+  // although more may use a workspace because they were interrupted.
+  static std::size_t usual_most_idle() noexcept;
+  std::size_t idle() const noexcept;  // number of workspaces that no thread uses
 
   // Per-thread state, kept between calls so that the caches stay filled.
   struct Workspace {
@@ -93,7 +101,8 @@ class IdsEncoder {
   bool only_special_ = true;              // true if all added tokens are special
   std::array<bool, 256> begins_added_{};  // true for the first byte of an added token
   std::vector<unsigned char> first_bytes_;
-  mutable std::array<std::atomic<Workspace*>, 32> idle_{};
+  std::size_t most_idle_;
+  mutable std::array<std::atomic<Workspace*>, kMostIdle> idle_{};  // the first most_idle_ places are used
 };
 
 }  // namespace regard::text

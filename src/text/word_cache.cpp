@@ -83,8 +83,8 @@ void WordCache::grow() {
 // Clear the cache if the store is full.
 void WordCache::make_room(std::size_t bytes) {
   if (!store_) {  // pages that are never written use no memory
-    constexpr std::size_t kReadBeyond = 192;
-    store_.reset(static_cast<char*>(allocate_pages(kStoreBytes + kReadBeyond)));
+    constexpr std::size_t kReadBeyond = 192, kSmallPages = std::size_t{2} << 20;
+    store_.reset(static_cast<char*>(allocate_pages(kStoreBytes + kReadBeyond, kSmallPages)));
   }
   if (stored_ + bytes <= kStoreBytes) return;
   stored_ = 0;

@@ -23,9 +23,11 @@ class WordCache {
   static constexpr std::size_t kInline = 3;     // maximum number of ids that are stored in the slot
   static constexpr std::size_t kMostIds = 128;  // maximum number of ids of a cached word
 
+  static constexpr std::size_t kLeastSets = std::size_t{1} << 9;
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
-  // The capacity is about 2 · most_sets short words. most_sets must be a power of two, at least 2^13.
+  // The capacity is about 2 · most_sets short words. most_sets must be a power of two, at least kLeastSets.
+  // An empty cache uses little memory: it grows with the words.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
   // A word of at most kShort bytes, padded with zeros, with its size in the last byte.
@@ -131,7 +133,6 @@ class WordCache {
     std::uint32_t begin = 0;
     std::uint16_t size = 0, count = 0;
   };
-  static constexpr std::size_t kLeastSets = std::size_t{1} << 13;
   static constexpr std::size_t kLongSlots = std::size_t{1} << 18;
   static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
   static constexpr std::size_t kWays = 4;  // number of long slots per set

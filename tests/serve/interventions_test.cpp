@@ -77,6 +77,44 @@ TEST(Interventions, WrongOnesAre400) {
             400);
 }
 
+TEST(Interventions, TheResponseNamesThoseThatChangeNothing) {
+  const std::pair<const char*, Json> requests[] = {
+      {"/attend", {{"model", "gpt"}, {"text", "the dog"}}},
+      {"/attend", {{"model", "translator"}, {"text", "the dog"}}},
+      {"/generate", {{"model", "gpt"}, {"inputs", "the dog"}, {"max_new", 2}}},
+      {"/v1/completions", {{"model", "gpt"}, {"prompt", "the dog"}, {"max_tokens", 2}}},
+      {"/study", {{"model", "gpt"}, {"view", "tokens"}, {"text", "the dog"}, {"answer", "d"}, {"steps", 2}}},
+      {"/translate", {{"q", "the dog"}, {"source", "en"}, {"target", "hi"}}},
+      {"/vectors", {{"model", "embed"}, {"inputs", {"the dog"}}}},
+      {"/v1/embeddings", {{"model", "embed"}, {"input", "the dog"}}},
+      {"/classify", {{"model", "nli"}, {"inputs", {"the dog"}}}},
+      {"/tag", {{"model", "ner"}, {"text", "the dog"}}},
+      {"/answer", {{"model", "qa"}, {"question", "the"}, {"context", "the dog"}}},
+      {"/fill", {{"model", "fill"}, {"text", "the <mask>"}}}};
+  const Json document = edits_server().get("/openapi.json").json();
+  for (const auto& [path, body] : requests) {
+    const bool decoder = body.value("model", "") == "gpt";
+    const std::string place =
+        std::string("scale ") + (decoder ? "decoder" : "encoder") + ".0.0 by=0.5 positions=";
+    Json request = body;
+    request["interventions"] = {place + "0", place + "200"};
+    const Reply reply = edits_server().post(path, request);
+    ASSERT_EQ(reply.status, 200) << path << reply.body;
+    ASSERT_TRUE(reply.json().contains("warnings")) << path << reply.body;
+    EXPECT_EQ(reply.json()["warnings"],
+              Json::array({"'" + place + "200' changed nothing: no input has a token there"}))
+        << path;
+    request["interventions"] = {place + "0"};
+    EXPECT_FALSE(edits_server().post(path, request).json().contains("warnings")) << path;
+    const Json& schema =
+        document["paths"][path]["post"]["responses"]["200"]["content"]["application/json"]["schema"];
+    EXPECT_TRUE(schema["properties"].contains("warnings")) << path << schema;
+  }
+  // An intervention that cannot apply is refused, even if there is no input.
+  const Json none{{"model", "embed"}, {"inputs", Json::array()}, {"interventions", {"zero encoder.99.0"}}};
+  EXPECT_EQ(edits_server().post("/vectors", none).status, 400);
+}
+
 // The page needs this to compare two passes over the same tokens with one request.
 TEST(Interventions, OneRequestHasThePassOverGivenTokensAndTheFreeText) {
   const Json asked{{"model", "gpt"}, {"text", "the dog"}, {"generate", 6}};

@@ -3,7 +3,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -83,6 +85,36 @@ TEST_F(ServerOption, EmbedAndClassifyPrintTheSame) {
                                               {"--threshold", "0.1"}})
     expect_same("classify", "nli", rest, "a river\nthe dog\n");
   expect_same("classify", "nli", {"--pair"}, "a river\tthe dog\n");
+}
+
+// Return the lines of `text` with a warning.
+std::string warnings_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::string found;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("warning") != line.npos) found += line + "\n";
+  return found;
+}
+
+TEST_F(ServerOption, PrintsTheSameWarningsOfInterventions) {
+  const std::string input = "the\nthe quick brown fox\n\n";  // only the second line has a token at position 3
+  for (const auto& [verb, model, place] :
+       {std::tuple("translate", "translator", "encoder.0.0"), std::tuple("generate", "gpt", "decoder.0.0"),
+        std::tuple("embed", "embed", "encoder.0.0"), std::tuple("classify", "nli", "encoder.0.0")})
+    for (const int position : {3, 60}) {
+      const Words rest{"--intervene",
+                       std::string("zero ") + place + " positions=" + std::to_string(position)};
+      const std::string lines = verb == std::string("classify") ? input.substr(0, input.size() - 1) : input;
+      Words here{verb, TestServer::folder(model)}, there{verb, model, "--server", url()};
+      for (Words* words : {&here, &there}) {
+        words->insert(words->end(), rest.begin(), rest.end());
+        if (verb == std::string("generate")) words->insert(words->end(), {"--max-new", "4"});
+      }
+      const ProgramResult local = run(here, lines), remote = run(there, lines);
+      EXPECT_EQ(remote.exit_code, 0) << verb << remote.err;
+      EXPECT_EQ(warnings_of(remote.err), warnings_of(local.err)) << verb;
+      EXPECT_EQ(warnings_of(local.err).empty(), position == 3) << verb << local.err;
+    }
 }
 
 TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {

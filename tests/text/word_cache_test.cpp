@@ -1,9 +1,11 @@
 // The cache of words and their ids: it never returns wrong ids, and it evicts few words before it is full.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
+#include "support/resident.h"
 #include "text/word_cache.h"
 
 namespace regard::text {
@@ -59,6 +61,21 @@ TEST(WordCache, KeepsLongWordsAndBeginsAnewWhenItsStoreIsFull) {
   EXPECT_GT(found(cache, 20'000, 100), 19'000u);
   keep(cache, 300'000, 150);  // more bytes than its capacity
   EXPECT_GT(found(cache, 300'000, 150), 10'000u);
+}
+
+// A server has one cache for each thread that encodes, and many of them contain few words.
+TEST(WordCache, UsesLittleMemoryForFewWords) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer uses memory in proportion to the allocated size";
+#endif
+  constexpr std::size_t kCaches = 40;
+  std::deque<WordCache> caches;
+  const double before = testing::resident_mib();
+  for (std::size_t i = 0; i < kCaches; ++i) {
+    keep(caches.emplace_back(), 50, 100);
+    keep(caches.back(), 50, 12);
+  }
+  EXPECT_LT(testing::resident_mib() - before, 1.0 * kCaches);
 }
 
 TEST(WordCache, AWordOfOneSizeIsNotThatOfAnother) {
