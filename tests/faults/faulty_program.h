@@ -54,12 +54,15 @@ inline std::size_t count_calls(const std::vector<std::string>& arguments, const 
 }
 
 // Return the calls to try, numbered from 1 to `count`: all if REGARD_FAULTS=all (make faults), else at most
-// `most`, evenly spread.
-inline std::vector<std::size_t> chosen_calls(std::size_t count, std::size_t most) {
+// `most`, evenly spread. If the calls are divided among several tests, which ctest runs in parallel, `part`
+// of `parts` gets every parts-th of them.
+inline std::vector<std::size_t> chosen_calls(std::size_t count, std::size_t most, std::size_t part = 0,
+                                             std::size_t parts = 1) {
   const char* wanted = std::getenv("REGARD_FAULTS");
   const bool all = (wanted != nullptr && std::string(wanted) == "all") || count <= most;
   std::vector<std::size_t> calls;
-  for (std::size_t i = 0; i < (all ? count : most); ++i) calls.push_back(all ? i + 1 : i * count / most + 1);
+  for (std::size_t i = part; i < (all ? count : most); i += parts)
+    calls.push_back(all ? i + 1 : i * count / most + 1);
   return calls;
 }
 

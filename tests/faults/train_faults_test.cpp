@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <thread>
+#include <tuple>
 
 #include "faults/train_task.h"
 #include "support/namespaces.h"
@@ -15,15 +16,19 @@ namespace regard::testing {
 namespace {
 
 constexpr std::size_t kTrainCallsTried = 100;
+constexpr std::size_t kParts = 4;  // the calls are divided among so many tests
 
-class TrainFaults : public TrainTask, public ::testing::WithParamInterface<const char*> {};
+using FaultPart = std::tuple<const char*, std::size_t>;  // the kind of fault, the part of the calls
+
+class TrainFaults : public TrainTask, public ::testing::WithParamInterface<FaultPart> {};
 
 TEST_P(TrainFaults, LeaveWholeCheckpointsAndResumeToTheSameBits) {
   const std::size_t count = count_calls(kTrain, fresh("alone"), folder_ / "log");
   ASSERT_GT(count, 100u);
   const auto undisturbed = bits_of(folder_ / "alone" / "run");
-  for (const std::size_t call : chosen_calls(count, kTrainCallsTried)) {
-    const std::string fault = std::string(GetParam()) + ":" + std::to_string(call);
+  const auto [kind, part] = GetParam();
+  for (const std::size_t call : chosen_calls(count, kTrainCallsTried, part, kParts)) {
+    const std::string fault = std::string(kind) + ":" + std::to_string(call);
     const fs::path place = fresh(std::to_string(call));
     expect_clean_ending(run_with_fault(kTrain, place, fault), fault);
     expect_latest_and_best(place / "run", fault);
@@ -33,6 +38,35 @@ TEST_P(TrainFaults, LeaveWholeCheckpointsAndResumeToTheSameBits) {
     EXPECT_TRUE(bits_of(place / "run") == undisturbed) << fault;
     fs::remove_all(place);
     if (HasFailure()) break;
+  }
+}
+
+class PruneFaults : public TrainTask, public ::testing::WithParamInterface<const char*> {};
+
+// `regard prune` removes four of five checkpoints or fewer, and the next call removes the rest.
+TEST_P(PruneFaults, KeepTheLatestAndTheBest) {
+  const std::vector<std::string> prune{"prune", "run"};
+  std::vector<std::string> train = kTrain;
+  train.insert(train.end(), {"--set", "output.keep=5"});
+  const fs::path trained = fresh("trained");
+  ASSERT_EQ(run_program(train, trained).exit_code, 0);
+  const auto copy = [&](const std::string& name) {
+    fs::copy(trained, folder_ / name, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    return folder_ / name;
+  };
+  const std::size_t count = count_calls(prune, copy("alone"), folder_ / "log");
+  ASSERT_GT(count, 20u);
+  const auto pruned = bits_of(folder_ / "alone/run");
+  ASSERT_LT(pruned.size(), bits_of(trained / "run").size());
+  for (std::size_t call = 1; call <= count && !HasFailure(); ++call) {
+    const std::string fault = std::string(GetParam()) + ":" + std::to_string(call);
+    const fs::path place = copy(fault);
+    expect_clean_ending(run_with_fault(prune, place, fault), fault);
+    expect_latest_and_best(place / "run", fault);
+    EXPECT_EQ(run_program(prune, place).exit_code, 0) << fault;
+    EXPECT_TRUE(bits_of(place / "run") == pruned) << fault;
+    EXPECT_EQ(leftovers(place), std::vector<std::string>()) << fault;
+    fs::remove_all(place);
   }
 }
 
@@ -70,8 +104,7 @@ TEST_F(TrainTask, AnUnreadableFileIsNamedAndTheRunGoesOnAfterRepair) {
     const ProgramResult result = run_with_fault(uncached, place, "unreadable:" + std::to_string(number));
     read_all = result.exit_code == 0;
     if (!read_all) {
-      // 3: no manifest of a checkpoint can be read
-      EXPECT_TRUE(result.exit_code == 4 || result.exit_code == 3) << number << ": " << result.err;
+      EXPECT_EQ(result.exit_code, 4) << number << ": " << result.err;
       EXPECT_NE(result.err.find("cannot read"), std::string::npos) << result.err;
       EXPECT_TRUE(bits_of(place / "run") == before) << number;
       corpus = corpus || result.err.find("train.") != std::string::npos;
@@ -119,7 +152,15 @@ TEST_F(TrainTask, AMappedFileThatCannotBeReadEndsTheRunWithAMessage) {
   EXPECT_NE(again.err.find("the cache is damaged"), std::string::npos) << again.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, TrainFaults, ::testing::Values("kill", "io", "full"),
+INSTANTIATE_TEST_SUITE_P(Each, TrainFaults,
+                         ::testing::Combine(::testing::Values("kill", "io", "full"),
+                                            ::testing::Range(std::size_t{0}, kParts)),
+                         [](const auto& row) {
+                           return std::string(std::get<0>(row.param)) +
+                                  std::to_string(std::get<1>(row.param));
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Each, PruneFaults, ::testing::Values("kill", "io", "full"),
                          [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
