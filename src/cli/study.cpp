@@ -29,7 +29,7 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
   const infer::LoadedModel loaded = infer::LoadedModel::open(
       request.model,
       {.weight_mode = gradients ? WeightMode::widened : weight_mode(globals), .adapter = options.adapter});
-  if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
+  print_warning(loaded.warning);
   if (!gradients) loaded.model->prepare_for_inference(globals.pool());
   catch_signals();
   ProgressBar bar(globals.quiet);

@@ -63,10 +63,12 @@ class RunFolder {
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
   // Return the latest checkpoint, validated; if it is damaged, the newest valid one, with a warning;
-  // std::nullopt if there is no checkpoint yet. Throws bad_file if there are checkpoints but none is valid.
+  // std::nullopt if there is no checkpoint yet. If there are checkpoints but none is valid, throws io if the
+  // system can read none of them, else bad_file.
   std::optional<Checkpoint> latest() const;
   // Return the best checkpoint, validated; latest() with a warning if it is damaged; latest() if none was
-  // marked best.
+  // marked best. With a warning too
+  // if the state.json of the latest checkpoint, which names the best one, cannot be read.
   std::optional<Checkpoint> best() const;
 
   // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that a
@@ -82,11 +84,15 @@ class RunFolder {
   // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
   // best_called_by() returns "best_step" of this checkpoint. best_called_by_latest() returns that of the
-  // latest checkpoint or, if it cannot be read, of the newest one with a readable state.json.
-  std::optional<std::int64_t> best_called_by(std::int64_t step) const;
-  std::optional<std::int64_t> best_called_by_latest() const;
+  // latest checkpoint or, if it cannot be read, of the newest one with a readable state.json. `problem` gets
+  // the reason if that of the checkpoint, or of the latest, cannot be read.
+  std::optional<std::int64_t> best_called_by(std::int64_t step, std::string* problem = nullptr) const;
+  std::optional<std::int64_t> best_called_by_latest(std::string* problem = nullptr) const;
   Checkpoint validated(std::int64_t step) const;
-  std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except, std::string warning) const;
+  // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` and `problem`
+  // are a checkpoint that is not tried again, and its error.
+  std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except,
+                                        const Error* problem = nullptr) const;
 
   std::filesystem::path path_;
   std::unique_ptr<FolderLock> lock_;
