@@ -21,6 +21,7 @@ struct OutputCase {
   // an argument
   std::vector<std::string> arguments;
   bool replaces = true;  // true: the output replaces an old file; false: it is a new folder
+  bool forks = false;    // one thread, and long work before the first file call: all faults in one process
 };
 
 void PrintTo(const OutputCase& row, std::ostream* out) {
@@ -30,7 +31,7 @@ void PrintTo(const OutputCase& row, std::ostream* out) {
 std::vector<OutputCase> cases() {
   const std::string bert = golden("hf-tiny/bert").string(), sentences = golden("hf-more/st-mean").string();
   return {{"Quantize", {"quantize", bert, "-o", "output", "-q"}, false},
-          {"DemoExport", {"demo", "--export", "output", "-q"}, false},
+          {"DemoExport", {"demo", "--export", "output", "-q"}, false, true},
           {"Convert", {"convert", sentences, "output", "--dtype", "bf16", "-q"}, false},
           {"ConvertRun", {"convert", "run", "output", "-q"}, false},
           {"Report", {"report", "run", "-o", "output", "-q"}},
@@ -45,27 +46,6 @@ std::vector<OutputCase> cases() {
           {"Tokenizer", {"tokenizer", "train", "--type", "char", "-o", "output", "text", "-q"}},
           {"Vectors",
            {"vectors", "train", "text", "-o", "output", "--size", "4", "--min-count", "1", "-t", "1", "-q"}}};
-}
-
-// Return the content of a file (key "") or of every file of a folder; empty if `path` does not exist.
-std::map<std::string, std::string> content_of(const fs::path& path) {
-  std::map<std::string, std::string> content;
-  if (fs::is_regular_file(path)) content[""] = file_content(path);
-  if (!fs::is_directory(path)) return content;
-  for (const auto& entry : fs::recursive_directory_iterator(path))
-    if (entry.is_regular_file())
-      content[fs::relative(entry.path(), path).string()] = file_content(entry.path());
-  return content;
-}
-
-// Return a description of the whole folder, including temporary files, to recognise equal states.
-std::string state_of(const fs::path& folder) {
-  std::string state;
-  for (const auto& [name, content] : content_of(folder))
-    state += name + " " + std::to_string(content.size()) + "\n" + content;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_directory()) state += fs::relative(entry.path(), folder).string() + "/\n";
-  return state;
 }
 
 using OutputFault = std::tuple<OutputCase, const char*>;  // the kind of fault
@@ -106,16 +86,24 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
   const std::size_t count = count_calls(row.arguments, fresh("alone"), folder_ / "log");
   ASSERT_GT(count, 3u);
   const auto whole = content_of(folder_ / "alone" / "output");
-  std::set<std::string> mended;  // the program repairs a state once; many faults leave the same state
+  std::vector<Trial> trials;
   for (const std::size_t call : chosen_calls(count, kCallsTried)) {
     const std::string fault = std::string(kind) + ":" + std::to_string(call);
-    const fs::path place = fresh(fault);
-    const auto old = content_of(place / "output");
-    const ProgramResult result = run_with_fault(row.arguments, place, fault);
-    expect_clean_ending(result, fault);
+    trials.push_back({fault, fresh(fault)});
+  }
+  const auto old = content_of(trials[0].place / "output");
+  if (row.forks) run_forked(row.arguments, fresh("forked"), trials, folder_.path());
+  std::set<std::string> mended;  // the program repairs a state once; many faults leave the same state
+  for (auto& [fault, place, exit_code] : trials) {
+    if (!row.forks) {
+      const ProgramResult result = run_with_fault(row.arguments, place, fault);
+      exit_code = result.exit_code;
+      expect_clean_ending(result, fault);
+    }
+    expect_clean_ending(exit_code, fault);
     const auto left = content_of(place / "output");
     EXPECT_TRUE(left == old || left == whole) << fault;
-    EXPECT_TRUE(result.exit_code != 0 || left == whole) << fault;
+    EXPECT_TRUE(exit_code != 0 || left == whole) << fault;
     if (mended.insert(state_of(place)).second) {
       // The program refuses to overwrite a complete folder.
       const bool again = row.replaces || left.empty();
@@ -130,7 +118,7 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
 
 INSTANTIATE_TEST_SUITE_P(Each, OutputFaults,
                          ::testing::Combine(::testing::ValuesIn(cases()),
-                                            ::testing::Values("kill", "io", "full")),
+                                            ::testing::Values("kill", "io", "broken", "full")),
                          [](const auto& row) {
                            return std::get<0>(row.param).name + "_" + std::get<1>(row.param);
                          });
