@@ -134,7 +134,7 @@ claims: program
 	@tools/make_claims.sh $(BUILD)/bin/regard build/claims
 
 faults: build
-	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults' --timeout 3600
+	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults'
 
 # Check in a separate Python environment that other programs can read files that regard writes.
 PEERS := build/peers/bin/python

@@ -106,7 +106,7 @@ void attend(const AttendOptions& options, Globals& globals) {
   if (reads == InputKind::features) return attend_sound(options, globals);
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});
-  if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
+  print_warning(opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");

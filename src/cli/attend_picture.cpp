@@ -76,7 +76,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model,
       {.weight_mode = weight_mode(globals), .reads = InputKind::pixels, .adapter = options.adapter});
-  if (!opened.warning.empty() && !globals.quiet) print_message("regard: {}\n", opened.warning);
+  print_warning(opened.warning);
   const InputSpec& spec = opened.model->input_spec();
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)

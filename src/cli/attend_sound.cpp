@@ -103,7 +103,7 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model,
       {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
-  if (!opened.warning.empty() && !globals.quiet) print_message("regard: {}\n", opened.warning);
+  print_warning(opened.warning);
   const ModelKind kind = opened.model->kind();
   require_fitting(options, kind);
   opened.model->prepare_for_inference(globals.pool());

@@ -46,7 +46,7 @@ class CaptionVerb {
       throw usage_error("this model does not generate text from images")
           .at({request.model, -1, -1})
           .expected("a VisionEncoderDecoder model");
-    if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
+    print_warning(loaded_.warning);
     search_ = request.search.over(loaded_.options, globals.seed);
     request.text.add_to(search_, loaded_);
     search_.probe = probes_.probe();

@@ -112,7 +112,7 @@ void context_verb(const ContextOptions& options, Globals& globals) {
   std::vector<inspect::ContextSentence> sentences = sentences_of(options);
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});
-  if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
+  print_warning(opened.warning);
   inspect::WordContext context =
       inspect::word_context(opened, globals.pool(), options.word, std::move(sentences));
   context.model = options.model;

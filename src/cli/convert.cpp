@@ -43,6 +43,7 @@ void add_convert(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     auto folder = formats::ModelFolder::open(options->from);
+    print_warning(folder.warning);
     if (!options->adapter.empty()) folder.adapter = options->adapter;
     const auto dtype = dtype_named(options->dtype);
     if (infer::is_own_model(folder)) {

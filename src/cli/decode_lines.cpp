@@ -280,7 +280,7 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
                                                .task = task,
                                                .weight_mode = weight_mode(globals),
                                                .adapter = options.adapter});
-  if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
+  print_warning(loaded.warning);
   if (loaded.model->kind() == ModelKind::encoder)
     throw usage_error("this model cannot generate text: it has no decoder")
         .at({options.model, -1, -1})

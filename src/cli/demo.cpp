@@ -98,6 +98,7 @@ void write_phrasebook(const std::filesystem::path& folder) {
 }
 
 void export_phrasebook(const DemoOptions& options, const Globals& globals) {
+  demo::phrasebook();  // make it before the folder: all writes then follow each other
   AtomicFolder folder(options.exported);
   write_phrasebook(folder.temporary());
   write_file_atomically(folder.temporary() / "run.toml", kRun);

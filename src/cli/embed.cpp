@@ -93,7 +93,7 @@ class EmbedVerb {
   }
 
   void run() {
-    if (source_->loaded() != nullptr && !source_->loaded()->warning.empty()) say(source_->loaded()->warning);
+    if (source_->loaded() != nullptr) print_warning(source_->loaded()->warning);
     if (!request_.output.empty()) require_writable(request_.output);
     BadLines bad_lines(request_.skip_bad);
     const LineWork work{[this](std::string& line) { return take(line); }, [this] { embed(); },

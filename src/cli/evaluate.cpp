@@ -134,7 +134,7 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
                                      Globals& globals) {
   infer::LoadedModel model = infer::LoadedModel::open(
       path, {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
-  if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
+  print_warning(model.warning);
   const bool classifies = model.model->output() == Output::sequence_classes;
   const std::string task = classifies ? "audio-classification" : "speech-recognition";
   if (!options.task.empty() && options.task != task)
@@ -160,7 +160,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   if (reads_sound(path)) return evaluate_sounds(options, path, globals);
   infer::LoadedModel model = infer::LoadedModel::open(
       path, {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
-  if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
+  print_warning(model.warning);
   const std::string task = options.task.empty() ? task_of(model, path) : options.task;
   if (task == "embedding") return embedding();
   check_kind(task, model, path);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/explain_source.h"
+#include "cli/output.h"
 #include "infer/loaded_model.h"
 #include "inspect/attend.h"
 #include "inspect/pass_input.h"
@@ -222,6 +223,7 @@ bool normalises_first(const LayerProbe& probe, const std::string& side) {
 
 std::string block_text(const BlockRequest& request, ThreadPool& pool) {
   const infer::LoadedModel loaded = infer::LoadedModel::open(request.model);
+  print_warning(loaded.warning);
   const inspect::PassInput input = inspect::pass_input(loaded, pool, request.text, request.target);
   const std::int64_t longest = std::max(std::ssize(input.source.ids), std::ssize(input.target));
   if (longest > kMostExplained)

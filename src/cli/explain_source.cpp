@@ -8,6 +8,7 @@
 
 #include "base/plain_text.h"
 #include "base/utf8.h"
+#include "cli/output.h"
 #include "infer/loaded_model.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
@@ -79,6 +80,7 @@ void check_length(std::int64_t tokens) {
 
 Explained from_model(const ExplainSource& source, ExplainOptions options, ThreadPool& pool) {
   const infer::LoadedModel loaded = infer::LoadedModel::open(source.model);
+  print_warning(loaded.warning);
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const ModelInput input = loaded.read(source.text);
   const std::vector<std::int32_t>& ids = input.ids;

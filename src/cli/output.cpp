@@ -57,6 +57,13 @@ void end_by_closed_pipe() {
   std::_Exit(128 + SIGPIPE);  // reached only if the signal is blocked
 }
 
+void print_warning(std::string_view warning) noexcept {
+  if (warning.empty()) return;
+  write_message("regard: ");
+  write_message(warning);
+  write_message("\n");
+}
+
 void write_message(std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());

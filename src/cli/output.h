@@ -33,6 +33,10 @@ void print_result(fmt::format_string<Values...> format, Values&&... values) {
   write_result(fmt::format(format, std::forward<Values>(values)...));
 }
 
+// Print a warning, if there is one. -q suppresses progress, not warnings: they change what a result means,
+// for example when a checkpoint is damaged and another one is used.
+void print_warning(std::string_view warning) noexcept;
+
 template <class... Values>
 void print_message(fmt::format_string<Values...> format, Values&&... values) {
   write_message(fmt::format(format, std::forward<Values>(values)...));

@@ -26,6 +26,7 @@ void add_quantize_verb(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);
+    print_warning(folder.warning);
     const auto model = load_merged_model(folder, WeightMode::int8);
     catch_signals();
     save_model(*model, folder, options->to);

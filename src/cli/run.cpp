@@ -101,7 +101,7 @@ void run(const RunOptions& options, Globals& globals) {
   check_outputs(options);
   auto folder = formats::ModelFolder::open(options.model);
   if (!options.adapter.empty()) folder.adapter = options.adapter;
-  if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
+  print_warning(folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
   const bool int8 = globals.int8 || (!globals.bf16 && is_quantized(folder.config));
   const WeightMode inference = int8 ? WeightMode::int8 : weight_mode(globals);

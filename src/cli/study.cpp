@@ -31,7 +31,7 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
       request.model, {.weight_mode = gradients ? WeightMode::widened : weight_mode(globals),
                       .reads = std::nullopt,
                       .adapter = options.adapter});
-  if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
+  print_warning(loaded.warning);
   if (!gradients) loaded.model->prepare_for_inference(globals.pool());
   catch_signals();
   ProgressBar bar(globals.quiet);

@@ -36,7 +36,7 @@ TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind rea
       globals_(globals),
       loaded_(infer::LoadedModel::open(
           request.model, {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
-  if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
+  print_warning(loaded_.warning);
   probes_.emplace(request.probes, loaded_, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());
 }

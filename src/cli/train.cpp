@@ -11,6 +11,7 @@
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "distributed/launch.h"
+#include "formats/checkpoint.h"
 #include "train/run.h"
 #include "train/run_template.h"
 #include "train/task.h"
@@ -68,10 +69,23 @@ void set_threads(Globals& globals, const distributed::Ranks& ranks) {
     print_message("{} ranks, {} of them on this host; {}\n", ranks.size(), ranks.local_size(), share.text());
 }
 
+// Train. If the system cannot read or write a file, the error gets the command with which the run goes on.
+train::RunResult train_alone(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
+                             bool resume, distributed::Ranks& ranks) {
+  try {
+    return train::run_training(config, globals.pool(), screen, resume, ranks);
+  } catch (Error& error) {
+    const std::string& folder = config.output.folder;
+    if (error.kind() == ErrorKind::io && error.remedy().empty() && formats::RunFolder::is_run_folder(folder))
+      error.remedy("Remove the cause and resume the run: regard train --resume " + as_argument(folder));
+    throw;
+  }
+}
+
 train::RunResult train_together(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
                                 bool resume, distributed::Ranks& ranks) {
   try {
-    const train::RunResult result = train::run_training(config, globals.pool(), screen, resume, ranks);
+    const train::RunResult result = train_alone(config, globals, screen, resume, ranks);
     screen.clear();
     return result;
   } catch (...) {

@@ -63,7 +63,7 @@ class TranscribeVerb {
           return tasks::Transcriber(folder_, loaded_, globals.pool(),
                                     options_of(request, globals, probes_.probe()));
         })) {
-    if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
+    print_warning(loaded_.warning);
     loaded_.model->prepare_for_inference(globals.pool());
   }
 

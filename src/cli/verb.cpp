@@ -41,7 +41,7 @@ extern "C" void remember(int signal) {
 ThreadPool& Globals::pool() {
   if (!pool_) {
     pool_ = std::make_shared<ThreadPool>(threads);
-    if (!pool_->warning().empty()) print_message("regard: {}\n", pool_->warning());
+    print_warning(pool_->warning());
   }
   return *pool_;
 }
@@ -62,7 +62,7 @@ void add_quantize(CLI::App& verb, Globals& globals) {
   CLI::Option* precision = verb.add_option_function<std::string>(
       "--precision", [&globals](const std::string& name) { globals.bf16 = name == "bf16"; },
       "f32, or bf16: round weights, activations and the key/value cache to bf16;\n"
-      "needs a processor with AVX512_BF16 or AMX-BF16. Default: f32");
+      "needs AMX-BF16, or AVX512_BF16 of an AMD processor. Default: f32");
   precision->check(CLI::IsMember({"f32", "bf16"}))->excludes(quantize);
 }
 

@@ -76,7 +76,7 @@ class ZeroShotVerb {
       throw usage_error("--attend is not available for zero-shot classification").remedy("Remove it");
     auto loaded = infer::LoadedModel::open(
         request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
-    if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
+    print_warning(loaded.warning);
     loaded.model->prepare_for_inference(globals.pool());
     return loaded;
   }

@@ -83,17 +83,6 @@ void validate(const std::filesystem::path& folder, std::string_view only) {
   }
 }
 
-// Return true if a file of the checkpoint cannot be read; false if all can be read, even if the content is
-// damaged.
-bool is_unreadable(const std::filesystem::path& folder) {
-  try {
-    validate(folder, "");
-  } catch (const Error& error) {
-    return error.kind() == ErrorKind::io;
-  }
-  return false;
-}
-
 void check_run_folder(const std::filesystem::path& path) {
   if (!RunFolder::is_run_folder(path))
     throw Error(ErrorKind::usage, "not a run folder", {path.string(), -1, -1})
@@ -151,7 +140,7 @@ RunFolder RunFolder::resume(const std::filesystem::path& path) {
   remove_leftovers(path);
   remove_leftovers(path / kCheckpoints);
   if (const auto latest = run.linked(kLatest); !latest || !run.has(*latest))
-    if (const auto newest = run.newest_good(std::nullopt, "")) run.link(kLatest, newest->step);
+    if (const auto newest = run.newest_good(std::nullopt)) run.link(kLatest, newest->step);
   run.link(kBest, run.best_called_by_latest());
   return run;
 }
@@ -193,22 +182,23 @@ void RunFolder::link(const char* link, std::optional<std::int64_t> step) const {
     switch_link(path_ / link, std::filesystem::path(kCheckpoints) / std::to_string(*step));
 }
 
-std::optional<std::int64_t> RunFolder::best_called_by(std::int64_t step) const {
+std::optional<std::int64_t> RunFolder::best_called_by(std::int64_t step, std::string* problem) const {
   try {
     const std::filesystem::path state = checkpoint_folder(step) / kState;
     validate(checkpoint_folder(step), kState);
     const auto best = optional_value<std::int64_t>(read_json(state.string()), "best_step", state.string());
     return best && *best > 0 ? best : std::nullopt;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (problem != nullptr) *problem = error.what();
     return std::nullopt;
   }
 }
 
-std::optional<std::int64_t> RunFolder::best_called_by_latest() const {
+std::optional<std::int64_t> RunFolder::best_called_by_latest(std::string* problem) const {
   std::vector<std::int64_t> all = steps();
   if (const auto latest = linked(kLatest)) all.push_back(*latest);
   for (auto step = all.rbegin(); step != all.rend(); ++step)
-    if (const auto best = best_called_by(*step)) return best;
+    if (const auto best = best_called_by(*step, step == all.rbegin() ? problem : nullptr)) return best;
   return std::nullopt;
 }
 
@@ -220,47 +210,58 @@ Checkpoint RunFolder::validated(std::int64_t step) const {
 }
 
 std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> except,
-                                                 std::string warning) const {
+                                                 const Error* problem) const {
   std::vector<std::int64_t> all = steps();
   std::reverse(all.begin(), all.end());
+  std::string warning;
+  bool unreadable = true;  // the system can read none of the checkpoints
+  const auto add = [&](const Error& error) {
+    warning += (warning.empty() ? "" : "; ") + std::string(error.what());
+    unreadable = unreadable && error.kind() == ErrorKind::io;
+  };
+  if (problem != nullptr) add(*problem);
   for (const std::int64_t step : all) {
     if (step == except) continue;
     try {
       Checkpoint good = validated(step);
-      if (!warning.empty()) good.warning = warning + "using the checkpoint of step " + std::to_string(step);
+      if (!warning.empty()) good.warning = warning + "; using the checkpoint of step " + std::to_string(step);
       return good;
     } catch (const Error& error) {
-      warning += std::string(error.what()) + "; ";
+      add(error);
     }
   }
-  if (!warning.empty()) {
-    const bool unreadable = std::ranges::all_of(
-        all, [this](std::int64_t step) { return is_unreadable(checkpoint_folder(step)); });
-    warning.erase(warning.size() - 2);  // the separator of the next message
-    throw Error(unreadable ? ErrorKind::io : ErrorKind::bad_file, "no valid checkpoint: " + warning,
-                {path_.string(), -1, -1});
-  }
-  return std::nullopt;
+  if (warning.empty()) return std::nullopt;
+  Error error(unreadable ? ErrorKind::io : ErrorKind::bad_file, "no valid checkpoint: " + warning,
+              {path_.string(), -1, -1});
+  if (!unreadable) error.remedy("Restore a checkpoint from a copy, or train into another folder");
+  throw error;
 }
 
 std::optional<Checkpoint> RunFolder::latest() const {
   const auto step = linked(kLatest);
-  if (!step) return newest_good(std::nullopt, "");
+  if (!step) return newest_good(std::nullopt);
   try {
     return validated(*step);
   } catch (const Error& error) {
     // if another process has written a checkpoint meanwhile, try again
     if (linked(kLatest) != step) return latest();
-    return newest_good(step, std::string(error.what()) + "; ");
+    return newest_good(step, &error);
   }
 }
 
 std::optional<Checkpoint> RunFolder::best() const {
-  const std::optional<std::int64_t> called = best_called_by_latest();
+  const std::optional<std::int64_t> newest = linked(kLatest);
+  std::string problem;
+  const std::optional<std::int64_t> called = best_called_by_latest(&problem);
   const std::optional<std::int64_t> step = called && has(*called) ? called : linked(kBest);
   if (!step) return latest();
   try {
-    return validated(*step);
+    Checkpoint good = validated(*step);
+    // Unless another process has written a checkpoint meanwhile, the latest one may name another best one.
+    if (!problem.empty() && linked(kLatest) == newest)
+      good.warning = "the best checkpoint is unknown: " + problem + "; using the checkpoint of step " +
+                     std::to_string(*step) + ", the best before";
+    return good;
   } catch (const Error& error) {
     // if another process has written a checkpoint meanwhile, try again
     if (best_called_by_latest() != called) return best();

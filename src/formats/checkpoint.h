@@ -63,11 +63,12 @@ class RunFolder {
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
   // Return the latest checkpoint, validated; if it is damaged, the newest valid one, with a warning;
-  // std::nullopt if there is no checkpoint yet. If there are checkpoints but none is valid, throws bad_file,
-  // or io if none can be read.
+  // std::nullopt if there is no checkpoint yet. If there are checkpoints but none is valid, throws io if the
+  // system can read none of them, else bad_file.
   std::optional<Checkpoint> latest() const;
   // Return the best checkpoint, validated; latest() with a warning if it is damaged; latest() if none was
-  // marked best.
+  // marked best. With a warning too
+  // if the state.json of the latest checkpoint, which names the best one, cannot be read.
   std::optional<Checkpoint> best() const;
 
   // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that a
@@ -83,13 +84,16 @@ class RunFolder {
   // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
   // Return the key "best_step" in the state.json of the checkpoint of `step`; nullopt if it has none or
-  // cannot be read.
-  std::optional<std::int64_t> best_called_by(std::int64_t step) const;
+  // cannot be read. `problem` gets the reason if it cannot be read.
+  std::optional<std::int64_t> best_called_by(std::int64_t step, std::string* problem = nullptr) const;
   // Return best_called_by() of the latest checkpoint; if it is nullopt, of the newest checkpoint for which it
-  // is not.
-  std::optional<std::int64_t> best_called_by_latest() const;
+  // is not. `problem` gets the reason if the state.json of the latest one cannot be read.
+  std::optional<std::int64_t> best_called_by_latest(std::string* problem = nullptr) const;
   Checkpoint validated(std::int64_t step) const;
-  std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except, std::string warning) const;
+  // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` and `problem`
+  // are a checkpoint that is not tried again, and its error.
+  std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except,
+                                        const Error* problem = nullptr) const;
 
   std::filesystem::path path_;
   std::unique_ptr<FolderLock> lock_;

@@ -19,12 +19,23 @@ bool has_amx(AmxFeature feature) {
   return syscall(SYS_arch_prctl, kAskPermission, kTileData) == 0;
 }
 
+bool has_fast_bf16_instructions() {
+  unsigned highest = 0, b = 0, c = 0, d = 0;
+  // "AuthenticAMD" in the registers ebx, edx, ecx
+  return __get_cpuid(0, &highest, &b, &c, &d) != 0 && b == signature_AMD_ebx && d == signature_AMD_edx &&
+         c == signature_AMD_ecx;
+}
+
 bool has_bit_of_leaf_7_1(int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> bit & 1) != 0;
 }
 #else
 bool has_amx(AmxFeature) {
+  return false;
+}
+
+bool has_fast_bf16_instructions() {
   return false;
 }
 

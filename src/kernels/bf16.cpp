@@ -26,6 +26,12 @@ constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
 constexpr std::int64_t kTasksForThread = 2;
 constexpr int kNoPath = -1;
 
+// REGARD_ISA=avx512 excludes AMX, and allows VDPBF16PS where it is slower than f32.
+bool avx512_is_requested() {
+  const char* cap = std::getenv("REGARD_ISA");
+  return cap != nullptr && name_of(Isa::avx512) == cap;
+}
+
 std::vector<Bf16Path> find_paths() {
   std::vector<Bf16Path> paths;
   constexpr int kAvx512Bf16 = 5;
@@ -33,9 +39,7 @@ std::vector<Bf16Path> find_paths() {
   if (std::find(isas.begin(), isas.end(), Isa::avx512) == isas.end() || !has_bit_of_leaf_7_1(kAvx512Bf16))
     return paths;
   paths.push_back(Bf16Path::avx512_bf16);
-  const char* cap = std::getenv("REGARD_ISA");
-  const bool capped = cap != nullptr && name_of(Isa::avx512) == cap;  // REGARD_ISA=avx512 excludes AMX
-  if (!capped && has_amx(AmxFeature::bf16)) paths.push_back(Bf16Path::amx_bf16);
+  if (!avx512_is_requested() && has_amx(AmxFeature::bf16)) paths.push_back(Bf16Path::amx_bf16);
   return paths;
 }
 
@@ -229,12 +233,24 @@ const std::vector<Bf16Path>& bf16_paths() {
   return active() == Isa::avx512 ? paths : none;
 }
 
+std::optional<Bf16Path> default_bf16_path() {
+  static const bool fast_avx512 = has_fast_bf16_instructions() || avx512_is_requested();
+  const std::vector<Bf16Path>& paths = bf16_paths();
+  if (paths.empty() || (paths.back() == Bf16Path::avx512_bf16 && !fast_avx512)) return std::nullopt;
+  return paths.back();
+}
+
 void require_bf16(const std::string& what) {
-  if (chosen_path().load(std::memory_order_relaxed) != kNoPath || !bf16_paths().empty()) return;
+  if (chosen_path().load(std::memory_order_relaxed) != kNoPath || default_bf16_path()) return;
+  if (!bf16_paths().empty())
+    throw usage_error(what + " is slower than f32 on this processor")
+        .found("AVX512_BF16 of a processor that is not AMD's")
+        .expected("AMX-BF16, or AVX512_BF16 of an AMD processor (Zen 4 or later)")
+        .remedy("Use the precision f32, or set REGARD_ISA=avx512 to compute in bf16 in spite of it");
   throw usage_error(what + " needs a processor with bf16 instructions")
       .found(active() == Isa::avx512 ? "a processor without AVX512_BF16"
                                      : "the instruction set " + std::string(name_of(active())))
-      .expected("AVX512_BF16 (Intel since Cooper Lake, AMD since Zen 4) or AMX-BF16")
+      .expected("AMX-BF16, or AVX512_BF16 of an AMD processor (Zen 4 or later)")
       .remedy("Use the precision f32");
 }
 
@@ -242,7 +258,7 @@ Bf16Path active_bf16_path() {
   const int path = chosen_path().load(std::memory_order_relaxed);
   if (path != kNoPath) return static_cast<Bf16Path>(path);
   require_bf16("the precision bf16");
-  return bf16_paths().back();
+  return *default_bf16_path();
 }
 
 void set_bf16_path(Bf16Path path) {

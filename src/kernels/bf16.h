@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,13 @@ std::string_view name_of(Bf16Path path);
 // Return the paths that this processor supports and REGARD_ISA allows, fastest last, without `emulated`.
 const std::vector<Bf16Path>& bf16_paths();
 
-// Throw usage if bf16_paths() is empty and set_bf16_path() was not called. The message contains `what`, such
-// as "training.precision = \"bf16\"".
+// Return the fastest of these paths if it is faster than f32, else std::nullopt. VDPBF16PS was measured
+// faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md), so on other processors than
+// AMD's avx512_bf16 is the default only if the environment requests it with REGARD_ISA=avx512.
+std::optional<Bf16Path> default_bf16_path();
+
+// Throw usage if there is no default path and set_bf16_path() was not called. The message contains `what`,
+// such as "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
 Bf16Path active_bf16_path();  // throws the error of require_bf16()

@@ -39,6 +39,7 @@ class Service : private HttpHandler {
   // connections. Returns true if all requests were completed.
   bool stop();
 
+  const ModelRegistry& models() const { return models_; }
   const Metrics& metrics() const { return metrics_; }
   std::size_t connections() const { return server_->connections(); }  // number of open connections
 

@@ -177,7 +177,7 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                   .target = &c.precision,
                   .meaning = "Number format of the operands of linear layers, attention and the loss in "
                              "training: f32, or bf16 with f32 sums, weights and optimiser, on processors "
-                             "with AVX512_BF16 or AMX-BF16.",
+                             "with AMX-BF16, and AMD processors with AVX512_BF16.",
                   .choices = {"f32", "bf16"}});
   list.push_back({.section = "training",
                   .key = "gradient_checkpointing",

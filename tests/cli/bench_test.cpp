@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/timing.h"
 #include "kernels/bf16.h"
+#include "support/environment.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -123,6 +124,7 @@ TEST(Bench, TrainReportsPrecisionAndSpeed) {
       "[training]\nbatch_size = 2\ncontext = 8\nmax_steps = 100\n"
       "[output]\nfolder = \"run\"\n");
   std::vector<std::string> precisions{"f32"};
+  const SlowBf16 also_if_slow;
   if (!kernels::bf16_paths().empty()) precisions.emplace_back("bf16");
   for (const std::string& precision : precisions) {
     const ProgramResult result = run_program({"bench", "train", "run.toml", "--steps", "2", "-t", "1",

@@ -1,10 +1,11 @@
-// `--precision bf16`: refused with a reason where the processor has no bf16 instructions, else accepted by
-// the commands that compute with a model.
+// `--precision bf16`: refused with a reason where the processor has no fast bf16 instructions, else accepted
+// by the commands that compute with a model.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "kernels/bf16.h"
+#include "support/environment.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -46,6 +47,19 @@ TEST_F(PrecisionOption, IsRefusedWithoutInstructions) {
   }
 }
 
+// VDPBF16PS is slower than f32 on processors other than AMD's.
+TEST_F(PrecisionOption, IsRefusedWhereItIsSlowerThanF32) {
+  if (kernels::bf16_paths().empty() || kernels::default_bf16_path())
+    GTEST_SKIP() << "no bf16 instructions, or fast ones";
+  for (const auto& verb : verbs()) {
+    const ProgramResult result = run(verb, {"--precision", "bf16"});
+    EXPECT_EQ(result.exit_code, 2) << verb[0];
+    EXPECT_NE(result.err.find("--precision bf16 is slower than f32 on this processor"), std::string::npos)
+        << result.err;
+    EXPECT_NE(result.err.find("Use the precision f32"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(PrecisionOption, F32IsTheDefault) {
   for (const auto& verb : verbs()) {
     const ProgramResult plain = run(verb, {}), named = run(verb, {"--precision", "f32"});
@@ -57,6 +71,7 @@ TEST_F(PrecisionOption, F32IsTheDefault) {
 
 TEST_F(PrecisionOption, Bf16Computes) {
   if (kernels::bf16_paths().empty()) GTEST_SKIP() << "no bf16 instructions";
+  const SlowBf16 also_if_slow;
   for (const auto& verb : verbs()) {
     const ProgramResult one = run(verb, {"--precision", "bf16", "-t", "1"});
     EXPECT_EQ(one.exit_code, 0) << one.err;

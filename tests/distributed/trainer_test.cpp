@@ -110,7 +110,7 @@ TEST(TrainerOnRanks, CheckpointedLayersGiveTheBitsOfOneRank) {
 }
 
 TEST(TrainerOnRanks, Bf16GivesTheBitsOfOneRank) {
-  if (kernels::bf16_paths().empty()) kernels::set_bf16_path(kernels::Bf16Path::emulated);
+  if (!kernels::default_bf16_path()) kernels::set_bf16_path(kernels::Bf16Path::emulated);
   const Case bf16{.precision = kernels::Precision::bf16}, sharded{.shard = true, .precision = bf16.precision};
   const Trained one = trained(1, bf16);
   EXPECT_NE(one.weights, trained(1, {}).weights) << "the case shows nothing";

@@ -2,9 +2,15 @@
 // the calls below that change files under one folder, from 1.
 //
 //   REGARD_FAULT_FOLDER  the folder: an absolute path without symbolic links
-//   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "full" (ENOSPC from
-//                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER unused),
-//                        "unreadable" (EIO from the NUMBERth read() of a file in the folder on)
+//   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "broken" (EIO from
+//                        this call on), "full" (ENOSPC from this call on for whatever needs space), "no-exchange"
+//                        (renameat2 with EINVAL, NUMBER unused), "unreadable" (EIO from the NUMBERth read() of a file
+//                        in the folder on)
+//   REGARD_FAULT_LIST    instead of REGARD_FAULT: a file of lines "KIND:NUMBER FOLDER". Before the first counted call, the
+//                        process forks once for each line; the child goes on in FOLDER, a copy of the folder, with this
+//                        fault. So the work before that call is done once. The program must have one thread there, and
+//                        name its files by relative paths. The exit status of each child, 128 + signal if it was
+//                        killed, is appended to the file REGARD_FAULT_ENDINGS, one on each line
 //   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
 //   REGARD_FAULT_RECORD  a file outside the folder to which every successful call that changes or syncs the folder is
 //                        appended: one line of words ending in absolute paths; after a write, its bytes
@@ -14,8 +20,9 @@
 //   REGARD_CLOCK_JUMPS   READINGS:SECONDS,…: from this reading of the system's clock (CLOCK_REALTIME) on, it differs
 //                        from the true one by so many seconds
 //
-// Reading is counted only for "unreadable", and then alone. Not counted are are calls that the C library makes inside itself (stdio).
+// Reading is counted only for "unreadable", and then alone. Not counted are calls that the C library makes inside itself (stdio).
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,10 +36,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum fault_kind { FAULT_NONE, FAULT_KILL, FAULT_IO, FAULT_FULL, FAULT_NO_EXCHANGE, FAULT_UNREADABLE };
+enum fault_kind { FAULT_NONE, FAULT_KILL, FAULT_IO, FAULT_BROKEN, FAULT_FULL, FAULT_NO_EXCHANGE, FAULT_UNREADABLE };
 
 static enum fault_kind kind = FAULT_NONE;
 static long chosen = -1;
@@ -46,22 +54,66 @@ static int open_log(const char* variable) {
   return path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
-__attribute__((constructor)) static void read_settings(void) {
+static void set_fault(const char* fault) {
   static const struct {
     const char* name;
     enum fault_kind kind;
-  } kinds[] = {{"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"full:", FAULT_FULL}, {"no-exchange:", FAULT_NO_EXCHANGE},
-               {"unreadable:", FAULT_UNREADABLE}};
-  folder = getenv("REGARD_FAULT_FOLDER");
-  const char* fault = getenv("REGARD_FAULT");
+  } kinds[] = {{"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"broken:", FAULT_BROKEN}, {"full:", FAULT_FULL},
+               {"no-exchange:", FAULT_NO_EXCHANGE}, {"unreadable:", FAULT_UNREADABLE}};
   for (size_t i = 0; fault != NULL && i < sizeof kinds / sizeof kinds[0]; ++i) {
     const size_t size = strlen(kinds[i].name);
     if (strncmp(fault, kinds[i].name, size) != 0) continue;
     kind = kinds[i].kind;
     chosen = atol(fault + size);
   }
+}
+
+__attribute__((constructor)) static void read_settings(void) {
+  folder = getenv("REGARD_FAULT_FOLDER");
+  set_fault(getenv("REGARD_FAULT"));
   log_descriptor = open_log("REGARD_FAULT_LOG");
   record_descriptor = open_log("REGARD_FAULT_RECORD");
+}
+
+static int threads(void) {
+  int count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  while (tasks != NULL && readdir(tasks) != NULL) ++count;
+  if (tasks != NULL) closedir(tasks);
+  return count - 2;  // without . and ..
+}
+
+// Fork for each line of REGARD_FAULT_LIST. Returns in the children only, or if there is no list.
+static void fork_for_faults(void) {
+  static bool done;
+  static char fault[64], place[PATH_MAX];
+  const char* list = done ? NULL : getenv("REGARD_FAULT_LIST");
+  done = true;
+  if (list == NULL) return;
+  const int endings = open_log("REGARD_FAULT_ENDINGS");
+  // Read the whole list first: a child that ends would move the file offset that it shares with the parent.
+  static char lines[1 << 20];
+  const int file = (int)syscall(SYS_openat, AT_FDCWD, list, O_RDONLY | O_CLOEXEC);
+  const long size = syscall(SYS_read, file, lines, sizeof lines - 1);
+  syscall(SYS_close, file);
+  if (size <= 0 || threads() != 1) {
+    fprintf(stderr, "REGARD_FAULT_LIST: no list, or the program has %d threads\n", threads());
+    _exit(99);
+  }
+  int length = 0;
+  for (const char* line = lines; sscanf(line, "%63s %4095s\n%n", fault, place, &length) == 2; line += length) {
+    const pid_t child = fork();
+    if (child == 0) {
+      folder = place;
+      set_fault(fault);
+      if (chdir(place) != 0) _exit(98);
+      return;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    dprintf(endings, "%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  }
+  _exit(0);
 }
 
 static bool is_inside(const char* path) {
@@ -90,6 +142,7 @@ static bool path_is_inside(int at, const char* path) {
 static int fault_at(bool inside, const char* call, bool takes_space) {
   if (!inside) return 0;
   const int before = errno;
+  fork_for_faults();
   const long number = atomic_fetch_add(&count, 1) + 1;
   if (log_descriptor >= 0) {
     char line[64];
@@ -99,6 +152,7 @@ static int fault_at(bool inside, const char* call, bool takes_space) {
   errno = before;
   if (kind == FAULT_KILL && number == chosen && strcmp(call, "write") != 0) raise(SIGKILL);
   if (kind == FAULT_IO && number == chosen) return EIO;
+  if (kind == FAULT_BROKEN && number >= chosen) return EIO;
   if (kind == FAULT_FULL && number == chosen) atomic_store(&is_full, true);
   return takes_space && atomic_load(&is_full) ? ENOSPC : 0;
 }

@@ -92,6 +92,8 @@ TEST_F(FullDisk, ARunKeepsItsCheckpointsAndGoesOnWhenThereIsSpace) {
   const ProgramResult full = run_program(train, folder_.path());
   ASSERT_EQ(full.exit_code, 4) << full.err;
   EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("regard train --resume " + (disk() / "run").string()), std::string::npos)
+      << full.err;
   {
     const auto run = formats::RunFolder::open(disk() / "run");
     ASSERT_TRUE(run.latest().has_value());

@@ -119,7 +119,7 @@ TEST_F(PowerLoss, MissingSyncsAreFound) {
 }
 
 // The system's clock is set forward by a day and back by a year during the run: the bits are the same, no
-// checkpoint is missing, and the times in the log never decrease.
+// checkpoint is missing, the limit of minutes does not end it, and the times in the log never decrease.
 TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   const fs::path alone = fresh("alone");
   ASSERT_EQ(run_program(kTrain, alone).exit_code, 0);
@@ -127,8 +127,9 @@ TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   {
     const Environment environment(
         {{"LD_PRELOAD", REGARD_FAULT_SHIM}, {"REGARD_CLOCK_JUMPS", "2:86400,8:-31536000"}});
-    const ProgramResult result =
-        run_program({"train", "run.toml", "-t", "1", "--set", "output.tensorboard=true"}, place);
+    const ProgramResult result = run_program({"train", "run.toml", "-t", "1", "--set",
+                                              "output.tensorboard=true", "--set", "training.max_minutes=600"},
+                                             place);
     ASSERT_EQ(result.exit_code, 0) << result.err;
   }
   EXPECT_TRUE(bits_of(place / "run") == bits_of(alone / "run"));

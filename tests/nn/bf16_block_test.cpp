@@ -206,7 +206,7 @@ TEST_F(Bf16Block, SameBitsInAnyBatch) {
 }
 
 TEST_F(Bf16Block, KeepsLessForTheBackwardPass) {
-  if (kernels::bf16_paths().empty()) kernels::set_bf16_path(Bf16Path::emulated);
+  if (!kernels::default_bf16_path()) kernels::set_bf16_path(Bf16Path::emulated);
   const std::vector<std::int64_t> lengths(24, 40);
   nn::BlockConfig config = small_block();
   config.feed_forward.inner = 4 * config.self.hidden;

@@ -9,6 +9,7 @@
 #include "kernels/bf16.h"
 #include "ops/parameter.h"
 #include "run_case.h"
+#include "support/environment.h"
 #include "train/trainer.h"
 
 namespace regard::train {
@@ -110,6 +111,7 @@ class Bf16Run : public RunCase {
 
 TEST_F(Bf16Run, ResumesWithTheSameBits) {
   if (kernels::bf16_paths().empty()) GTEST_SKIP() << "no bf16 instructions";
+  const testing::SlowBf16 also_if_slow;
   const std::string bf16 = "training.precision=bf16";
   ASSERT_EQ(train({"--set", bf16, "--set", to("whole")}).exit_code, 0);
   ASSERT_EQ(train({"--set", bf16, "--set", to("parts"), "--set", "training.max_steps=13"}).exit_code, 0);
@@ -130,6 +132,17 @@ TEST_F(Bf16Run, ResumesWithTheSameBits) {
     }
   }
   EXPECT_TRUE(more);
+}
+
+TEST_F(Bf16Run, IsRefusedWhereItIsSlowerThanF32) {
+  if (kernels::bf16_paths().empty() || kernels::default_bf16_path())
+    GTEST_SKIP() << "no bf16 instructions, or fast ones";
+  const ProgramResult result = train({"--set", "training.precision=bf16"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("'training.precision' = \"bf16\" is slower than f32 on this processor"),
+            std::string::npos)
+      << result.err;
+  EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
 TEST_F(Bf16Run, IsRefusedWithoutInstructions) {

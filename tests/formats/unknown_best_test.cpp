@@ -1,0 +1,33 @@
+// The best checkpoint of a run whose latest state.json, which names it, is damaged.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/file.h"
+#include "formats/checkpoint.h"
+#include "support/temporary_folder.h"
+
+namespace regard::formats {
+namespace {
+
+void save_with_best(const RunFolder& run, std::int64_t step, std::int64_t best) {
+  CheckpointWriter writer(run, step);
+  writer.add_text("state.json", "{\"best_step\": " + std::to_string(best) + "}\n");
+  writer.commit({step == best, 3});
+}
+
+TEST(RunFolder, AnUnknownBestIsReported) {
+  const testing::TemporaryFolder folder;
+  const RunFolder run = RunFolder::create(folder / "run", "");
+  for (std::int64_t step = 1; step <= 3; ++step) save_with_best(run, step, step == 1 ? 1 : 2);
+  EXPECT_EQ(run.best()->step, 2);
+  EXPECT_EQ(run.best()->warning, "");
+  write_file_atomically(run.checkpoint_folder(3) / "state.json", "{\"best_step\": 3}\n");
+  const Checkpoint best = *run.best();
+  EXPECT_EQ(best.step, 2);
+  EXPECT_NE(best.warning.find("3/state.json"), std::string::npos) << best.warning;
+  EXPECT_NE(best.warning.find("using the checkpoint of step 2"), std::string::npos) << best.warning;
+}
+
+}  // namespace
+}  // namespace regard::formats
