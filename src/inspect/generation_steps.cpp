@@ -19,7 +19,8 @@ double log_sum_exp(std::span<const float> logits) {
   return static_cast<double>(most) + std::log(sum);
 }
 
-// Return the bytes of a token that is not a sequence of whole characters, such as one byte of "é"; else nothing.
+// Return the bytes of a token that is not a sequence of whole characters, such as one byte of "é"; else
+// nothing.
 std::string partial_bytes(const text::Tokenizer* tokenizer, std::int32_t id) {
   const std::int32_t ids[] = {id};
   if (tokenizer == nullptr || tokenizer->is_special(id) ||
