@@ -183,8 +183,10 @@ void RunFolder::link(const char* link, std::optional<std::int64_t> step) const {
 }
 
 std::optional<std::int64_t> RunFolder::best_called_by(std::int64_t step, std::string* problem) const {
+  const std::filesystem::path state = checkpoint_folder(step) / kState;
+  std::error_code unknown;
+  if (!std::filesystem::exists(state, unknown) && !unknown) return std::nullopt;
   try {
-    const std::filesystem::path state = checkpoint_folder(step) / kState;
     validate(checkpoint_folder(step), kState);
     const auto best = optional_value<std::int64_t>(read_json(state.string()), "best_step", state.string());
     return best && *best > 0 ? best : std::nullopt;

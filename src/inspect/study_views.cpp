@@ -273,7 +273,7 @@ StudyTable Study::tokens() {
       fmt::format("Integrated gradients from a baseline of {} ({:.4f}) to the {} ({:.4f}), {} steps.",
                   baseline, found.baseline, input_name(model_), found.difference, options.steps),
       fmt::format("Completeness error: {:.2g}.", found.completeness_error)};
-  table.warnings = edits->warnings();
+  if (edits != nullptr) table.warnings = edits->warnings();
   return table;
 }
 

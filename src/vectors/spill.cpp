@@ -22,6 +22,9 @@ SpillFile::SpillFile(const std::filesystem::path& folder) : folder_(folder.empty
   // systems do not support O_TMPFILE.
   descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor_ >= 0) return;
+  // Kernels and file systems without O_TMPFILE return one of these errors (open(2)).
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
+    throw io_error(folder_, "cannot make a temporary file", errno);
   std::string name = (folder_ / (std::string(kLeftoverMark) + "XXXXXX")).string();
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw io_error(folder_, "cannot make a temporary file", errno);

@@ -102,7 +102,7 @@ TEST_F(ImageText, LongTextsKeepTheirEndToken) {
 TEST_F(ImageText, RequestsWithoutSenseAreRefused) {
   EXPECT_REGARD_ERROR(tasks::ZeroShotClassifier(encoder_, {}, "{}"), ErrorKind::usage, "at least one label");
   EXPECT_REGARD_ERROR(tasks::ZeroShotClassifier(encoder_, labels_, "a photo"), ErrorKind::usage,
-                      "expected {}");
+                      "expected a text that contains {}");
   const auto bert = infer::LoadedModel::open(testing::golden("hf-more/st-mean"));
   EXPECT_REGARD_ERROR(tasks::ImageTextEncoder(bert, path_, pool_), ErrorKind::usage, "CLIP or SigLIP");
 }
