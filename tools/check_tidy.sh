@@ -22,7 +22,7 @@ if [ -z "$files" ]; then
 fi
 # clang-tidy needs the commands of a build without precompiled headers and unity files. Nothing is compiled.
 cmake --preset edit -B build/tidy -DREGARD_PRECOMPILE=OFF -DREGARD_BUILD_TESTS=OFF -DREGARD_BUILD_EXAMPLES=OFF >/dev/null
-echo "$files" | xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-unknown-warning-option -p build/tidy 2>build/tidy/errors >build/tidy/warnings || {
+echo "$files" | xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-unused-command-line-argument -p build/tidy 2>build/tidy/errors >build/tidy/warnings || {
   cat build/tidy/warnings; grep -v 'warnings\? generated' build/tidy/errors || true
   exit 1
 }

@@ -73,7 +73,7 @@ template <class Layer>
 Var in_one_place(Tape& tape, Var x, Layer&& layer) {
   if (tape.recording() || !x->owns_value) return layer();
   const Arena::Mark mark = tape.arena().mark();
-  const Var y = layer();
+  Var y = layer();
   std::memcpy(x->value.f32(), y->value.f32(), x->value.bytes());
   tape.arena().rewind(mark);
   return x;

@@ -60,6 +60,10 @@ export interface Capture {
    * Other interventions in the pass, in order.
    */
   interventions: Intervention[];
+  /**
+   * Sentences about interventions that changed nothing, because no input has a token at their positions. Absent if there are none.
+   */
+  warnings?: string[];
   drawing?: Drawing;
   attention: Head[];
   /**
