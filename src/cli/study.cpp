@@ -103,9 +103,9 @@ void add_data_options(CLI::App& verb, inspect::StudyRequest& request) {
 void add_study(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("study", "Measure the effects of a model's heads and layers");
   verb->footer(
-      "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). For a model of images or\n"
-      "sounds: a table of paths with labels or texts, and for images also a folder of folders or IDX files,\n"
-      "as in 'regard evaluate'. Views:\n"
+      "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). Image and sound\n"
+      "models: a table of paths with labels or texts; image models also: a folder with one subfolder per\n"
+      "label, or IDX files (see 'regard evaluate'). Views:\n"
       "  heads      the loss without each head, and the head's attention pattern\n"
       "  sets       heads ablated together, chosen greedily\n"
       "  flip       heads to ablate so that --instead becomes likelier than --answer\n"

@@ -37,7 +37,7 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
     const auto best = RunFolder::open(path).best();
     if (!best)
       throw file_error(path.string(), "the run has no checkpoint yet")
-          .remedy("Train it further: regard train --resume");
+          .remedy("Resume the run: regard train --resume " + path.string());
     model.path = best->folder;
     model.warning = best->warning;
     model.lock = best->lock;

@@ -62,7 +62,8 @@ void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
 // over all jobs grows at most by the number of released pages, because one of the rows that share a page is
 // not counted. An admitted request therefore never runs out of pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
-  // Independent sequences that have ended need no more pages. In a beam search, rows may be forked again.
+  // Independent sequences that have ended need no more pages. In a beam search, all rows are counted, because
+  // a fork may use an ended row again.
   const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
   const std::int64_t rows = forked ? job.search->rows() : std::ssize(job.slots);
   std::int64_t pages = job.encoded ? 0 : job.source_pages;

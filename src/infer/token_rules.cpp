@@ -182,9 +182,9 @@ void TokenRules::check(std::int64_t vocabulary) const {
   check_ids("begin_suppress_tokens", suppressed_first);
   if (timestamps && (timestamps->first < 1 || timestamps->first >= vocabulary || timestamps->end < 0 ||
                      timestamps->end >= timestamps->first))
-    throw usage_error("the timestamp tokens are outside the model's vocabulary")
+    throw usage_error("the first timestamp token is invalid")
         .found(std::to_string(timestamps->first))
-        .expected("after the end token, below " + std::to_string(vocabulary));
+        .expected("an id above that of the end token and below " + std::to_string(vocabulary));
 }
 
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,

@@ -78,8 +78,8 @@ class Resolver {
         .expected(fmt::format("text.{0} or vision.{0}", site.text));
   }
 
-  // Set the kind of a head that is named without one. Throws usage if the model has several kinds of
-  // attention.
+  // If the head is given without a kind of attention, set the model's only kind. Throws usage if the model
+  // has several kinds.
   void set_kind(Site& site) const {
     std::string_view place = site.text;
     take_tower(place);

@@ -35,10 +35,11 @@ struct GemmSize {
 struct GemmTiling {
   std::int64_t row_step = 0;     // rows per tile; a multiple of the register tile's rows
   std::int64_t column_step = 0;  // columns per tile; a multiple of a panel's columns
-  std::int64_t k_step = 0;
+  std::int64_t k_step = 0;       // values of k per block
 };
 
-// Return the number of steps per k-block. Blocks are nearly equal, and one block of a panel fits in cache.
+// Return the number of values of k per block. Blocks are nearly equal, and one block of a panel fits in
+// cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
 // Choose tiles whose parts of A, B and C fit into the L2 cache and which are small enough for several tiles

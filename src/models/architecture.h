@@ -34,7 +34,8 @@ struct PatchConfig {
   std::string positions;              // name of the position table [1, tokens, hidden]
   bool bias = true;                   // true if the projection has a bias
   bool flat = false;  // special tokens are stored as [hidden], positions as [tokens, hidden] (CLIP)
-  // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, the size of a patch.
+  // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, which means the size of a
+  // patch.
   std::int64_t row_stride = 0, column_stride = 0;
   // True if the image is a spectrogram [frames, bins]: frames along the width, bins along the height.
   bool spectrogram = false;

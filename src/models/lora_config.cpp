@@ -70,7 +70,7 @@ bool is_set(const Json& value) {
   return !((value.is_object() || value.is_array() || value.is_string()) && value.empty());
 }
 
-// Throw bad_file for variants of LoRA with another formula.
+// Throw bad_file if the adapter uses a variant or option of LoRA that is not supported.
 void refuse_other_forms(const Json& json, const std::string& file) {
   for (const char* key : {"use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
                           "target_parameters", "trainable_token_indices", "alora_invocation_tokens",

@@ -61,8 +61,8 @@ class Recurrent {
   std::vector<std::unique_ptr<Direction>> directions_;
 };
 
-// Return a copy of x with dropout, or x itself if dropout is not active. Unlike ops::dropout(), this does not
-// modify x, because the backward pass of x's operation may require it.
+// Return a copy of x with dropout applied, or x itself if dropout is inactive. Unlike ops::dropout(), this
+// does not modify x, because the backward pass of the operation that produced x may need its value.
 Var dropped_copy(Tape& tape, Var x, const Ragged& shape, const ops::DropoutOptions& options);
 
 }  // namespace regard::nn

@@ -1,4 +1,5 @@
-// Attention weights for probes: recomputed from the log-sum-exp of the fused kernel, reported, and replaced.
+// Recompute attention weights from the log-sum-exp of the fused kernel, report them to the tape's probe, and
+// apply the weights that the probe replaces.
 #pragma once
 
 #include <cstdint>

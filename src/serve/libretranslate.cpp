@@ -128,7 +128,8 @@ void answer_languages(Call& call) {
     for (const std::string& source : host->languages().sources)
       for (const std::string& target : host->languages().targets)
         if (!contains(targets[source], target)) targets[source].push_back(target);
-  // Also list languages that are targets but not sources, because clients look up their names in this list.
+  // Also list languages that are targets but not sources, because clients look up the names of target
+  // languages in this list.
   for (const auto& host : translators(call))
     for (const std::string& target : host->languages().targets) targets[target];
   Json json = Json::array();

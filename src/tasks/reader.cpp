@@ -23,8 +23,8 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
         .expected(fmt::format("at most {}", room));
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
   if (most_ < 0 || (most_ > 0 && most_ <= added))
-    throw usage_error("the maximum length is too small for the special tokens and a word")
-        .found(std::to_string(most_))
+    throw usage_error("the maximum length leaves no room for text after the special tokens")
+        .found(fmt::format("{} tokens", most_))
         .expected(fmt::format("more than the {} special tokens of every text", added));
 }
 

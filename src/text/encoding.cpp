@@ -126,8 +126,8 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Si
     return;
   }
   if (stride >= max_length)
-    throw usage_error("the stride must be smaller than the length")
-        .found(fmt::format("stride {} and length {} without special tokens", stride, max_length))
+    throw usage_error("the stride must be smaller than max_length minus the number of special tokens")
+        .found(fmt::format("stride {}, max_length without special tokens {}", stride, max_length))
         .remedy("Choose a smaller stride or a larger max_length");
   const std::size_t step = max_length - stride;
   std::vector<Encoding> parts;

@@ -40,8 +40,8 @@ class UnigramLattice {
 
   double lowest_score() const noexcept { return lowest_; }
 
-  // Fill scratch.nodes and, in the same order, scratch.weights with the probability that a segmentation uses
-  // the node. Return the log-likelihood of the word.
+  // Fill scratch.nodes with the nodes of the lattice and scratch.weights, in the same order, with the
+  // marginal probability of each node. Return the log-likelihood of the word.
   double marginals(std::string_view word, Scratch& scratch) const;
   // Fill scratch.path with the best segmentation and return its score. Among segmentations with equal scores,
   // the one with the longer last piece is chosen. `without` is the id of a piece to exclude.

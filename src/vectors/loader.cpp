@@ -136,7 +136,7 @@ void Loader::refuse_other_forms() const {
   if (looks_binary(line.substr(0, line.find('\n'))))
     throw Error(ErrorKind::bad_file, "the file does not hold word vectors", {vectors_.name_, -1, 0})
         .found("bytes that are not text")
-        .expected("a line COUNT SIZE, fastText's binary format, or one word and its numbers per line");
+        .expected("a first line COUNT SIZE, lines of one word and its numbers, or fastText's binary format");
 }
 
 WordVectors Loader::load(Format format) {
