@@ -18,13 +18,18 @@ std::string counts_of(const std::vector<std::vector<std::string>>& usual) {
 
 }  // namespace
 
-TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual) {
+TableOptions table_options(const DataFiles& data) {
   TableOptions options;
   options.files = data.files;
   options.format = format_of(data.files.at(0), TableFormat::lines);
   options.columns = data.columns;
   options.blank = Faulty::skip;
   if (data.header) options.header = Header::present;
+  return options;
+}
+
+TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual) {
+  TableOptions options = table_options(data);
   const bool aligned = options.format == TableFormat::lines;
   if (aligned && !data.columns.empty())
     throw usage_error("line-aligned files have no columns")

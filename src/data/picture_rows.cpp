@@ -124,12 +124,7 @@ PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest) {
 }
 
 PictureRows read_picture_rows(const DataFiles& data) {
-  TableOptions table;
-  table.files = data.files;
-  table.format = format_of(data.files.at(0), TableFormat::lines);
-  table.columns = data.columns;
-  table.blank = Faulty::skip;
-  if (data.header) table.header = Header::present;
+  TableOptions table = table_options(data);
   if (table.columns.empty() && data.highest == 0)
     table.columns = table.format == TableFormat::jsonl ? std::vector<std::string>{"image", "text"}
                                                        : std::vector<std::string>{"1", "2"};

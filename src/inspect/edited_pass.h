@@ -47,8 +47,8 @@ struct WeightEdit {
   AppliedFlag applied = {};       // may be null
 };
 
-// Number of positions that every sequence of an encoder must have, because an intervention sets all its
-// values from another input of this length.
+// Required number of positions of every sequence of an encoder: an intervention replaces the values at all
+// positions by those of another input of this length.
 struct RequiredLength {
   std::int64_t positions = 0;
   std::string intervention;  // text of the intervention, for messages

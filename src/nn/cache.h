@@ -125,7 +125,7 @@ class Cache {
   const CacheShape& shape() const { return shape_; }
 
  private:
-  // Page table of a sequence. Page p contains kPageTokens rows, starting at row p × kPageTokens.
+  // Page table of a sequence. Page p holds the rows from p × kPageTokens to (p + 1) × kPageTokens − 1.
   struct Table {
     std::vector<const float*> at;     // address of each page; null if the page is released
     std::vector<std::int32_t> pages;  // number of each page in the pool; −1 if the page is released
