@@ -14,7 +14,8 @@ bool has_amx(AmxFeature feature) {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   const int bit = feature == AmxFeature::int8 ? 25 : 22;
   if ((d >> 24 & 1) == 0 || (d >> bit & 1) == 0) return false;
-  // number of the request ARCH_REQ_XCOMP_PERM of arch_prctl, and number of the state component of tile data
+  // kAskPermission is the request ARCH_REQ_XCOMP_PERM of arch_prctl(). kTileData is the number of the state
+  // component that holds the AMX tiles.
   constexpr long kAskPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kAskPermission, kTileData) == 0;
 }

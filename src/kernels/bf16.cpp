@@ -57,8 +57,8 @@ std::int64_t panel_numbers(std::int64_t k) {
 }
 
 // A matrix [lines, k steps], stored as f32 at `data` or as bf16 at `stored`. Lines are rows of A or columns
-// of B. If `along` is true, elements of adjacent lines are adjacent in memory; otherwise elements of adjacent
-// steps are.
+// of B. If `along` is true, elements of adjacent lines are adjacent in memory. Otherwise, elements of
+// adjacent steps are adjacent.
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
@@ -109,7 +109,7 @@ class Bf16Product {
   void run(const Bf16Matrix* packed) {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // one thread if the caller runs inside a task of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // use one thread if the caller runs inside a task of the pool
     choose_tasks();
     const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
     const std::uint16_t* b = nullptr;
@@ -159,8 +159,8 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return scratch memory for the worker's rows of A. Worker caller_, which is the calling thread, also holds
-  // the packed B at the start of its scratch memory; the rows follow it.
+  // Return scratch memory for the worker's rows of A. For the calling thread (worker caller_), the packed B
+  // precedes these rows in its scratch memory.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);
@@ -280,7 +280,7 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
-  whole.m = whole.n;  // packing divides its work as if the columns of B were rows
+  whole.m = whole.n;  // choose_tasks() divides m rows, but here the n columns of B are divided
   const Bf16Storage none;
   Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};
@@ -299,7 +299,8 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
     throw Error(ErrorKind::internal,
                 "a product with bf16 storage needs k above 0, and cannot accumulate or add a residual");
-  if (problem.k <= 0) return gemm(pool, problem);  // an empty sum: write zeros and apply the epilogue
+  // the sum over k is empty: write zeros and apply the epilogue
+  if (problem.k <= 0) return gemm(pool, problem);
   Bf16Product(pool, problem, stored).run(packed);
 }
 

@@ -21,8 +21,8 @@ struct Bf16PageShape {
   std::int64_t heads = 0;  // key/value heads
   std::int64_t head_dim = 0, value_dim = 0;
 
-  // key_numbers() and value_numbers() count the bf16 numbers of one head; key_floats() and value_floats() are
-  // the size of all heads, counted in floats.
+  // key_numbers() and value_numbers() return the number of bf16 numbers of one head. key_floats() and
+  // value_floats() return the size of all heads in floats.
   std::int64_t key_numbers() const { return round_up(head_dim, kBf16Steps) * kBf16PageRows; }
   std::int64_t value_numbers() const { return round_up(value_dim, kBf16Columns) * kBf16PageRows; }
   std::int64_t key_floats() const { return heads * key_numbers() / 2; }

@@ -67,9 +67,10 @@ struct Gemm {
 
 // Any size may be zero. With k = 0, C becomes zero (or keeps its value if `accumulate`) before the epilogue.
 // If `packed` is i8, rows of A are quantised first (int8.h), and transpose_a and accumulate are not allowed.
-// Scratch memory comes from the pool (inside a task, from its worker). Throws internal if `packed` has
-// another k, too few columns or another instruction set, if the range of columns is not one that
-// kPackedColumnStep allows, or if A is transposed and `packed` has 16-bit elements.
+// Scratch memory comes from the pool (inside a task, from its worker).
+// Throws internal if `packed` has another k, too few columns or another instruction set, or if
+// kPackedColumnStep does not allow the range of columns. Also throws internal if A is transposed and `packed`
+// has 16-bit elements.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -41,7 +41,8 @@ struct MatrixSource {
   std::int64_t k = 0;
   bool transposed = false;
   std::span<const MatrixPart> parts;
-  Precision precision = Precision::f32;  // bf16: pack for the products of bf16.h; requires WeightType::bf16
+  // bf16 packs for the products of bf16.h and requires WeightType::bf16
+  Precision precision = Precision::f32;
 };
 
 class PackedMatrix {
@@ -74,8 +75,8 @@ class PackedMatrix {
   Isa isa_ = Isa::avx2;
 };
 
-// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum;
-// internal if there are several parts that are not transposed.
+// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum.
+// Throws internal if there are several parts that are not transposed.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
 // Unpack columns to rows of y [rows, k] in f32: y[row] = factor · column ids[row]. The caller checks the ids.

@@ -58,7 +58,8 @@ struct NormBackward {
   const float* dy = nullptr;
   float* dx = nullptr;  // gradient of x; overwritten, or added to if accumulate_dx is set
   bool accumulate_dx = false;
-  // [columns]: gradients are added to these, summed over fixed chunks of rows; null if not needed
+  // Gradients [columns] of gain and bias. Sums over fixed chunks of rows are added to them. Null means not
+  // needed.
   float* gain_gradient = nullptr;
   float* bias_gradient = nullptr;
 };

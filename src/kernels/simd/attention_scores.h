@@ -266,7 +266,7 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
     // Rows below hidden_to precede the first key of the last lane's query. Rows at or above seen_to follow
-    // the last key of the first lane's query. In the other rows, position hides no key.
+    // the last key of the first lane's query. In all other rows, causality and window allow every key.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;

@@ -142,7 +142,7 @@ float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
   return first_lane(sum.total());
 }
 
-// y = factor · x, rounded to bf16.
+// Compute y = factor · x, rounded to bf16.
 template <bool kNative>
 void scale_row(const float* x, float factor, std::uint16_t* y, std::int64_t size) {
   const Floats d;
