@@ -27,7 +27,7 @@ struct BpeOptions {
   bool ignore_merges = false;      // a word that is itself in the vocabulary becomes one token
 };
 
-// Hash table with open addressing: merges by pair of ids.
+// Hash table with open addressing. It maps pairs of ids to merges.
 class MergeTable {
  public:
   void reserve(std::size_t merges);
@@ -83,7 +83,7 @@ class Bpe final : public Model {
   std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
-  // A tokenizer without merges tokenizes each character separately.
+  // Returns true for a tokenizer without merges and without options that combine symbols.
   bool divides_anywhere() const override { return characters_alone_; }
 
  private:

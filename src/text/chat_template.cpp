@@ -10,8 +10,8 @@
 namespace regard::text {
 namespace {
 
-// Return the common formats, for folders without a template. A system message at the start is placed where
-// models with this format expect it.
+// Return the built-in formats, which are used if a folder has no template. A system message at the start is
+// placed where models with this format expect it.
 const std::map<std::string, std::string>& common_templates() {
   static const std::map<std::string, std::string> templates{
       {"chatml",

@@ -37,7 +37,8 @@ struct Encoding {
 
 enum class Side { left, right };
 
-// Append `next` to `first`; overflowing parts are combined as in Hugging Face's library.
+// Append `next` to `first`. As in Hugging Face's library, the overflowing parts of the result combine each
+// part of `first` with each part of `next`, where the truncated texts themselves count as parts.
 void append(Encoding& first, const Encoding& next);
 Encoding join(const std::vector<Encoding>& parts);
 
@@ -56,8 +57,8 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Si
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
-  std::size_t fixed_length = 0;  // default: 0, the length of the longest encoding of the batch
-  std::size_t multiple_of = 0;   // round the length up to a multiple of this; default: 0, no rounding
+  std::size_t fixed_length = 0;  // length in tokens; 0 means the length of the longest encoding of the batch
+  std::size_t multiple_of = 0;   // the length is rounded up to a multiple of this; 0 means no rounding
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

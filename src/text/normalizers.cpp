@@ -50,7 +50,8 @@ class StripAccents final : public Normalizer {
   }
   bool surely_unchanged(std::string_view text) const override {
     return std::all_of(text.begin(), text.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0xCC;  // combining marks start at U+0300
+      // combining marks start at U+0300, whose first byte is 0xCC
+      return static_cast<unsigned char>(c) < 0xCC;
     });
   }
   Locality locality() const override { return Locality::at_signs; }

@@ -29,8 +29,8 @@ class Normalizer {
   virtual std::string_view space_mark() const { return " "; }
 };
 
-// Create a normalizer from a JSON component with a "type". Throws bad_file that names the type if it is
-// unknown.
+// Create a normalizer from a JSON component with a "type". Throws bad_file if the type is unknown; the error
+// names the type.
 std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& file);
 
 // Normalizers that are implemented in separate files.

@@ -112,7 +112,7 @@ class RobertaProcessing final : public PostProcessor {
   void apply(std::vector<Encoding>& parts, bool add_special) const override {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (trim_) for_each_part(parts[i], [this](Encoding& part) { trim(part, prefix_space_); });
-      // Both texts have type 0.
+      // Set the type ids of both texts to 0.
       for_each_part(parts[i],
                     [](Encoding& part) { std::fill(part.type_ids.begin(), part.type_ids.end(), 0); });
       if (add_special) wrap(parts[i], i == 0 ? &start_ : &separator_, separator_, 0);

@@ -65,7 +65,7 @@ void SentencePieceModel::set_scores() {
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
-    // As in sentencepiece, a user-defined piece gets a score that makes the search select it.
+    // As in sentencepiece, the score of a user-defined piece is so high that the search selects the piece.
     const float score =
         piece.type == PieceType::user_defined
             ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)
@@ -110,7 +110,8 @@ std::string SentencePieceModel::spelling(const Token& token, std::string_view wo
   return token_of(token.id).value_or("");
 }
 
-// Segment the word, then encode unknown characters as bytes, or merge adjacent ones into one token.
+// Segment the word. Then encode unknown characters as bytes, or merge adjacent unknown characters into one
+// token.
 void SentencePieceModel::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   thread_local std::vector<Token> cuts;
   cuts.clear();
@@ -154,8 +155,8 @@ void SentencePieceModel::tokenize_ids(std::string_view word, std::vector<Token>&
   }
 }
 
-// Return the text of one piece. At the start of the text, its leading space is removed. The flag is true if a
-// space was removed and further pieces keep their leading space (remove_extra_whitespace is off).
+// Return the text of one piece, without its leading space if it is at the start of the text. The flag is true
+// if a space was removed and the next piece keeps its leading space (remove_extra_whitespace is off).
 std::pair<std::string, bool> SentencePieceModel::text_of(std::int32_t id, bool at_start) const {
   if (is_control(id)) return {"", false};
   if (id == unknown_id_) return {options_.unknown_surface, false};

@@ -147,7 +147,7 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
     place += size;
   }
   using Halves = std::pair<std::string_view, std::string_view>;
-  // maps an unused piece to the two pieces from which it was merged
+  // the two pieces from which each unused piece was merged
   std::unordered_map<std::string_view, Halves> unused;
   const auto text_of_token = [&](const Token& symbol) {
     return word.substr(symbol.begin, symbol.end - symbol.begin);

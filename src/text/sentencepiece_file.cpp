@@ -44,7 +44,7 @@ void parse_trainer(std::string_view bytes, const std::string& file, SentencePiec
         options.unknown_surface = field.bytes;
         break;
       default:
-        break;  // the training settings are not used
+        break;  // other fields, such as the training settings, are not used
     }
   }
 }

@@ -155,8 +155,8 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Write every division of a token into two tokens as a merge, in the order of ranks, as in Hugging Face's
-// conversion.
+// Write each division of a token into two tokens as a merge, in the order of ranks, as Hugging Face's
+// conversion does.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;

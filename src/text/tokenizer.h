@@ -23,8 +23,8 @@ struct TokenizerFile;
 
 struct EncodeOptions {
   bool add_special = true;    // add the post-processor's special tokens ([CLS], </s>, …)
-  bool match_special = true;  // "<s>" in the text is the special token; if false, ordinary text
-  bool as_file = true;        // truncate and pad as set in the file; if false, do neither
+  bool match_special = true;  // if true, "<s>" in the text is the special token; if false, ordinary text
+  bool as_file = true;        // if true, truncate and pad as the file specifies; if false, do neither
   std::optional<Truncation> truncation = std::nullopt;  // truncation, which replaces that of the file
 };
 

@@ -18,13 +18,13 @@ extern const std::string kTrainedSource;
 
 // Rules that divide a text into words. No learned piece crosses a word boundary.
 enum class WordRule {
-  // sequences of letters with their marks, of numbers, or of other characters, each with at most one
-  // preceding space; suitable for all scripts
+  // Words are sequences of letters with their marks, of numbers, or of other characters. Each word has at
+  // most one preceding space. Suitable for all scripts.
   words,
   gpt2,    // GPT-2's pattern, which separates vowel signs of Indic scripts from their letters
   spaces,  // words end at white space, which is dropped
-  signs,   // as `spaces`, and words end between word characters and other characters (\w+|[^\w\s]+)
-  bert,    // as `spaces`, and each punctuation character is a word
+  signs,   // as `spaces`, but words also end between word characters and other characters (\w+|[^\w\s]+)
+  bert,    // as `spaces`, but each punctuation character is a word of its own
   // words start at spaces; a space becomes "▁" at the start of the word after it, as in sentencepiece
   metaspace,
 };

@@ -160,11 +160,11 @@ class WordCache {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   std::size_t most_sets_;
-  std::unique_ptr<Slot[], Free> slots_;  // slots of short words; each set has two
+  std::unique_ptr<Slot[], Free> slots_;  // slots for short words; each set consists of two slots
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
   std::size_t kept_ = 0;                 // number of entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
-  // the end of the store is padded, because reads in blocks may extend beyond the filled part
+  // The end of the store is padded, because reads in blocks may extend beyond the used part.
   std::unique_ptr<char[], Free> store_;
   std::size_t stored_ = 0;  // number of bytes used in the store
   std::uint64_t changes_ = 0;

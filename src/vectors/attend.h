@@ -12,7 +12,7 @@
 namespace regard::vectors {
 
 struct AttendOptions {
-  bool unit = true;    // first normalise vectors to length 1, so that scores are cosines
+  bool unit = true;    // if true, normalise vectors to length 1 first, so that scores are cosines
   float scale = 1.0f;  // factor of the scores before the softmax
   std::size_t neighbours = 5;
   // search for neighbours among the first `restrict` words of the file; 0 means all words
@@ -23,8 +23,8 @@ struct AttendedWord {
   // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // Cosines of the word's vector, before and after attention, with the vector of each word of the text before
-  // attention.
+  // before[i] and after[i] are the cosines of the word's vector, before and after attention, with the vector
+  // of word i of the text before attention.
   std::vector<double> before{}, after{};
   // nearest words of the file, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};

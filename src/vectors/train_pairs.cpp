@@ -97,7 +97,8 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   std::mutex telling;
   const Stopwatch watch;
   for (std::int64_t epoch = 0; epoch < options.epochs && !stop; ++epoch) {
-    // Corpora are often sorted by kind of text. In file order, every epoch would end with the last kind.
+    // Shuffle the chunks. Corpora are often sorted by kind of text, and in file order every epoch would end
+    // with the same kind.
     RandomStream dealing({options.seed, static_cast<std::uint64_t>(epoch), place_of("vectors.order")});
     shuffle(order, dealing);
     const auto one = [&](std::int64_t place, int worker) {

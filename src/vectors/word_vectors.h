@@ -25,8 +25,8 @@ enum class Format {
   fasttext_binary,  // fastText's .bin: words and n-grams, so that out-of-vocabulary words have vectors too
 };
 
-const char* name_of(Format format);  // such as "word2vec-binary"
-// return the format with this name; throws usage for an unknown name
+const char* name_of(Format format);  // return the name, such as "word2vec-binary"
+// Return the format with this name. Throws usage for an unknown name.
 Format format_of(std::string_view name);
 const std::vector<std::string>& format_names();  // return the names of all formats, "auto" first
 

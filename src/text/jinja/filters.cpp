@@ -140,7 +140,7 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
 }
 
 std::int64_t whole_of(double number) {
-  // largest integer up to which all integers are exact in double
+  // 2⁵³; all integers up to this magnitude are exact in double
   constexpr double kLargest = 9007199254740992.0;
   if (!(std::abs(number) <= kLargest)) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
   return static_cast<std::int64_t>(number);

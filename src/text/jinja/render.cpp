@@ -13,7 +13,8 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Limits for templates, which are untrusted code. They are far above the needs of chat templates.
+// Limits for templates, which are untrusted code. The limits are far above the requirements of chat
+// templates.
 constexpr std::size_t kStep = 64;                             // cost of one evaluation
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
@@ -33,7 +34,7 @@ class Renderer {
   }
 
  private:
-  // Values ----------------------------------------------------------------------------------------------
+  // Evaluation of expressions.
 
   // Counts the nesting depth of evaluation.
   class Level {
@@ -188,7 +189,7 @@ class Renderer {
     if (step == 0) throw Error(ErrorKind::bad_file, "chat template: the step of range() must not be zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // The distance is unsigned, because it can exceed the signed range.
+    // The distance is computed as unsigned, because it can exceed the signed range.
     const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
                           static_cast<std::uint64_t>(step > 0 ? begin : end);
     const std::uint64_t stride =
@@ -201,7 +202,7 @@ class Renderer {
     return numbers;
   }
 
-  // Statements ------------------------------------------------------------------------------------------
+  // Execution of statements.
 
   Flow execute(const Body& body, std::string& out) {
     for (const auto& statement : body) {
