@@ -246,7 +246,7 @@ void require_bf16(const std::string& what) {
     throw usage_error(what + " is slower than f32 on this processor")
         .found("AVX512_BF16 of a processor that is not AMD's")
         .expected("AMX-BF16, or AVX512_BF16 of an AMD processor (Zen 4 or later)")
-        .remedy("Use the precision f32, or set REGARD_ISA=avx512 to compute in bf16 in spite of it");
+        .remedy("Use the precision f32, or set REGARD_ISA=avx512 to use bf16 nevertheless");
   throw usage_error(what + " needs a processor with bf16 instructions")
       .found(active() == Isa::avx512 ? "a processor without AVX512_BF16"
                                      : "the instruction set " + std::string(name_of(active())))
@@ -264,7 +264,7 @@ Bf16Path active_bf16_path() {
 void set_bf16_path(Bf16Path path) {
   const std::vector<Bf16Path>& all = bf16_paths();
   if (path != Bf16Path::emulated && std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("the bf16 path " + std::string(name_of(path)) + " is not available on this processor");
+    throw usage_error("the bf16 path is not available on this processor").found(std::string(name_of(path)));
   chosen_path().store(static_cast<int>(path), std::memory_order_relaxed);
 }
 
@@ -298,7 +298,7 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       ((stored.pre != nullptr || stored.dropout != nullptr) && !stores) ||
       (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
     throw Error(ErrorKind::internal,
-                "a product with bf16 storage needs k above 0, and cannot accumulate or add a residual");
+                "a product with bf16 storage requires k above 0, and cannot accumulate or add a residual");
   // the sum over k is empty: write zeros and apply the epilogue
   if (problem.k <= 0) return gemm(pool, problem);
   Bf16Product(pool, problem, stored).run(packed);

@@ -228,7 +228,7 @@ Int8Path active_int8_path() {
 void set_int8_path(Int8Path path) {
   const std::vector<Int8Path> all = available_int8_paths();
   if (std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("the int8 path " + std::string(name_of(path)) + " is not available on this processor");
+    throw usage_error("the int8 path is not available on this processor").found(std::string(name_of(path)));
   chosen().store({active(), path}, std::memory_order_relaxed);
 }
 

@@ -41,7 +41,9 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     const std::int32_t left_id = known(side_ids[side], left, i),
                        right_id = known(side_ids[side + 1], right, i);
     if (right.size() < options_.continuing_prefix.size())
-      throw file_error(file, "a merge's right side lacks the continuing prefix").found(std::string(right));
+      throw file_error(file, "the right side of a merge lacks the continuing prefix")
+          .found(fmt::format("'{}'", right))
+          .expected(fmt::format("a token that starts with '{}'", options_.continuing_prefix));
     joined.assign(left).append(right, options_.continuing_prefix.size());
     joined_id = known(vocabulary_.find_near(joined, joined_id + 1), joined, i);
     joined_ids_.push_back(joined_id);
@@ -179,7 +181,8 @@ void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
     if (!options_.unknown) continue;
     if (unknown_id_ < 0)
       throw Error(ErrorKind::bad_file, "the tokenizer's unknown token is not in its vocabulary")
-          .found(*options_.unknown);
+          .found(*options_.unknown)
+          .remedy("Add the token to model.vocab, or set model.unk_token to null");
     if (!options_.fuse_unknown) flush();
     unknown_size =
         pending ? unknown_size + static_cast<std::uint32_t>(size) : static_cast<std::uint32_t>(size);

@@ -57,7 +57,7 @@ const std::map<std::string, std::string>& common_templates() {
 jinja::Value now(const jinja::Arguments& arguments) {
   const jinja::Value* format = arguments.find(0, "format");
   if (format == nullptr || format->text() == nullptr)
-    throw Error(ErrorKind::bad_file, "strftime_now() of the chat template needs a format");
+    throw Error(ErrorKind::bad_file, "chat template: strftime_now() expects a format string");
   const std::time_t time = std::time(nullptr);
   std::tm local{};
   localtime_r(&time, &local);
@@ -69,7 +69,7 @@ void check_messages(const Json& messages) {
   const auto wrong = [](const Json& found) {
     return input_error("not a conversation")
         .found(describe(found))
-        .expected(R"(a list of {"role": …, "content": …})");
+        .expected("a list of messages such as {\"role\": …, \"content\": …}");
   };
   if (!messages.is_array() || messages.empty()) throw wrong(messages);
   for (const Json& message : messages)

@@ -8,7 +8,7 @@ namespace regard::text {
 
 std::vector<TokenView> JsonModelSource::tokens() const {
   if (!model_.contains("vocab") || !model_.at("vocab").is_object())
-    throw file_error(file_, "model.vocab is not an object of tokens and ids");
+    throw file_error(file_, "expected model.vocab to be an object that maps tokens to ids");
   const Json& listed = model_.at("vocab");
   std::vector<TokenView> tokens;
   tokens.reserve(listed.size());
@@ -29,7 +29,7 @@ std::vector<TokenView> JsonModelSource::tokens() const {
 std::vector<ScoredPieceView> JsonModelSource::pieces() const {
   const Json* listed = model_.contains("vocab") ? &model_.at("vocab") : nullptr;
   if (listed == nullptr || !listed->is_array())
-    throw file_error(file_, "model.vocab of a Unigram model is not an array of pieces and scores");
+    throw file_error(file_, "expected model.vocab of a Unigram model to be an array of [PIECE, SCORE]");
   std::vector<ScoredPieceView> pieces;
   pieces.reserve(listed->size());
   for (const Json& entry : *listed) {

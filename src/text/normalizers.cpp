@@ -178,9 +178,9 @@ std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string&
   if (type == "Precompiled") return precompiled_normalizer(json, file);
   if (type == "SentencePiece") return sentencepiece_normalizer(json, file);
   if (type == "Nmt") return nmt_normalizer();
-  throw file_error(file, "unknown normalizer")
+  throw file_error(file, "unsupported type of normalizer")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this normalizer, or a newer version of regard");
 }
 
 }  // namespace regard::text

@@ -258,9 +258,9 @@ std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::
   if (type == "ByteLevel")
     return std::make_unique<ByteLevelProcessing>(flag("trim_offsets"), flag("add_prefix_space"));
   if (type == "TemplateProcessing") return std::make_unique<TemplateProcessing>(json, file);
-  throw file_error(file, "unknown post-processor")
+  throw file_error(file, "unsupported type of post-processor")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this post-processor, or a newer version of regard");
 }
 
 }  // namespace regard::text

@@ -284,7 +284,7 @@ class PreTokenizerSequence final : public PreTokenizer {
 
 char32_t one_code_point(const std::string& text, const char* key, const std::string& file) {
   const std::u32string all = utf8::code_points(text);
-  if (all.size() != 1) throw file_error(file, fmt::format("'{}' is not one character", key)).found(text);
+  if (all.size() != 1) throw file_error(file, fmt::format("expected one character as '{}'", key)).found(text);
   return all[0];
 }
 
@@ -338,9 +338,9 @@ std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json
   if (type == "FixedLength")
     return std::make_unique<FixedLength>(
         static_cast<std::size_t>(require_in<std::int64_t>(json, "length", file, 1, 1 << 30)));
-  throw file_error(file, "unknown pre-tokenizer")
+  throw file_error(file, "unsupported type of pre-tokenizer")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this pre-tokenizer, or a newer version of regard");
 }
 
 }  // namespace

@@ -235,7 +235,9 @@ std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, 
       throw file_error(file, "malformed piece: expected text, score and type").found(describe(entry));
     const int type = json_as<int>(entry[2], "type", file);
     if (type < 1 || type > 6)
-      throw file_error(file, "a piece has an unknown type").found(std::to_string(type));
+      throw file_error(file, "a piece has an unknown type")
+          .found(std::to_string(type))
+          .expected("a number from 1 to 6");
     pieces.push_back({json_as<std::string>(entry[0], "piece", file), json_as<float>(entry[1], "score", file),
                       static_cast<PieceType>(type)});
   }

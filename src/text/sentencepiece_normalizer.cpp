@@ -17,7 +17,7 @@ class SentencePieceNormalizer final : public Normalizer {
         suffix_(require<bool>(json, "treat_whitespace_as_suffix", file)),
         space_(require<bool>(json, "escape_whitespaces", file) ? kSpaceSymbol : std::string_view(" ")) {
     const auto blob = decode_base64(require<std::string>(json, "precompiled_charsmap", file));
-    if (!blob) throw file_error(file, "precompiled_charsmap is not base64");
+    if (!blob) throw file_error(file, "precompiled_charsmap is not valid base64");
     map_ = CharsMap(*blob, file);
     kept_strings_ = require<std::vector<std::string>>(json, "user_defined_symbols", file);
     std::vector<TokenView> strings;

@@ -148,7 +148,7 @@ WordVectors Loader::load(Format format) {
     header_ = header_of(bytes_);    // read the header again, because the reader of GloVe's format clears it
     const Format likely = guess();  // throws if the file has an unsupported format
     if (likely == format) throw;
-    throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": remove --format");
+    throw Error(error).remedy("Remove --format: the file has the format " + std::string(name_of(likely)));
   }
 }
 
@@ -195,7 +195,7 @@ void Loader::damaged_byte(std::uint64_t byte, const std::string& what, const std
 
 void Loader::check_count(std::uint64_t count) const {
   if (count > static_cast<std::uint64_t>(text::Vocabulary::kMaxId))
-    throw file_error(vectors_.name_, "too many words")
+    throw file_error(vectors_.name_, "the file has too many words")
         .found(std::to_string(count))
         .expected("at most " + std::to_string(text::Vocabulary::kMaxId));
 }

@@ -97,8 +97,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   std::mutex telling;
   const Stopwatch watch;
   for (std::int64_t epoch = 0; epoch < options.epochs && !stop; ++epoch) {
-    // Shuffle the chunks. Corpora are often sorted by kind of text, and in file order every epoch would end
-    // with the same kind.
+    // Shuffle, because corpora are often sorted: every epoch would end with the same kind of text.
     RandomStream dealing({options.seed, static_cast<std::uint64_t>(epoch), place_of("vectors.order")});
     shuffle(order, dealing);
     const auto one = [&](std::int64_t place, int worker) {
@@ -137,7 +136,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   for (std::int64_t row = 0; row < model.words; ++row)
     for (std::int64_t at = 0; at < model.size; ++at)
       if (!std::isfinite(model.input_row(row)[at]))
-        throw Error(ErrorKind::numeric, "training diverged: a vector is not finite")
+        throw Error(ErrorKind::numeric, "training diverged: a vector contains a number that is not finite")
             .remedy("Lower the learning rate");
   return model;
 }

@@ -79,7 +79,7 @@ TEST(WrongArguments, Tensor) {
        [] {
          Shape{kHuge, 4};
        },
-       "overflow"},
+       "64-bit"},
       {"a dimension below 0", [=] { (void)f32.shape()[-1]; }, "dimension"},
       {"a dimension beyond all", [=] { (void)f32.shape()[8]; }, "dimension"},
       {"2^64 bytes of zeros", [] { Tensor::zeros({kHuge}); }, "2^63"},

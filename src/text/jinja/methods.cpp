@@ -79,7 +79,7 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   }
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty())
-    throw Error(ErrorKind::bad_file, "chat template: split() needs a separator that is not empty");
+    throw Error(ErrorKind::bad_file, "chat template: split() expects a separator that is not empty");
   charge_search(text.size(), between.size());
   // The range that remains to be split is [begin, end).
   std::size_t begin = 0, end = text.size();
@@ -129,7 +129,7 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
 bool affix(const std::string& text, const Arguments& arguments, bool start) {
   const Value* given = arguments.find(0, "");
   if (given == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: startswith and endswith need a string");
+    throw Error(ErrorKind::bad_file, "chat template: startswith() and endswith() expect a string or a list");
   const List choices = given->list() != nullptr ? *given->list() : List{*given};
   return std::any_of(choices.begin(), choices.end(), [&](const Value& choice) {
     return choice.text() != nullptr &&
@@ -173,7 +173,8 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   }
   if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
   if (name == "join") {
-    if (arguments.positional.empty()) throw Error(ErrorKind::bad_file, "chat template: join() needs a list");
+    if (arguments.positional.empty())
+      throw Error(ErrorKind::bad_file, "chat template: join() expects a list");
     return apply_filter("join", arguments.positional[0], {{subject}, {}});
   }
   if (name == "removeprefix" || name == "removesuffix") {

@@ -41,7 +41,8 @@ class Renderer {
    public:
     explicit Level(int& depth) : depth_(depth) {
       if (++depth_ > kDeepest)
-        throw Error(ErrorKind::bad_file, "chat template: the value is nested too deeply");
+        throw Error(ErrorKind::bad_file, "chat template: an expression is nested too deeply")
+            .expected("at most " + std::to_string(kDeepest) + " levels");
     }
     ~Level() { --depth_; }
     Level(const Level&) = delete;
@@ -183,7 +184,8 @@ class Renderer {
     std::int64_t bounds[3] = {0, 0, 1};
     const auto& given = arguments.positional;
     if (given.empty() || given.size() > 3)
-      throw Error(ErrorKind::bad_file, "chat template: range() takes 1 to 3 numbers");
+      throw Error(ErrorKind::bad_file, "chat template: range() expects 1 to 3 numbers")
+          .found(std::to_string(given.size()));
     for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
     const auto [begin, end, step] = bounds;
     if (step == 0) throw Error(ErrorKind::bad_file, "chat template: the step of range() must not be zero");
@@ -357,7 +359,7 @@ std::string render(std::string_view source, const std::string& name, Dict variab
   if (source.size() > kLongestSource)
     throw file_error(name, "the chat template is too long")
         .found(std::to_string(source.size()) + " bytes")
-        .expected("at most " + std::to_string(kLongestSource));
+        .expected("at most " + std::to_string(kLongestSource) + " bytes");
   if (!utf8::valid(source)) throw file_error(name, "the chat template is not UTF-8");
   const WorkLimit limit(work);
   const Body body = parse(source, name);
