@@ -22,7 +22,7 @@ bool has_amx(AmxFeature feature) {
 
 bool has_fast_bf16_instructions() {
   unsigned highest = 0, b = 0, c = 0, d = 0;
-  // "AuthenticAMD" in the registers ebx, edx, ecx
+  // The registers ebx, edx and ecx contain "AuthenticAMD".
   return __get_cpuid(0, &highest, &b, &c, &d) != 0 && b == signature_AMD_ebx && d == signature_AMD_edx &&
          c == signature_AMD_ecx;
 }

@@ -248,7 +248,7 @@ class BackwardHead {
         .run(task.path, key_steps_);
   }
 
-  // Add roundedᵀ b to gradient [keys, columns of b].
+  // Compute gradient [keys, columns of b] += roundedᵀ b.
   void add_to_keys(const HeadTask& task, std::int64_t count, Range keys, std::int64_t width, const Panels& b,
                    float* gradient, std::int64_t stride) {
     const Bf16Tiles tiles =

@@ -103,8 +103,8 @@ struct Bf16DrawRow {
   std::uint16_t* draws = nullptr;  // [count rounded up to kBf16DrawStep]
 };
 constexpr std::int64_t kBf16DrawStep = 128;
-// Arguments of apply_rule, which changes the scores of a row in place before the softmax: it multiplies by
-// the scale, applies the softcap, adds the bias, and sets scores to −∞ where the mask is 0.
+// Arguments of apply_rule, which changes the scores of a row in place before the softmax. It multiplies by
+// the scale, applies the softcap and adds the bias. Scores become −∞ where the mask is 0.
 struct Bf16ScoreRule {
   float* scores = nullptr;  // [count]
   std::int64_t count = 0;

@@ -14,9 +14,9 @@
 
 namespace regard::kernels {
 
-// Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to that
-// with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127; the rows of the other operand
-// are quantised too, and sums are exact integers (int8.h).
+// Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to the
+// product with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127. The rows of the other
+// operand are then quantised too, and sums are exact integers (int8.h).
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
 constexpr std::size_t bytes_of(WeightType type) {
@@ -30,7 +30,7 @@ constexpr std::int64_t kLongestInt8Sum = 65536;
 struct MatrixPart {
   const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] if transposed
   std::int64_t columns = 0;
-  std::int64_t stride = 0;       // stride in elements
+  std::int64_t stride = 0;       // distance in elements between rows (between columns if transposed)
   const float* scale = nullptr;  // [columns], for i8 only
 };
 

@@ -15,7 +15,7 @@ namespace regard::kernels {
 // Compute y = softmax(x) over each row; the row's maximum is subtracted first. Entries of −∞ give 0, and a
 // row of −∞ gives zeros.
 void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
-// dx = y ∘ (dy − Σ dy y)
+// Compute dx = y ∘ (dy − Σ dy y).
 void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                       std::int64_t columns);
 // y = x − lse(x)

@@ -14,8 +14,8 @@ struct Head {
   std::uint32_t string;
 };
 
-// Strings sorted by bytes. The bytes after the heads are copied to one contiguous buffer in this order,
-// because the strings are scattered in memory and the trie reads them in this order.
+// Strings sorted by bytes. The strings are scattered in memory, and the trie reads them in sorted order.
+// Therefore the bytes after the heads are copied to one contiguous buffer in this order.
 struct Sorted {
   struct Entry {
     std::uint64_t head;

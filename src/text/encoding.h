@@ -44,7 +44,7 @@ Encoding join(const std::vector<Encoding>& parts);
 
 struct Truncation {
   enum class Strategy { longest_first, only_first, only_second };
-  std::size_t max_length = 512;  // including special tokens
+  std::size_t max_length = 512;  // maximum number of tokens, including special tokens
   std::size_t stride = 0;        // overlap of consecutive parts, in tokens
   Strategy strategy = Strategy::longest_first;
   Side direction = Side::right;  // side at which tokens are removed
@@ -53,7 +53,8 @@ struct Truncation {
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
 // Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
-// missing or if the stride is too large (see truncate()), invalid_input if max_length cannot be reached.
+// missing or if the stride is too large (see truncate()). Throws invalid_input if max_length cannot be
+// reached.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {

@@ -52,10 +52,10 @@ class PairMemo {
     slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});
   }
   std::uint64_t owner_ = 0;
-  std::vector<std::uint64_t> slots_;  // left, right, rank + 1
+  std::vector<std::uint64_t> slots_;  // each slot holds the left id, the right id and the rank + 1
 };
 
-constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
+constexpr std::size_t kShortBytes = 64;  // maximum length in bytes of a word for merge_bytes()
 
 constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 

@@ -45,7 +45,7 @@ class Model {
   virtual std::int32_t end_id() const = 0;  // the largest id + 1
   virtual std::size_t size() const = 0;     // number of tokens
   // Return true if words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes()
-  // enables this. The spelling of tokens stays in letters.
+  // enables this. Tokens are spelled in letters in both cases.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
   // Return the text of a token for Encoding::tokens. Default: the token in the vocabulary. Unigram,

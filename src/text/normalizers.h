@@ -10,9 +10,9 @@
 
 namespace regard::text {
 
-// Positions where a text may be split so that normalising the parts gives the same result as normalising the
-// whole text: nowhere; before spaces that follow another character (scan_spaces); or, in addition, before and
-// after ASCII punctuation (scan_bert).
+// Positions where a text may be split: normalising the parts gives the same result as normalising the whole
+// text. `none` allows no position. `at_spaces` allows positions before spaces that follow another character
+// (scan_spaces). `at_signs` also allows positions before and after ASCII punctuation (scan_bert).
 enum class Locality { none, at_spaces, at_signs };
 
 class Normalizer {

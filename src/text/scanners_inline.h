@@ -30,8 +30,8 @@ inline std::size_t contraction(const ScanText& text, std::size_t place, bool any
 }
 
 struct Spaces {
-  std::size_t end = 0;          // end of the spaces
-  std::size_t last = 0;         // start of the last code point
+  std::size_t end = 0;          // position after the spaces
+  std::size_t last = 0;         // position of the last code point of the spaces
   std::size_t newline_end = 0;  // position after the last line end; 0 if there is none
 };
 

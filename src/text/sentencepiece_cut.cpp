@@ -27,9 +27,9 @@ struct SentencePieceModel::Arrival {
   float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };
 
-// Return the size in bytes of the longest user-defined piece at the start of `text`, and set `frozen` to
-// true, because such a piece is never merged with others. If there is none, return the size of one code
-// point.
+// Return the size in bytes of the longest user-defined piece at the start of `text`, or the size of one code
+// point if there is none. For a user-defined piece, set `frozen` to true, because such a piece is never
+// merged with others.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
   const std::size_t size = user_defined_.longest(text).first;
   frozen = size > 0;

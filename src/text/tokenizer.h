@@ -25,7 +25,7 @@ struct EncodeOptions {
   bool add_special = true;    // add the post-processor's special tokens ([CLS], </s>, …)
   bool match_special = true;  // if true, "<s>" in the text is the special token; if false, ordinary text
   bool as_file = true;        // if true, truncate and pad as the file specifies; if false, do neither
-  std::optional<Truncation> truncation = std::nullopt;  // truncation, which replaces that of the file
+  std::optional<Truncation> truncation = std::nullopt;  // truncation that replaces the truncation of the file
 };
 
 // Concatenated ids of several texts. The ids of text i are at [offsets[i], offsets[i + 1]).

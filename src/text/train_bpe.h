@@ -1,6 +1,6 @@
 // Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
-// decode(encode_ids(x)) is x in NFC, including spaces, unless x contains special tokens that are matched (set
-// EncodeOptions::match_special = false, or decode with skip_special = false).
+// decode(encode_ids(x)) is x in NFC, including spaces. The exception is an x that contains special tokens.
+// For these, set EncodeOptions::match_special = false, or decode with skip_special = false.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace regard::text {
 
-// The initial symbols.
+// The initial symbols of BPE training.
 enum class Alphabet {
   bytes,       // the 256 bytes; every symbol is known
   characters,  // the characters of the corpus; all other characters are encoded as bytes

@@ -35,10 +35,10 @@ struct TokenizerTraining {
   std::string words;      // word rule. Default: bert for wordpiece, signs for word, words for all other types
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
-  bool strip_accents = false;  // remove accents, for wordpiece
-  bool prefix_space = false;   // insert a space before a text, for byte-bpe, bpe and unigram
+  bool strip_accents = false;  // for wordpiece: remove accents
+  bool prefix_space = false;   // for byte-bpe, bpe and unigram: insert a space before a text
   bool end_token = false;
-  bool byte_fallback = true;  // char, unigram: encode unknown characters as bytes instead of <unk>
+  bool byte_fallback = true;  // for char and unigram: encode unknown characters as bytes instead of <unk>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown;  // unknown token. Default: [UNK] if it is a special token, otherwise <unk>
   // called with the completed fraction and the name of the phase; may be empty

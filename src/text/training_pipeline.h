@@ -41,8 +41,9 @@ Json word_rule_json(WordRule words, bool bytes);
 // the space that normalizer_json() or the rule metaspace added.
 Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace);
 
-// Return a tokenizer.json without "model", with keys in the usual order. If `end_token` is set, encode()
-// appends "</s>" to each text; throws usage if "</s>" is not in `special`.
+// Return a tokenizer.json without "model", with keys in the order of Hugging Face's files. If `end_token` is
+// set, encode() appends "</s>" to each text. Throws usage if `end_token` is set and "</s>" is not in
+// `special`.
 Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json normalizer,
                    Json pre_tokenizer, Json decoder);
 

@@ -136,8 +136,9 @@ int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. `change` is 0 if it replaces the next code point of the old text, 1 if it
-// is inserted, and −n if it replaces the next code point and the n code points after that are removed.
+// A code point of a rewritten text. `change` is 0 if the code point replaces the next code point of the old
+// text, and 1 if it is inserted. `change` is −n if the code point replaces the next code point and the n code
+// points after that are removed.
 struct Change {
   char32_t value = 0;
   int change = 0;

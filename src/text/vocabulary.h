@@ -34,7 +34,7 @@ class Vocabulary {
     const std::int32_t id = find_id(token);
     return id < 0 ? std::nullopt : std::optional(id);
   }
-  // Return the id of a token, or -1.
+  // Return the id of a token, or -1 if there is none.
   std::int32_t find_id(std::string_view token) const noexcept {
     if (slots_.empty()) return -1;
     const std::uint32_t hash = hash_of(token);
@@ -117,7 +117,7 @@ class Vocabulary {
 
   std::string bytes_;
   std::vector<Slot> slots_;
-  std::vector<std::uint64_t> filter_;  // four bits per slot
+  std::vector<std::uint64_t> filter_;  // the filter of may_hold(), with four bits for each slot
   int filter_shift_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> by_id_;  // index into entries_ for each id, or kHole

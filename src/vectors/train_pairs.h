@@ -35,7 +35,7 @@ struct TrainProgress {
 
 struct PairOptions {
   bool cbow = false;
-  bool hierarchical = false;  // use hierarchical softmax instead of negative sampling
+  bool hierarchical = false;  // if true, use hierarchical softmax instead of negative sampling
   std::int64_t size = 100;
   // maximum number of words on each side; the size of each window is drawn from 1 to `window`
   int window = 5;

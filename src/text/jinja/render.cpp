@@ -15,7 +15,7 @@ using Kind = Expression::Kind;
 
 // Limits for templates, which are untrusted code. The limits are far above the requirements of chat
 // templates.
-constexpr std::size_t kStep = 64;                             // cost of one evaluation
+constexpr std::size_t kStep = 64;  // cost of one evaluation, in the unit of WorkLimit
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
 constexpr int kCalls = 32;      // nesting limit of macro calls
