@@ -79,7 +79,9 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
 }
 
 void Shape::no_dimension(int dimension) {
-  throw usage_error("dimension out of range").found(std::to_string(dimension)).expected("0 to 7");
+  throw usage_error("the dimension of a tensor is out of range")
+      .found(std::to_string(dimension))
+      .expected("0 to 7");
 }
 
 std::int64_t Shape::elements() const noexcept {
@@ -125,8 +127,8 @@ void Tensor::wrong_dtype(DType wanted) const {
 
 void Tensor::require_defined(const char* what) const {
   if (!defined())
-    throw usage_error(std::string("a Tensor without memory ") + what)
-        .found("a default-constructed or moved-from Tensor");
+    throw usage_error("expected a Tensor with memory")
+        .found(std::string("a default-constructed or moved-from Tensor, which ") + what);
 }
 
 Tensor Tensor::of(std::initializer_list<float> values) {

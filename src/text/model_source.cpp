@@ -14,7 +14,7 @@ std::vector<TokenView> JsonModelSource::tokens() const {
   tokens.reserve(listed.size());
   for (const auto& [token, id] : listed.items()) {
     if (!id.is_number_integer())
-      throw file_error(file_, fmt::format("the id of token '{}' is not an integer", token))
+      throw file_error(file_, fmt::format("expected an integer as id of token '{}'", token))
           .found(describe(id));
     const auto value = json_as<std::int64_t>(id, token, file_);
     if (value < 0 || value > Vocabulary::kMaxId)
@@ -35,7 +35,7 @@ std::vector<ScoredPieceView> JsonModelSource::pieces() const {
   for (const Json& entry : *listed) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
       throw file_error(file_,
-                       fmt::format("entry {} of model.vocab is not a piece with a score", pieces.size()))
+                       fmt::format("expected [PIECE, SCORE] as entry {} of model.vocab", pieces.size()))
           .found(describe(entry));
     pieces.push_back({entry[0].get_ref<const std::string&>(), entry[1].get<double>()});
   }
@@ -44,9 +44,10 @@ std::vector<ScoredPieceView> JsonModelSource::pieces() const {
 
 std::vector<MergeView> JsonModelSource::merges() const {
   const auto found = model_.find("merges");
-  if (found == model_.end()) throw file_error(file_, "the BPE model has no \"merges\"");
+  if (found == model_.end()) throw file_error(file_, "expected \"merges\" in the BPE model");
   const Json& listed = *found;
-  if (!listed.is_array()) throw file_error(file_, "model.merges is not an array").found(describe(listed));
+  if (!listed.is_array())
+    throw file_error(file_, "expected model.merges to be an array").found(describe(listed));
   std::vector<MergeView> merges;
   merges.reserve(listed.size());
   for (const Json& merge : listed) {
@@ -56,7 +57,7 @@ std::vector<MergeView> JsonModelSource::merges() const {
     }
     const auto pair = merge.is_string() ? split_merge(merge.get_ref<const std::string&>()) : std::nullopt;
     if (!pair)
-      throw file_error(file_, fmt::format("merge {} does not have two tokens", merges.size()))
+      throw file_error(file_, fmt::format("expected two tokens in merge {}", merges.size()))
           .found(describe(merge));
     merges.push_back(*pair);
   }

@@ -178,7 +178,7 @@ class Pcre2Pattern final : public Pattern {
     if (!code_) {
       Error wrong = file_error(file, "a pattern cannot be compiled: " + message_of(error)).found(expression);
       // `place` is an offset in the translated expression, in bytes.
-      if (translated == expression) wrong.remedy("The error is near byte " + std::to_string(place));
+      if (translated == expression) wrong.remedy("Correct the pattern near byte " + std::to_string(place));
       throw wrong;
     }
     // An error is ignored, because matching without JIT is only slower.

@@ -62,7 +62,7 @@ struct SpecialToken {
 SpecialToken read_special(const Json& json, const char* key, const std::string& file) {
   const auto pair = require<Json>(json, key, file);
   if (!pair.is_array() || pair.size() != 2)
-    throw file_error(file, fmt::format("'{}' is not a token with an id", key))
+    throw file_error(file, fmt::format("expected a token with its id as '{}'", key))
         .found(describe(pair))
         .expected("[TOKEN, ID]");
   return {json_as<std::string>(pair[0], key, file), json_as<std::int32_t>(pair[1], key, file)};
@@ -190,7 +190,7 @@ class TemplateProcessing final : public PostProcessor {
 
   std::vector<Step> read_row(const Json& json, const std::string& file) const {
     std::vector<Step> row;
-    if (!json.is_array()) throw file_error(file, "a template is not a list").found(describe(json));
+    if (!json.is_array()) throw file_error(file, "expected a template to be a list").found(describe(json));
     for (const Json& piece : json) {
       Step step;
       if (piece.is_object() && piece.contains("Sequence")) {
@@ -209,7 +209,7 @@ class TemplateProcessing final : public PostProcessor {
         step.special = &found->second;
         step.type = require<std::int32_t>(token, "type_id", file);
       } else {
-        throw file_error(file, "an entry of a template is neither a Sequence nor a SpecialToken")
+        throw file_error(file, "expected a Sequence or a SpecialToken as entry of a template")
             .found(describe(piece));
       }
       row.push_back(step);

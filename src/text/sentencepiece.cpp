@@ -42,9 +42,10 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
       scored = true;
     }
   }
-  if (unknown_id_ < 0) throw file_error(file, "there is no piece of type UNKNOWN, such as <unk>");
+  if (unknown_id_ < 0) throw file_error(file, "expected a piece of type UNKNOWN, such as <unk>");
   for (const SentencePiece& piece : pieces_)
-    if (std::isnan(piece.score)) throw file_error(file, "a piece's score is not a number").found(piece.piece);
+    if (std::isnan(piece.score))
+      throw file_error(file, "expected a number as score of a piece").found(piece.piece);
   rank_pieces();
   set_scores();
   trie_ = ByteTrie(all);

@@ -52,8 +52,9 @@ void check(const Corpus& corpus, const PairOptions& options) {
   if (options.window < 1 || options.window > 1000)
     throw usage_error("expected a window of 1 to 1000 words, found " + std::to_string(options.window));
   if (!options.hierarchical && (options.negative < 1 || options.negative >= kernels::kMaxOutputs))
-    throw usage_error("expected 1 to " + std::to_string(kernels::kMaxOutputs - 1) +
-                      " negative samples, found " + std::to_string(options.negative));
+    throw usage_error("the number of negative samples is out of range")
+        .found(std::to_string(options.negative))
+        .expected("1 to " + std::to_string(kernels::kMaxOutputs - 1));
   if (options.epochs < 1)
     throw usage_error("expected at least one epoch, found " + std::to_string(options.epochs));
   const Subwords& subwords = options.subwords;

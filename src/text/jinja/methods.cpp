@@ -20,9 +20,8 @@ namespace {
 const std::string& text_at(const Arguments& arguments, std::size_t index, const char* method) {
   const Value* found = arguments.find(index, "");
   if (found == nullptr || found->text() == nullptr)
-    throw Error(ErrorKind::bad_file, std::string("chat template: wrong argument of ") + method + "()")
-        .expected("a string")
-        .found(found == nullptr ? "no argument" : found->type());
+    throw Error(ErrorKind::bad_file, "chat template: expected a string as argument of a method")
+        .found((found == nullptr ? "no argument" : found->type()) + " of " + method + "()");
   return *found->text();
 }
 
