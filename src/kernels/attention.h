@@ -45,8 +45,8 @@ struct AttentionSequence {
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// Arguments of the kernels. The AttentionSpec must be resolved(). The dropout draw of a weight has the
-// counter (index, i + offset, head, key).
+// Arguments of the kernels. The AttentionSpec must be a result of resolved(). The dropout draw of a weight
+// has the counter (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   const float* bias = nullptr;  // bias added to the scores; may be null
   // Gradient of `bias`, with the same strides as `bias`. Terms are added in the order of sequences, then of

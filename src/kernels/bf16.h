@@ -48,7 +48,8 @@ struct Bf16Matrix {
   std::int64_t k = 0, n = 0;
 };
 std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
-// Pack B of `problem` (its other fields are ignored) into `memory`, 64-byte aligned, of bf16_packed_bytes().
+// Pack B of `problem`, whose other fields are ignored. `memory` must have bf16_packed_bytes() bytes and be
+// aligned to 64 bytes.
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
 // Operands and results of a product that are stored as bf16. Each pointer replaces the pointer of the same

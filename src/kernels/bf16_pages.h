@@ -1,7 +1,8 @@
 // Cache pages of keys and values in bf16. A page holds kBf16PageRows rows, packed as operand B of the
-// products of bf16_table.h, so that attention multiplies by it without copying:
-//   keys, for each key/value head: one panel with the rows as columns and head_dim as steps of k;
-//   values, for each key/value head: panels of at most kBf16PanelColumns features, with the rows as steps.
+// products of bf16_table.h. Attention therefore multiplies by a page without copying it. The parts of a page
+// are, for each key/value head:
+//   keys: one panel with the rows as columns and head_dim as steps of k;
+//   values: panels of at most kBf16PanelColumns features, with the rows as steps.
 // Sizes that are not whole tiles are padded with zeros.
 #pragma once
 

@@ -39,8 +39,8 @@ std::vector<Int8Path> available_int8_paths();
 // REGARD_ISA=avx512 excludes amx.
 Int8Path active_int8_path();
 
-// For tests, while no kernel runs: select a path until the instruction set is changed. Throws usage if the
-// path is not available.
+// Select a path for tests, until the instruction set is changed. No kernel may run during the call. Throws
+// usage if the path is not available.
 void set_int8_path(Int8Path path);
 
 // Quantise x [rows, columns], row stride `stride`, to contiguous q [rows, columns] and scale [rows]: scale =

@@ -22,9 +22,9 @@ struct BpeOptions {
   std::optional<std::string> unknown;
   std::string continuing_prefix;   // prefix of every symbol of a word except the first
   std::string end_of_word_suffix;  // suffix of a word's last symbol
-  bool fuse_unknown = false;       // adjacent unknown symbols become one token
-  bool byte_fallback = false;      // encode unknown code points as byte tokens <0x00> to <0xFF>
-  bool ignore_merges = false;      // a word that is itself in the vocabulary becomes one token
+  bool fuse_unknown = false;       // if true, adjacent unknown symbols become one token
+  bool byte_fallback = false;      // if true, unknown code points become byte tokens <0x00> to <0xFF>
+  bool ignore_merges = false;      // if true, a word that is itself in the vocabulary becomes one token
 };
 
 // Hash table with open addressing. It maps pairs of ids to merges.

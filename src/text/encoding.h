@@ -18,7 +18,8 @@ struct Encoding {
   // Each vector except `overflowing` has one entry per token.
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
-  std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens
+  // offsets in code points of the original text; (0, 0) for added special tokens
+  std::vector<Offsets> offsets;
   std::vector<Offsets> byte_offsets;  // offsets in bytes of the original text
   std::vector<std::int32_t> type_ids;
   // for each token, 1 if it was added by the post-processor or as padding

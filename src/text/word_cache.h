@@ -18,8 +18,8 @@ namespace regard::text {
 
 class WordCache {
  public:
-  static constexpr std::size_t kShort = 15;     // maximum bytes of a word that is stored in its slot
-  static constexpr std::size_t kLongest = 192;  // maximum bytes of a cached word
+  static constexpr std::size_t kShort = 15;     // maximum size in bytes of a word that is stored in its slot
+  static constexpr std::size_t kLongest = 192;  // maximum size in bytes of a cached word
   static constexpr std::size_t kInline = 3;     // maximum number of ids that are stored in the slot
   static constexpr std::size_t kMostIds = 128;  // maximum number of ids of a cached word
 
@@ -27,7 +27,7 @@ class WordCache {
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
   // The capacity is about 2 · most_sets short words. most_sets must be a power of two, at least kLeastSets.
-  // An empty cache uses little memory: it grows with the words.
+  // An empty cache uses little memory; its size grows with the number of words.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
   // A word of at most kShort bytes, padded with zeros, with its size in the last byte.

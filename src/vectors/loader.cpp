@@ -125,8 +125,8 @@ bool Loader::walks_as_binary(std::size_t row_bytes) const {
   return true;
 }
 
-// A file without a header has GloVe's text format or is not supported. Throws bad_file that names the format
-// if it is a known unsupported one.
+// A file without a header has GloVe's text format or is not supported. Throws bad_file if its format is not
+// supported; the error names the format if it is known.
 void Loader::refuse_other_forms() const {
   for (const OtherForm& other : kOthers)
     if (bytes_.starts_with(other.magic))
