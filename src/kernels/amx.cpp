@@ -14,14 +14,15 @@ bool has_amx(AmxFeature feature) {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   const int bit = feature == AmxFeature::int8 ? 25 : 22;
   if ((d >> 24 & 1) == 0 || (d >> bit & 1) == 0) return false;
-  // number of the request ARCH_REQ_XCOMP_PERM of arch_prctl, and number of the state component of tile data
+  // kAskPermission is the request ARCH_REQ_XCOMP_PERM of arch_prctl(). kTileData is the number of the state
+  // component that holds the AMX tiles.
   constexpr long kAskPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kAskPermission, kTileData) == 0;
 }
 
 bool has_fast_bf16_instructions() {
   unsigned highest = 0, b = 0, c = 0, d = 0;
-  // "AuthenticAMD" in the registers ebx, edx, ecx
+  // The registers ebx, edx and ecx contain "AuthenticAMD".
   return __get_cpuid(0, &highest, &b, &c, &d) != 0 && b == signature_AMD_ebx && d == signature_AMD_edx &&
          c == signature_AMD_ecx;
 }

@@ -8,8 +8,8 @@ enum class AmxFeature { int8, bf16 };
 // Return true if the processor has AMX with this feature and the operating system permits its use.
 bool has_amx(AmxFeature feature);
 
-// Return true if VDPBF16PS was measured faster than f32 on processors of this vendor: on AMD's, which execute
-// it at the rate of the f32 instruction VFMADD.
+// Return true if the processor is AMD's. There, VDPBF16PS was measured faster than f32: it executes at the
+// rate of the f32 instruction VFMADD.
 bool has_fast_bf16_instructions();
 
 // Return a bit of register eax of cpuid leaf 7, subleaf 1. Return false on architectures other than x86-64.

@@ -1,6 +1,6 @@
 // Division of attention into tasks. Results are bit-identical for every division. Each sum of a row depends
-// on that row's keys only. The gradients of a key are summed within one task, and those of a query in the
-// order of the key chunks.
+// on that row's keys only. The gradients of a key are summed within one task. The gradients of a query are
+// added in the order of the key chunks.
 #include "kernels/attention.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 // multiply-adds per task, enough to make the overhead of a task negligible
 constexpr double kOperationsInTask = 1e6;
-// minimum number of multiply-adds for several threads; below it, one thread is faster
+// problems with fewer multiply-adds run on one thread, which is faster
 constexpr double kOperationsForThreads = 400e3;
 constexpr std::int64_t kTasksForThread = 8;
 
@@ -97,8 +97,8 @@ class Turns final : public PanelTurns {
  public:
   Turns(const ThreadPool& pool, std::int32_t* done) : pool_(pool), done_(done) {}
   void wait(std::int64_t panel, std::int64_t turn) override {
-    // The chunk that is waited for was started earlier, so it has finished or is running on another thread.
-    // The wait therefore ends.
+    // A task waits only for chunks that were started earlier. Each of them has finished or is running on
+    // another thread, so the wait ends.
     pool_.wait_until([&] { return std::atomic_ref(done_[panel]).load(std::memory_order_acquire) >= turn; });
   }
   void done(std::int64_t panel) override {
@@ -125,7 +125,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   const std::int64_t panels =
       problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
   const Cut cut(pool, turn, chunks * pairs, 2.5 * operations_of(problem));
-  // Memory is reused between calls; its capacity stays that of the largest problem so far.
+  // Memory is reused between calls. Its capacity is that of the largest problem so far.
   static thread_local std::vector<std::int32_t> counters;
   std::int32_t* done = nullptr;
   if (chunks > 1 && cut.threaded) {

@@ -22,7 +22,7 @@ struct AttentionPages {
   const float* const* at = nullptr;  // pointers to the pages; a page that no query may attend to may be null
   std::int64_t rows = 0;             // rows per page; an even number
   std::int64_t key = 0, value = 0;   // offsets of keys and values in a page, in floats
-  bool bf16 = false;                 // the pages are those of bf16_pages.h
+  bool bf16 = false;                 // true if the pages have the layout of bf16_pages.h
 };
 
 // One sequence of a batch. Rows of q, out and lse are indexed over the whole batch. Keys and values have
@@ -33,21 +33,24 @@ struct AttentionSequence {
   const float* key = nullptr;    // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
   const float* value = nullptr;  // [keys, kv_heads × value_dim], stride value_stride
   AttentionPages pages;          // used instead of key and value if pages.at is set; forward only
-  // backward only: gradient with the shape of key, stride key_gradient_stride; overwritten
+  // Gradients of key and value, for the backward pass only; overwritten. They have the shapes of key and
+  // value, and the strides key_gradient_stride and value_gradient_stride.
   float* key_gradient = nullptr;
   float* value_gradient = nullptr;
   std::int64_t keys = 0;
-  // query i is at the position of key i + offset; keys − queries aligns the ends, and 0 aligns the starts
+  // Query i has the position of key i + offset. offset = keys − queries aligns the ends, and offset = 0
+  // aligns the starts.
   std::int64_t offset = 0;
   std::uint64_t index = 0;    // the sequence's index in the global batch, which selects its random draws
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// Arguments of the kernels. The AttentionSpec must be resolved(). The dropout draw of a weight has the
-// counter (index, i + offset, head, key).
+// Arguments of the kernels. The AttentionSpec must be a result of resolved(). The dropout draw of a weight
+// has the counter (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   const float* bias = nullptr;  // bias added to the scores; may be null
-  // shares the strides of the bias; gradients are added in the order of sequences, then of queries
+  // Gradient of `bias`, with the same strides as `bias`. Terms are added in the order of sequences, then of
+  // queries.
   float* bias_gradient = nullptr;
   RandomKey dropout_key;
 

@@ -11,7 +11,7 @@ struct AttentionSpec {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0 means `heads`
   std::int64_t head_dim = 0;
-  std::int64_t value_dim = 0;  // features of a value; 0 means head_dim
+  std::int64_t value_dim = 0;  // number of features of a value; 0 means head_dim
   float scale = 0.0f;          // factor of the products q · k; 0 means 1 / √head_dim
   // If above 0, scores become softcap · tanh(score / softcap), before bias and mask. 0 disables it.
   float softcap = 0.0f;

@@ -57,8 +57,8 @@ std::int64_t panel_numbers(std::int64_t k) {
 }
 
 // A matrix [lines, k steps], stored as f32 at `data` or as bf16 at `stored`. Lines are rows of A or columns
-// of B. If `along` is true, elements of adjacent lines are adjacent in memory; otherwise elements of adjacent
-// steps are.
+// of B. If `along` is true, elements of adjacent lines are adjacent in memory. Otherwise, elements of
+// adjacent steps are adjacent.
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
@@ -109,7 +109,7 @@ class Bf16Product {
   void run(const Bf16Matrix* packed) {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // one thread if the caller runs inside a task of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // use one thread if the caller runs inside a task of the pool
     choose_tasks();
     const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
     const std::uint16_t* b = nullptr;
@@ -159,8 +159,8 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return scratch memory for the worker's rows of A. Worker caller_, which is the calling thread, also holds
-  // the packed B at the start of its scratch memory; the rows follow it.
+  // Return scratch memory for the worker's rows of A. For the calling thread (worker caller_), the packed B
+  // precedes these rows in its scratch memory.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);
@@ -246,7 +246,7 @@ void require_bf16(const std::string& what) {
     throw usage_error(what + " is slower than f32 on this processor")
         .found("AVX512_BF16 of a processor that is not AMD's")
         .expected("AMX-BF16, or AVX512_BF16 of an AMD processor (Zen 4 or later)")
-        .remedy("Use the precision f32, or set REGARD_ISA=avx512 to compute in bf16 in spite of it");
+        .remedy("Use the precision f32, or set REGARD_ISA=avx512 to use bf16 nevertheless");
   throw usage_error(what + " needs a processor with bf16 instructions")
       .found(active() == Isa::avx512 ? "a processor without AVX512_BF16"
                                      : "the instruction set " + std::string(name_of(active())))
@@ -264,7 +264,7 @@ Bf16Path active_bf16_path() {
 void set_bf16_path(Bf16Path path) {
   const std::vector<Bf16Path>& all = bf16_paths();
   if (path != Bf16Path::emulated && std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("the bf16 path " + std::string(name_of(path)) + " is not available on this processor");
+    throw usage_error("the bf16 path is not available on this processor").found(std::string(name_of(path)));
   chosen_path().store(static_cast<int>(path), std::memory_order_relaxed);
 }
 
@@ -280,7 +280,7 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
-  whole.m = whole.n;  // packing divides its work as if the columns of B were rows
+  whole.m = whole.n;  // choose_tasks() divides m rows, but here the n columns of B are divided
   const Bf16Storage none;
   Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};
@@ -298,8 +298,9 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       ((stored.pre != nullptr || stored.dropout != nullptr) && !stores) ||
       (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
     throw Error(ErrorKind::internal,
-                "a product with bf16 storage needs k above 0, and cannot accumulate or add a residual");
-  if (problem.k <= 0) return gemm(pool, problem);  // an empty sum: write zeros and apply the epilogue
+                "a product with bf16 storage requires k above 0, and cannot accumulate or add a residual");
+  // the sum over k is empty: write zeros and apply the epilogue
+  if (problem.k <= 0) return gemm(pool, problem);
   Bf16Product(pool, problem, stored).run(packed);
 }
 

@@ -27,19 +27,20 @@ std::string_view name_of(Bf16Path path);
 // Return the paths that this processor supports and REGARD_ISA allows, fastest last, without `emulated`.
 const std::vector<Bf16Path>& bf16_paths();
 
-// Return the fastest of these paths if it is faster than f32, else std::nullopt. VDPBF16PS was measured
-// faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md), so on other processors than
-// AMD's avx512_bf16 is the default only if the environment requests it with REGARD_ISA=avx512.
+// Return the fastest path of bf16_paths() if it is faster than f32, otherwise std::nullopt.
+// VDPBF16PS was measured faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md). On
+// processors of other vendors than AMD, avx512_bf16 is therefore the default only if REGARD_ISA=avx512
+// requests it.
 std::optional<Bf16Path> default_bf16_path();
 
-// Throw usage if there is no default path and set_bf16_path() was not called. The message contains `what`,
-// such as "training.precision = \"bf16\"".
+// Throw usage if there is no default path and set_bf16_path() was not called. The error message starts with
+// `what`, such as "training.precision = \"bf16\"".
 void require_bf16(const std::string& what);
 
-Bf16Path active_bf16_path();  // throws the error of require_bf16()
-// for tests, while no kernel runs; throws usage if the path is not available
+Bf16Path active_bf16_path();  // return the path in use; throws as require_bf16() does
+// Select a path, for tests. No kernel may run during the call. Throws usage if the path is not available.
 void set_bf16_path(Bf16Path path);
-void reset_bf16_path();  // select the fastest path again
+void reset_bf16_path();  // select the default path
 
 // B [k, n], rounded and packed. The caller owns the memory.
 struct Bf16Matrix {
@@ -47,31 +48,33 @@ struct Bf16Matrix {
   std::int64_t k = 0, n = 0;
 };
 std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
-// Pack B of `problem` (its other fields are ignored) into `memory`, 64-byte aligned, of bf16_packed_bytes().
+// Pack B of `problem`, whose other fields are ignored. `memory` must have bf16_packed_bytes() bytes and be
+// aligned to 64 bytes.
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
-// Operands and results of a product that are stored as bf16: each pointer replaces the one of the same name
-// in Gemm or Epilogue, with the same strides. `c` cannot be combined with accumulate or a residual. If `pre`
-// is set, the activation is computed from the rounded values stored there.
+// Operands and results of a product that are stored as bf16. Each pointer replaces the pointer of the same
+// name in Gemm or Epilogue and has the same strides. `c` cannot be combined with accumulate or a residual. If
+// `pre` is set, the activation is computed from the rounded values stored there.
 struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;
   std::uint16_t* pre = nullptr;  // values before the activation; requires c
-  // dropout of C, applied after the activation (rows.h); its x, y and sizes are not used
+  // Dropout of C (rows.h), applied after the activation. The members x, y and sizes of `dropout` are not
+  // used.
   const Dropout* dropout = nullptr;
-  // If not null, multiply C by the derivative of activation and dropout (the backward pass), and store the
-  // result of activation and dropout here. Requires c and pre, and reads pre instead of writing it. With D
-  // the factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c and
-  // pre may be the same array.
+  // For the backward pass, if not null: C is multiplied by the derivative of activation and dropout, and the
+  // result of activation and dropout is stored here. Requires c and pre, where pre is an input. With D the
+  // factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c and pre
+  // may be the same array.
   std::uint16_t* activated = nullptr;
 };
 
-// Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B), where the complete sum is added to C at the
-// end. The epilogue is that of gemm(). If `packed` is set, B is its n columns starting at
-// problem.packed_column, a multiple of kPackedColumnStep. problem.packed must be null. With `stored`, k must
-// be positive. Throws internal if `packed` does not match the problem or a condition of Bf16Storage is not
-// met.
+// Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B). The old value of C is added after the sum over
+// k is complete. The epilogue is that of gemm(). If `packed` is set, B consists of the n columns of `packed`
+// from problem.packed_column on, a multiple of kPackedColumnStep. problem.packed must be null. With `stored`,
+// k must be positive. Throws internal if `packed` does not match the problem, or if a condition of
+// Bf16Storage is violated.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});
 
@@ -80,7 +83,7 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed =
 void round_to_bf16(ThreadPool& pool, const float* x, std::uint16_t* y, std::int64_t count);
 void widen_bf16(ThreadPool& pool, const std::uint16_t* x, float* y, std::int64_t count);
 
-// The same as sum_rows() of rows.h, for dy in bf16.
+// Compute sum_rows() of rows.h for dy in bf16.
 void sum_bf16_rows(ThreadPool& pool, const std::uint16_t* dy, std::int64_t rows, std::int64_t columns,
                    float* bias_gradient);
 

@@ -75,7 +75,6 @@ std::int64_t forward_rows(std::int64_t keys) {
 }
 
 std::int64_t padded_keys(std::int64_t keys) {
-  // kBf16PanelColumns * 2 is also a multiple of kBf16Steps
   return round_up(std::max<std::int64_t>(keys, 1), kBf16PanelColumns * 2);
 }
 static_assert(kBf16PanelColumns * 2 % kBf16Steps == 0);
@@ -249,7 +248,7 @@ class BackwardHead {
         .run(task.path, key_steps_);
   }
 
-  // Add roundedᵀ b to gradient [keys, columns of b].
+  // Compute gradient [keys, columns of b] += roundedᵀ b.
   void add_to_keys(const HeadTask& task, std::int64_t count, Range keys, std::int64_t width, const Panels& b,
                    float* gradient, std::int64_t stride) {
     const Bf16Tiles tiles =
@@ -277,7 +276,7 @@ void for_heads(ThreadPool& pool, const Attention& problem, const Bf16Operands& o
   const std::size_t bytes = Head(problem, most_keys, nullptr).bytes();
   const auto turn = pool.take_turn();
   if (turn.owns_lock()) pool.reserve_scratch(bytes);
-  static thread_local std::vector<std::int64_t> rows;  // index of the row of each sequence's first key
+  static thread_local std::vector<std::int64_t> rows;  // row index of the first key of each sequence
   rows.clear();
   std::int64_t row = 0;
   for (const AttentionSequence& sequence : problem.sequences) {

@@ -15,7 +15,7 @@ namespace regard::kernels {
 namespace {
 
 constexpr std::int64_t kPagedRows = 64, kPagedRowsOfLongText = 16, kManyPagedKeys = 4096;
-constexpr double kPagedWorkForThreads = 400e3;  // multiply-adds; with fewer, one thread is faster
+constexpr double kPagedWorkForThreads = 400e3;  // number of multiply-adds; below it, one thread is faster
 
 // Number of queries of a unit. A row is one query of one head.
 std::int64_t queries_of_unit(const Attention& problem, std::int64_t keys) {
@@ -97,7 +97,7 @@ class Unit {
     return tiles_of(path_, stored_source(rows, steps, 1, round_up(rows_, kBf16Rows), steps), memory);
   }
 
-  // scores [rows, width] = queries · keys.
+  // Compute scores [rows, width] = queries · keys.
   void multiply_keys(const Room& room) const {
     const std::int64_t dims = padded_steps(problem_.head_dim);
     for (std::int64_t row = 0; row < rows_; ++row) {
@@ -117,7 +117,7 @@ class Unit {
   }
 
   // Compute the rounded weights of a row from its scores, and set the row's log-sum-exp. Store the factor of
-  // the row's output in its first score.
+  // the output in the row's first score, which is no longer needed.
   void finish_scores(const Room& room, std::int64_t row) const {
     const std::int64_t query = query_of(row), head = head_of(row);
     const Range own = keys_of(query);
@@ -138,8 +138,8 @@ class Unit {
           sum.sum > 0.0f ? sum.maximum + std::log(sum.sum) : -std::numeric_limits<float>::infinity();
   }
 
-  // Apply softcap, bias and mask, if any, to the scores of the keys `own`. Return the scale that is still to
-  // be applied: 1 if the scores are already scaled.
+  // Apply the softcap, bias and mask, if any, to the scores of the keys `own`. Return the factor that the
+  // softmax must still apply to the scores. It is 1 if this function has applied the scale.
   float apply_rule(float* scores, Range own, std::int64_t query, std::int64_t head) const {
     if (problem_.softcap == 0.0f && problem_.bias == nullptr && problem_.mask == nullptr)
       return problem_.scale;
@@ -154,7 +154,7 @@ class Unit {
     return 1.0f;
   }
 
-  // out = factor · weights · values.
+  // Compute out = factor · weights · values.
   void multiply_values(const Room& room) const {
     Bf16Block block;
     block.rows = rows_, block.blocks = pages_.size();

@@ -11,8 +11,8 @@
 
 namespace regard::kernels {
 
-// Every sequence has pages with `bf16` set. Dropout is ignored. Computes problem.out, and problem.lse unless
-// it is null.
+// Compute problem.out, and problem.lse unless it is null. Every sequence must have pages with `bf16` set.
+// Dropout is ignored.
 void bf16_paged_attention(ThreadPool& pool, const Attention& problem);
 
 }  // namespace regard::kernels

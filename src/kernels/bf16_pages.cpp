@@ -39,7 +39,8 @@ void write_whole(const Bf16PageShape& shape, std::uint16_t* keys, std::uint16_t*
   }
 }
 
-// Write one row. Rounds the numbers of a head into a buffer, then distributes them.
+// Write one row of keys and values: round the numbers of each head, and copy them to their positions in the
+// page.
 void write_row(const Bf16PageShape& shape, std::uint16_t* keys, std::uint16_t* values, std::int64_t row,
                const float* key, const float* value) {
   constexpr std::int64_t kAtOnce = 256;

@@ -1,7 +1,8 @@
 // Cache pages of keys and values in bf16. A page holds kBf16PageRows rows, packed as operand B of the
-// products of bf16_table.h, so that attention multiplies by it without copying:
-//   keys, for each key/value head: one panel with the rows as columns and head_dim as steps of k;
-//   values, for each key/value head: panels of at most kBf16PanelColumns features, with the rows as steps.
+// products of bf16_table.h. Attention therefore multiplies by a page without copying it. The parts of a page
+// are, for each key/value head:
+//   keys: one panel with the rows as columns and head_dim as steps of k;
+//   values: panels of at most kBf16PanelColumns features, with the rows as steps.
 // Sizes that are not whole tiles are padded with zeros.
 #pragma once
 
@@ -21,8 +22,8 @@ struct Bf16PageShape {
   std::int64_t heads = 0;  // key/value heads
   std::int64_t head_dim = 0, value_dim = 0;
 
-  // key_numbers() and value_numbers() count the bf16 numbers of one head; key_floats() and value_floats() are
-  // the size of all heads, counted in floats.
+  // key_numbers() and value_numbers() return the number of bf16 numbers of one head. key_floats() and
+  // value_floats() return the size of all heads in floats.
   std::int64_t key_numbers() const { return round_up(head_dim, kBf16Steps) * kBf16PageRows; }
   std::int64_t value_numbers() const { return round_up(value_dim, kBf16Columns) * kBf16PageRows; }
   std::int64_t key_floats() const { return heads * key_numbers() / 2; }

@@ -59,8 +59,8 @@ struct Panels {
   }
 };
 
-// Arguments of C = A B or C += A B, for a range of columns of B and `steps` elements of the inner dimension
-// from `first_step` on, a multiple of kBf16Steps. Whole panels are written.
+// Arguments of C = A B or C += A B for a range of columns of B. The sum covers `steps` elements of the inner
+// dimension, starting at first_step, which is a multiple of kBf16Steps. Whole panels are written.
 struct PanelProduct {
   Bf16Tiles a;  // [rows, steps]
   std::int64_t rows = 0;

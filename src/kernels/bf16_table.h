@@ -48,9 +48,9 @@ struct Bf16Dropout {
   const std::int32_t* position = nullptr;
 };
 
-// Operand B of a block in cache pages (bf16_pages.h): part i is at `at[i] + offset`. If `along_columns`, a
-// part is a panel of block.columns columns, and there are `count` of them, whose results are adjacent in C.
-// Otherwise B is one panel, and a part is one block of its steps.
+// Operand B of a block, in cache pages (bf16_pages.h). Part i of B is at `at[i] + offset`. If along_columns,
+// B consists of `count` parts, each of which is a panel of block.columns columns; their results are adjacent
+// in C. Otherwise, B is one panel, and each part is one block of its steps.
 struct Bf16PageParts {
   const float* const* at = nullptr;
   std::int64_t offset = 0;  // in floats
@@ -103,8 +103,8 @@ struct Bf16DrawRow {
   std::uint16_t* draws = nullptr;  // [count rounded up to kBf16DrawStep]
 };
 constexpr std::int64_t kBf16DrawStep = 128;
-// Scores of a row before the softmax, changed in place: scale · s, the softcap, the bias, and −∞ where the
-// mask is 0.
+// Arguments of apply_rule, which changes the scores of a row in place before the softmax. It multiplies by
+// the scale, applies the softcap and adds the bias. Scores become −∞ where the mask is 0.
 struct Bf16ScoreRule {
   float* scores = nullptr;  // [count]
   std::int64_t count = 0;
@@ -128,10 +128,10 @@ struct Bf16Table {
     void (*scale_row)(const float* x, float factor, std::uint16_t* y, std::int64_t size) = nullptr;
     bool reads_rows = false;  // true if A may be an unpacked matrix; see Bf16Tiles
   };
-  Path of[3];  // indexed by Bf16Path; paths that the instruction set lacks are empty
+  Path of[3];  // indexed by Bf16Path; empty for paths that the instruction set lacks
   void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
   void (*widen)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;
-  // The same as NormTable::sum_rows, for dy in bf16.
+  // Compute NormTable::sum_rows for dy in bf16.
   void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    float* sum) = nullptr;
   // Operations on rows of scores in bf16 attention that do not round.

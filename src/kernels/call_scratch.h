@@ -7,6 +7,6 @@
 
 namespace regard::kernels {
 
-std::byte* call_scratch(std::size_t bytes);  // returns memory aligned to 64 bytes; its content is undefined
+std::byte* call_scratch(std::size_t bytes);  // return memory aligned to 64 bytes; its content is undefined
 
 }  // namespace regard::kernels

@@ -19,19 +19,20 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 
 namespace {
 
-constexpr std::int64_t kSharedBytes = 8 << 20;  // packed bytes of B per phase; less than the shared L3 cache
+// bytes of B that one phase packs; less than the shared L3 cache
+constexpr std::int64_t kSharedBytes = 8 << 20;
 constexpr std::int64_t kFloatsInPage = 1024;
-// at most this many rows are multiplied without packing all of B first, which would be slower
+// Products with at most this many rows do not pack all of B first, which would be slower.
 constexpr std::int64_t kFewRows = 24;
 constexpr std::int64_t kRowsToWidenFor = 16;
-// maximum number of rows of a tile for which a panel is widened once
+// maximum number of rows of a tile if B has 16-bit elements, which are widened once per tile
 constexpr std::int64_t kRowsOfWidened = 192;
 
 // Prefetch distance, in floats, for a weight that is read once. The prefetched address may be in the next
 // panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
-// Minimum number of multiply-adds for several threads; below it, one thread is faster.
+// Products with fewer multiply-adds run on one thread, which is faster.
 constexpr double kWorkForThreads = 400e3;
 
 // Computes one product: selects the path and calls the inner loops of the instruction set.
@@ -47,7 +48,7 @@ class Product {
   void run() {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    if (!turn.owns_lock()) threads_ = 1;  // one thread if the caller runs inside a task of the pool
+    if (!turn.owns_lock()) threads_ = 1;  // use one thread if the caller runs inside a task of the pool
     if (problem_.packed != nullptr) {
       multiply_prepacked();
     } else if (problem_.m <= kFewRows) {
@@ -130,7 +131,7 @@ class Product {
   struct Panels {
     std::int64_t first_column = 0;
     const float* f32 = nullptr;
-    const std::uint16_t* halves = nullptr;  // elements in packed f16 (bf16 if `brain`), used instead of f32
+    const std::uint16_t* halves = nullptr;  // packed f16 elements (bf16 if `brain`), used instead of f32
     bool brain = false;
   };
 
@@ -248,7 +249,7 @@ class Product {
     return packs_a() ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
   }
 
-  // Add one cache line, because slivers at multiples of 4 KiB would map to the same few L1 sets.
+  // Add one cache line per sliver. Slivers at multiples of 4 KiB would map to the same few L1 sets.
   std::int64_t sliver_floats(std::int64_t k) const { return table_.tile_rows * k + 16; }
 
   void multiply_few_rows() {
@@ -287,10 +288,10 @@ class Product {
   }
 
   // Division of packing into tasks. If B is transposed, a task packs complete columns, because their source
-  // rows are contiguous. Otherwise it packs some steps of k over several panels.
+  // rows are contiguous. Otherwise, a task packs some steps of k of several panels.
   struct PackTasks {
-    std::int64_t panels = 1, steps = 0;  // number of panels, and of steps of k, in one task
-    std::int64_t across = 0, along = 0;  // numbers of tasks: across the panels, and along k
+    std::int64_t panels = 1, steps = 0;  // number of panels in a task, and of steps of k in a task
+    std::int64_t across = 0, along = 0;  // number of tasks across the panels, and of tasks along k
     std::int64_t count() const { return across * along; }
   };
 

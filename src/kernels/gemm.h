@@ -40,8 +40,8 @@ PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool trans
 
 // Return the number of floats in packed B [k, n].
 std::int64_t packed_floats(std::int64_t k, std::int64_t n);
-// Pack B of `problem` (its other fields are ignored) into `memory` [packed_floats(k, n)], 64-byte aligned,
-// which must outlive the result.
+// Pack B of `problem`, whose other fields are ignored. `memory` must have packed_floats(k, n) floats, be
+// aligned to 64 bytes and outlive the result.
 PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
 
 // A product may use a range of columns of a packed matrix. The range must start at a multiple of this, and
@@ -61,15 +61,16 @@ struct Gemm {
   std::int64_t packed_column = 0;        // B is n columns of `packed` starting at this column
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
-  bool accumulate = false;  // add the product to the value in C
+  bool accumulate = false;  // if true, add the product to the value in C
   Epilogue epilogue;
 };
 
 // Any size may be zero. With k = 0, C becomes zero (or keeps its value if `accumulate`) before the epilogue.
 // If `packed` is i8, rows of A are quantised first (int8.h), and transpose_a and accumulate are not allowed.
-// Scratch memory comes from the pool (inside a task, from its worker). Throws internal if `packed` has
-// another k, too few columns or another instruction set, if the range of columns is not one that
-// kPackedColumnStep allows, or if A is transposed and `packed` has 16-bit elements.
+// Scratch memory comes from the pool (inside a task, from its worker).
+// Throws internal if `packed` has another k, too few columns or another instruction set, or if
+// kPackedColumnStep does not allow the range of columns. Also throws internal if A is transposed and `packed`
+// has 16-bit elements.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

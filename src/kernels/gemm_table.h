@@ -30,7 +30,7 @@ struct GemmBlock {
   const void* ahead = nullptr;
   float* c = nullptr;
   std::int64_t ldc = 0;
-  bool accumulate = false;  // add the product to the value in C
+  bool accumulate = false;  // if true, add the product to the value in C
   // If not null, packed f16 (bf16 if `brain`) elements that replace b, starting at the block's first step of
   // k. The unit of b_panel is then 16-bit elements.
   const std::uint16_t* halves = nullptr;

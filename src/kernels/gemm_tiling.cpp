@@ -10,7 +10,8 @@ namespace {
 // Maximum number of steps of k between a load and a store of the partial sums in C. Wider vectors need more
 // steps, because they take less time per step.
 constexpr std::int64_t kLongestK = 384, kLongestKOfWide = 512;
-// multiply-adds in a tile; smaller tiles balance the load better but cost more overhead
+// Tiles with at most this many multiply-adds are not divided further. Smaller tiles balance the load better
+// but cost more overhead.
 constexpr double kSmallestTile = 400e3;
 constexpr std::int64_t kTilesForThread = 16;
 

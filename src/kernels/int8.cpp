@@ -20,13 +20,13 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 
 namespace {
 
-// minimum number of multiply-adds for several threads; below it, one thread is faster
+// products with fewer multiply-adds run on one thread, which is faster
 constexpr double kWorkForThreads = 1e6;
 constexpr std::int64_t kChunkBytes = 512 << 10;  // size of a chunk of quantised rows in bytes
-constexpr std::int64_t kBlockRows = 32;          // number of rows whose sums fit in cache
+constexpr std::int64_t kBlockRows = 32;          // number of rows in a block, whose sums fit in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
-// with fewer rows, most of an AMX tile is empty, and VNNI is faster
+// Products of fewer rows use VNNI, which is then faster, because most of an AMX tile would be empty.
 constexpr std::int64_t kRowsForTiles = 4;
 
 std::vector<Int8Path> find_paths(Isa isa) {
@@ -39,7 +39,7 @@ std::vector<Int8Path> find_paths(Isa isa) {
   }
   if (isa == Isa::avx512) {
     paths.push_back(Int8Path::avx512);
-    // the AMX path requires VNNI too, for products of few rows
+    // the AMX path requires VNNI too, because products of few rows use it
     const bool vnni = __builtin_cpu_supports("avx512vnni");
     if (vnni) paths.push_back(Int8Path::avx512_vnni);
     if (vnni && has_amx(AmxFeature::int8)) paths.push_back(Int8Path::amx);
@@ -59,7 +59,7 @@ Int8Path fastest(Isa isa) {
   return paths.back();
 }
 
-// The path selected for `isa`. Another path is selected when another instruction set becomes active.
+// The selected path. It is valid while `isa` is the active instruction set.
 struct Choice {
   Isa isa;
   Int8Path path;
@@ -117,8 +117,8 @@ class Int8Product {
     }
   }
 
-  // Return the worker's buffer of sums. Worker caller_, which is the calling thread, also holds the memory
-  // that all workers share, at the start of its scratch memory; its buffer follows.
+  // Return the worker's buffer of sums. For the calling thread (worker caller_), the memory that all workers
+  // share precedes this buffer in its scratch memory.
   std::int32_t* sums_of(int worker) {
     const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
     return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);
@@ -149,7 +149,8 @@ class Int8Product {
     const std::int64_t row_step =
         panels >= 4 * threads_ ? rows.size() : round_up(ceil_divide(rows.size(), 4), kBlockRows);
     const std::int64_t row_parts = ceil_divide(rows.size(), row_step);
-    // The panels of one task are adjacent, so that each panel can be prefetched during the one before it.
+    // The panels of one task are adjacent. Each panel is prefetched during the product with the preceding
+    // panel.
     const std::int64_t side =
         std::clamp<std::int64_t>(panels / (kTasksForThread * threads_), 1, kPanelsInTask);
     for_each(ceil_divide(panels, side) * row_parts, true, [&](std::int64_t task, int worker) {
@@ -227,7 +228,7 @@ Int8Path active_int8_path() {
 void set_int8_path(Int8Path path) {
   const std::vector<Int8Path> all = available_int8_paths();
   if (std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("the int8 path " + std::string(name_of(path)) + " is not available on this processor");
+    throw usage_error("the int8 path is not available on this processor").found(std::string(name_of(path)));
   chosen().store({active(), path}, std::memory_order_relaxed);
 }
 

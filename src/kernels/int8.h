@@ -25,7 +25,7 @@ enum class Int8Path : std::uint8_t {
   // 256-bit vectors; multiplies |w| by a with the sign of w, so that sums of two products fit into 16 bits
   avx2,
   avx_vnni,     // dot products of four bytes, in 256-bit vectors
-  avx512,       // the same as avx2 with 512-bit vectors
+  avx512,       // the method of avx2, with 512-bit vectors
   avx512_vnni,  // dot products of four bytes, in 512-bit vectors
   amx,          // AMX tiles; products of fewer than 4 rows use avx512_vnni
 };
@@ -39,8 +39,8 @@ std::vector<Int8Path> available_int8_paths();
 // REGARD_ISA=avx512 excludes amx.
 Int8Path active_int8_path();
 
-// For tests, while no kernel runs: select a path until the instruction set is changed. Throws usage if the
-// path is not available.
+// Select a path for tests, until the instruction set is changed. No kernel may run during the call. Throws
+// usage if the path is not available.
 void set_int8_path(Int8Path path);
 
 // Quantise x [rows, columns], row stride `stride`, to contiguous q [rows, columns] and scale [rows]: scale =
@@ -54,8 +54,8 @@ void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::i
 void dequantise_rows(ThreadPool& pool, const std::int8_t* q, const float* scale, const std::int32_t* ids,
                      std::int64_t rows, std::int64_t columns, float factor, float* y);
 
-// Compute gemm() with a packed i8 matrix. Throws internal as gemm() does, and if transpose_a or accumulate is
-// set.
+// Compute gemm() with a packed i8 matrix. Throws internal in the cases that gemm() states, and if transpose_a
+// or accumulate is set.
 void multiply_int8(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

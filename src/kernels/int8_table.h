@@ -21,7 +21,7 @@ struct Int8Block {
   std::int64_t a_stride = 0;  // stride between rows of A, in bytes
   const std::int8_t* b = nullptr;
   std::int32_t* sums = nullptr;
-  const std::int8_t* next = nullptr;  // the next panel, to prefetch; may be null
+  const std::int8_t* next = nullptr;  // next panel, which is prefetched; may be null
 };
 
 // Scale of a quantised row: an element is step · byte + middle.
@@ -57,7 +57,7 @@ struct Int8Table {
   // A pointer is null if this build or instruction set lacks the path. Call the function only if the
   // processor supports the path.
   using Multiply = void (*)(const Int8Block& block);
-  Multiply multiply[6] = {};  // functions by Int8Path
+  Multiply multiply[6] = {};  // functions, indexed by Int8Path
 };
 
 }  // namespace regard::kernels

@@ -128,8 +128,8 @@ Isa active() {
 void set_active(Isa isa) {
   const std::vector<Isa>& all = available();
   if (std::find(all.begin(), all.end(), isa) == all.end())
-    throw usage_error("the instruction set " + std::string(name_of(isa)) +
-                      " is not available on this processor");
+    throw usage_error("the instruction set is not available on this processor")
+        .found(std::string(name_of(isa)));
   chosen().store(isa, std::memory_order_relaxed);
 }
 

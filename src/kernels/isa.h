@@ -21,13 +21,13 @@ const std::vector<Isa>& available();
 const std::string& lacking();
 
 // Return the widest instruction set of `all` that is not wider than `cap`, or the narrowest if all are wider.
-// `cap` is a name as in REGARD_ISA; empty means no limit. Throws usage if the name is unknown or `all` is
-// empty; the latter error lists the features `lacks`.
+// `cap` is a name as in REGARD_ISA; empty means no limit. Throws usage if the name is unknown, or if `all` is
+// empty. In the second case, the error lists the missing features `lacks`.
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 
-// Return the active instruction set: the widest available one up to REGARD_ISA=neon|avx2|avx512|amx in the
-// environment. `amx` means avx512 and, if the machine has it, AMX. Throws as choose() does, at the first use
-// of a kernel. Apart from this choice, results are bit-identical on all machines.
+// Return the active instruction set: the widest available one that REGARD_ISA=neon|avx2|avx512|amx in the
+// environment allows. `amx` means avx512 and, if the machine has it, AMX. Throws as choose() does, at the
+// first use of a kernel. Results depend on the machine only through the active instruction set.
 Isa active();
 
 // Select the instruction set, for tests and benchmarks. No kernel may run during the call. Throws usage if

@@ -12,7 +12,7 @@ struct NormTable {
   // null.
   void (*norm_backward)(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                         float* bias_sum);
-  // sum[c] += Σ_rows dy[row, c], in order.
+  // Compute sum[c] += Σ_rows dy[row, c], in order.
   void (*sum_rows)(const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sum);
 };
 

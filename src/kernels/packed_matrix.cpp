@@ -245,7 +245,7 @@ void fill(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   });
 }
 
-// The same as fill() for a matrix of make_packed_for_bf16().
+// Pack all panels of a matrix of make_packed_for_bf16().
 void fill_for_bf16(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   const Bf16Table::Path& path = bf16_functions().of[static_cast<int>(active_bf16_path())];
   const ColumnReader reader(source);

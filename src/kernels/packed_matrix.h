@@ -14,9 +14,9 @@
 
 namespace regard::kernels {
 
-// Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to that
-// with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127; the rows of the other operand
-// are quantised too, and sums are exact integers (int8.h).
+// Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to the
+// product with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127. The rows of the other
+// operand are then quantised too, and sums are exact integers (int8.h).
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
 constexpr std::size_t bytes_of(WeightType type) {
@@ -30,7 +30,7 @@ constexpr std::int64_t kLongestInt8Sum = 65536;
 struct MatrixPart {
   const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] if transposed
   std::int64_t columns = 0;
-  std::int64_t stride = 0;       // stride in elements
+  std::int64_t stride = 0;       // distance in elements between rows (between columns if transposed)
   const float* scale = nullptr;  // [columns], for i8 only
 };
 
@@ -41,7 +41,8 @@ struct MatrixSource {
   std::int64_t k = 0;
   bool transposed = false;
   std::span<const MatrixPart> parts;
-  Precision precision = Precision::f32;  // bf16: pack for the products of bf16.h; requires WeightType::bf16
+  // bf16 packs for the products of bf16.h and requires WeightType::bf16
+  Precision precision = Precision::f32;
 };
 
 class PackedMatrix {
@@ -74,8 +75,8 @@ class PackedMatrix {
   Isa isa_ = Isa::avx2;
 };
 
-// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum;
-// internal if there are several parts that are not transposed.
+// Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum.
+// Throws internal if there are several parts that are not transposed.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
 // Unpack columns to rows of y [rows, k] in f32: y[row] = factor · column ids[row]. The caller checks the ids.

@@ -43,7 +43,7 @@ struct RecurrentStepBackward {
   Cell cell = Cell::tanh;
   std::int64_t rows = 0, hidden = 0;
   const std::int32_t* token = nullptr;  // [rows]
-  // Values of the forward pass.
+  // Values that the forward pass stored, as in RecurrentStep.
   const float* gates = nullptr;
   const float* candidate = nullptr;
   const float* out = nullptr;

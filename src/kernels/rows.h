@@ -15,7 +15,7 @@ namespace regard::kernels {
 // Compute y = softmax(x) over each row; the row's maximum is subtracted first. Entries of −∞ give 0, and a
 // row of −∞ gives zeros.
 void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
-// dx = y ∘ (dy − Σ dy y)
+// Compute dx = y ∘ (dy − Σ dy y).
 void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                       std::int64_t columns);
 // y = x − lse(x)
@@ -58,7 +58,8 @@ struct NormBackward {
   const float* dy = nullptr;
   float* dx = nullptr;  // gradient of x; overwritten, or added to if accumulate_dx is set
   bool accumulate_dx = false;
-  // [columns]: gradients are added to these, summed over fixed chunks of rows; null if not needed
+  // Gradients [columns] of gain and bias. Sums over fixed chunks of rows are added to them. Null means not
+  // needed.
   float* gain_gradient = nullptr;
   float* bias_gradient = nullptr;
 };

@@ -70,7 +70,8 @@ namespace {
 // · k). For a larger k, select_largest() is faster.
 constexpr std::int64_t kMostInserted = 128;
 
-// Compute the same result as SoftmaxTable::top_k in time O(columns + k log k). `order` is scratch memory.
+// Find the k largest entries as SoftmaxTable::top_k does, in time O(columns + k log k). `order` is scratch
+// memory.
 void select_largest(const float* x, std::int64_t columns, std::int64_t k, float* values,
                     std::int32_t* indices, std::vector<std::int32_t>& order) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();

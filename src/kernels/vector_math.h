@@ -8,7 +8,7 @@ namespace regard::kernels {
 
 enum class Function : std::uint8_t { exp, exp_flushed, exp_of_difference, log, tanh, erf, sigmoid };
 
-// y = function(x) element by element; y may be x. Runs on the calling thread.
+// Compute y = function(x) element by element; y may be x. Runs on the calling thread.
 void evaluate(Function function, const float* x, float* y, std::int64_t count);
 
 // Return Σ a_i b_i as one chain of fused multiply-adds in the order of i, starting from 0. The bits are the

@@ -1,5 +1,5 @@
-// Arena: an allocator for objects that live for one step. reset() frees all of them at once and keeps the
-// memory, so that later steps allocate nothing.
+// Arena: an allocator for objects that are used during one step only. reset() frees all of them at once and
+// keeps the memory, so that later steps allocate nothing.
 #pragma once
 
 #include <cstddef>

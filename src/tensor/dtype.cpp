@@ -126,8 +126,8 @@ template <class T, class Wide>
 T to_integer(Wide value, DType dtype) {
   const Wide whole = std::trunc(value), limit = std::ldexp(Wide{1}, std::numeric_limits<T>::digits);
   if (!(whole >= static_cast<Wide>(std::numeric_limits<T>::min()) && whole < limit))
-    throw Error(ErrorKind::numeric, std::string("a number is out of range for ") + name_of(dtype))
-        .found(std::to_string(value))
+    throw Error(ErrorKind::numeric, "a number is out of range of the dtype")
+        .found(std::to_string(value) + " for " + name_of(dtype))
         .expected(std::to_string(std::numeric_limits<T>::min()) + " to " +
                   std::to_string(std::numeric_limits<T>::max()));
   return static_cast<T>(whole);
@@ -175,7 +175,7 @@ void store(void* data, DType dtype, std::int64_t i, Wide value) {
     case DType::boolean:
       return put(static_cast<std::uint8_t>(value != 0));
     default:
-      throw usage_error(std::string("cannot convert to ") + name_of(dtype));
+      throw usage_error("conversion to the dtype is not supported").found(name_of(dtype));
   }
 }
 
@@ -207,9 +207,8 @@ Tensor Tensor::to(DType dtype) const {
 double Tensor::at(std::initializer_list<std::int64_t> index) const {
   require_defined("has no elements");
   if (static_cast<int>(index.size()) != shape_.rank())
-    throw usage_error("an index into " + shape_.text() + " must have " + std::to_string(shape_.rank()) +
-                      " numbers")
-        .found(std::to_string(index.size()));
+    throw usage_error("expected one index for each dimension of a tensor")
+        .found(std::to_string(index.size()) + " for the shape " + shape_.text());
   std::int64_t row = 0, column = 0;
   int d = 0;
   for (std::int64_t i : index) {

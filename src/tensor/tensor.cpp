@@ -63,21 +63,25 @@ Shape::Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.
 
 Shape::Shape(std::span<const std::int64_t> sizes) {
   if (sizes.size() > static_cast<std::size_t>(kMaxRank))
-    throw usage_error("a tensor has at most 8 dimensions, not " + std::to_string(sizes.size()));
+    throw usage_error("a tensor has too many dimensions")
+        .found(std::to_string(sizes.size()))
+        .expected("at most " + std::to_string(kMaxRank) + " dimensions");
   const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   std::int64_t product = 1;
   for (std::int64_t size : sizes) {
-    if (size < 0) throw usage_error("a tensor's size is negative: " + std::to_string(size));
+    if (size < 0) throw usage_error("a size of a tensor is negative").found(std::to_string(size));
     const std::int64_t before = product;
     if (!empty && __builtin_mul_overflow(before, size, &product))
-      throw usage_error("a tensor's sizes overflow")
+      throw usage_error("the number of elements of a tensor exceeds the range of 64-bit integers")
           .found(std::to_string(before) + " times " + std::to_string(size));
     sizes_[static_cast<std::size_t>(rank_++)] = size;
   }
 }
 
 void Shape::no_dimension(int dimension) {
-  throw usage_error("dimension out of range").found(std::to_string(dimension)).expected("0 to 7");
+  throw usage_error("the dimension of a tensor is out of range")
+      .found(std::to_string(dimension))
+      .expected("0 to 7");
 }
 
 std::int64_t Shape::elements() const noexcept {
@@ -123,8 +127,8 @@ void Tensor::wrong_dtype(DType wanted) const {
 
 void Tensor::require_defined(const char* what) const {
   if (!defined())
-    throw usage_error(std::string("a Tensor without memory ") + what)
-        .found("a default-constructed or moved-from Tensor");
+    throw usage_error("expected a Tensor with memory")
+        .found(std::string("a default-constructed or moved-from Tensor, which ") + what);
 }
 
 Tensor Tensor::of(std::initializer_list<float> values) {
@@ -141,7 +145,7 @@ Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
-  if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped").remedy("Clone it first");
+  if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped").remedy("Call clone() first");
   if (shape.elements() != elements())
     throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text());
   return view(data_, shape, dtype_, keeper_);

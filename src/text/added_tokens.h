@@ -52,7 +52,7 @@ class AddedTokens {
   std::vector<std::string> spellings_;
   std::unordered_map<std::int32_t, std::size_t> by_id_;
   std::map<std::string, std::size_t, std::less<>> by_content_;
-  ByteTrie plain_, normalized_;  // tries; their values are indices into tokens_
+  ByteTrie plain_, normalized_;  // each value is an index into tokens_
 };
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);

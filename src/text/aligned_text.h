@@ -1,6 +1,6 @@
-// A text that is rewritten (normalised, prefixed, mapped to byte letters) and records for each byte which
-// input bytes it comes from. The rules are those of Hugging Face's NormalizedString, so that offsets always
-// equal those of the reference implementation.
+// A text that is rewritten (normalised, prefixed, mapped to byte letters). For each byte, the object records
+// the range of input bytes that it replaces. The rules are those of Hugging Face's NormalizedString, so
+// offsets always equal those of the reference implementation.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class AlignedText {
   void strip(bool left, bool right);
   // Replace each matched range with `content`. The ranges of `matches` must cover the text.
   void replace(std::span<const Match> matches, std::string_view content);
-  // Replace the text; byte i of the new text comes from [places[i], places[i + 1]) of the old one. `places`
-  // is used only if offsets are tracked.
+  // Replace the text. Byte i of the new text has the range [places[i], places[i + 1]) of the old text.
+  // `places` is used only if offsets are tracked.
   void assign(std::string text, std::span<const std::size_t> places);
   template <class Keep>
   void filter(Keep keep);

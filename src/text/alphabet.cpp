@@ -16,7 +16,7 @@ std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, const Alp
     throw usage_error("character coverage is out of range")
         .found(fmt::format("{}", limits.coverage))
         .expected("more than 0 and at most 1");
-  if (!utf8::valid(limits.always)) throw usage_error("the initial alphabet is not UTF-8");
+  if (!utf8::valid(limits.always)) throw usage_error("the initial alphabet is not valid UTF-8");
   std::map<char32_t, std::int64_t> counts;
   std::int64_t total = 0;
   for (const WordCount& word : words)

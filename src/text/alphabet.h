@@ -12,7 +12,7 @@ namespace regard::text {
 struct AlphabetLimits {
   // maximum number of characters, including `always`; the most frequent ones are kept; 0 means no limit
   std::size_t max_characters = 0;
-  double coverage = 1.0;  // keep only the most frequent characters that cover this fraction of the text
+  double coverage = 1.0;  // keep the most frequent characters that together cover this fraction of the text
   std::string always;     // characters that are kept regardless of the text
 };
 

@@ -84,7 +84,7 @@ class BertNormalizer final : public Normalizer {
   }
 
  private:
-  // The result for a single code point is another code point or one of these values.
+  // Result of rewriting a single code point: a code point or one of these values.
   enum Fate : std::uint32_t { kDepends = 0x110000, kGone, kSetApart };
   static constexpr char32_t kRemembered = 0x3100;
 

@@ -31,7 +31,7 @@ std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const Piece
         const Way way{score + here[rank].score, static_cast<std::uint32_t>(begin),
                       static_cast<std::uint32_t>(rank), id};
         if (there.size() == most && !(way.score > there.back().score))
-          break;  // the remaining candidates do not score higher
+          break;  // no remaining candidate has a higher score
         const auto place = std::upper_bound(there.begin(), there.end(), way,
                                             [](const Way& a, const Way& b) { return a.score > b.score; });
         if (there.size() == most) {

@@ -41,7 +41,9 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     const std::int32_t left_id = known(side_ids[side], left, i),
                        right_id = known(side_ids[side + 1], right, i);
     if (right.size() < options_.continuing_prefix.size())
-      throw file_error(file, "a merge's right side lacks the continuing prefix").found(std::string(right));
+      throw file_error(file, "the right side of a merge lacks the continuing prefix")
+          .found(fmt::format("'{}'", right))
+          .expected(fmt::format("a token that starts with '{}'", options_.continuing_prefix));
     joined.assign(left).append(right, options_.continuing_prefix.size());
     joined_id = known(vocabulary_.find_near(joined, joined_id + 1), joined, i);
     joined_ids_.push_back(joined_id);
@@ -58,8 +60,8 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     can_take_bytes_ = can_take_bytes_ && byte_ids_[byte] >= 0;
   }
   if (options_.unknown) unknown_id_ = vocabulary_.find(*options_.unknown).value_or(-1);
-  // An unknown symbol depends on the next symbol if unknown symbols are fused, or if only some bytes have
-  // fallback tokens.
+  // The tokens of an unknown symbol depend on the next symbol if unknown symbols are fused, or if only some
+  // bytes have fallback tokens.
   const bool every_byte = std::find(fallback_ids_.begin(), fallback_ids_.end(), -1) == fallback_ids_.end();
   characters_alone_ = merges.empty() && options_.continuing_prefix.empty() &&
                       options_.end_of_word_suffix.empty() && !options_.ignore_merges &&
@@ -146,8 +148,9 @@ bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vec
   return true;
 }
 
-// The order is that of the reference implementation: a pending unknown token is written after a code point
-// that falls back to bytes, and a position is the total size of the tokens written so far.
+// Tokens have the order and the positions of the reference implementation. A pending unknown token is written
+// after a code point that is encoded as bytes. The position of a token is the total size of the tokens
+// written before it.
 void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
   std::uint32_t place = 0, unknown_size = 0;
   bool pending = false;
@@ -178,7 +181,8 @@ void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
     if (!options_.unknown) continue;
     if (unknown_id_ < 0)
       throw Error(ErrorKind::bad_file, "the tokenizer's unknown token is not in its vocabulary")
-          .found(*options_.unknown);
+          .found(*options_.unknown)
+          .remedy("Add the token to model.vocab, or set model.unk_token to null");
     if (!options_.fuse_unknown) flush();
     unknown_size =
         pending ? unknown_size + static_cast<std::uint32_t>(size) : static_cast<std::uint32_t>(size);

@@ -22,12 +22,12 @@ struct BpeOptions {
   std::optional<std::string> unknown;
   std::string continuing_prefix;   // prefix of every symbol of a word except the first
   std::string end_of_word_suffix;  // suffix of a word's last symbol
-  bool fuse_unknown = false;       // adjacent unknown symbols become one token
-  bool byte_fallback = false;      // encode unknown code points as byte tokens <0x00> to <0xFF>
-  bool ignore_merges = false;      // a word that is itself in the vocabulary becomes one token
+  bool fuse_unknown = false;       // if true, adjacent unknown symbols become one token
+  bool byte_fallback = false;      // if true, unknown code points become byte tokens <0x00> to <0xFF>
+  bool ignore_merges = false;      // if true, a word that is itself in the vocabulary becomes one token
 };
 
-// Hash table with open addressing: merges by pair of ids.
+// Hash table with open addressing. It maps pairs of ids to merges.
 class MergeTable {
  public:
   void reserve(std::size_t merges);
@@ -83,7 +83,7 @@ class Bpe final : public Model {
   std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
-  // A tokenizer without merges tokenizes each character separately.
+  // Returns true for a tokenizer without merges and without options that combine symbols.
   bool divides_anywhere() const override { return characters_alone_; }
 
  private:

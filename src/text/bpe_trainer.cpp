@@ -97,7 +97,7 @@ void BpeTrainer::merge_in(std::uint32_t w, const BpeMerge& merge, std::size_t ma
   const auto fits = [&](std::int32_t other) {
     return lengths_[static_cast<std::size_t>(other)] + length < max_length;
   };
-  std::uint32_t kept = 0;  // symbols[0, kept) will not change
+  std::uint32_t kept = 0;  // symbols[0, kept) are final
   for (std::uint32_t i = 0; i < word.size; ++i) {
     if (symbols[i] != merge.left || i + 1 == word.size || symbols[i + 1] != merge.right) {
       symbols[kept++] = symbols[i];
@@ -134,7 +134,7 @@ void BpeTrainer::write_lists(Side& side) {
   side.gainers.clear();
 }
 
-// The pair (id, id) gained occurrences on both sides. Create one candidate with the words of both sides.
+// The pair (id, id) has a list of words in both sides. Create one candidate with the words of both lists.
 void BpeTrainer::join_lists_of(std::int32_t id) {
   Neighbour& left = left_.neighbours[static_cast<std::size_t>(id)];
   Neighbour& right = right_.neighbours[static_cast<std::size_t>(id)];
@@ -156,7 +156,8 @@ void BpeTrainer::finish_step(const BpeMerge& merge) {
   write_lists(left_);
   write_lists(right_);
   join_lists_of(merge.id);
-  // Update all counts before creating candidates, because a pair can lose on one side and gain on the other.
+  // Update all counts before creating candidates, because a pair can lose occurrences on one side and gain
+  // occurrences on the other side.
   for (const std::int32_t token : left_.touched) {
     const Neighbour& neighbour = left_.neighbours[static_cast<std::size_t>(token)];
     counts_.add(token, merge.left, -neighbour.lost);

@@ -65,8 +65,8 @@ class BpeTrainer {
       return a.right > b.right;
     }
   };
-  // Changes that one merge makes to the pairs with a neighbour token, on one side: `lost` counts the removed
-  // pairs with a merged part, and `gained` the new pairs with the merged token.
+  // Changes to the pairs of a neighbour token on one side of a merge. `lost` counts the removed pairs with a
+  // merged part, and `gained` counts the new pairs with the merged token.
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
     std::uint32_t words = 0;  // number of words that gained the pair
@@ -77,7 +77,7 @@ class BpeTrainer {
   struct Side {
     std::vector<Neighbour> neighbours;  // changes by neighbour token
     std::vector<std::int32_t> touched;  // tokens with changes
-    // pairs of a token and a word that gained this token as a neighbour
+    // a neighbour token and a word in which it became a neighbour
     std::vector<std::pair<std::int32_t, std::uint32_t>> gainers;
     void lose(std::int32_t token, std::int64_t count);
     void gain(std::int32_t token, std::int64_t count, std::uint32_t word);

@@ -12,7 +12,7 @@ namespace regard::text {
 class AlignedText;
 
 char32_t letter_of_byte(std::uint8_t byte) noexcept;
-// Return the byte that this letter represents, or -1.
+// Return the byte that the letter represents, or -1 if there is none.
 int byte_of_letter(char32_t letter) noexcept;
 
 std::string letters_of_bytes(std::string_view bytes);

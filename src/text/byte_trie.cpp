@@ -14,8 +14,8 @@ struct Head {
   std::uint32_t string;
 };
 
-// Strings sorted by bytes. The bytes after the heads are copied to one contiguous buffer in this order,
-// because the strings are scattered in memory and the trie reads them in this order.
+// Strings sorted by bytes. The strings are scattered in memory, and the trie reads them in sorted order.
+// Therefore the bytes after the heads are copied to one contiguous buffer in this order.
 struct Sorted {
   struct Entry {
     std::uint64_t head;
@@ -72,7 +72,8 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
   nodes_.reserve(sorted.bytes + 1024);  // pages that are never written take no memory
   nodes_.assign(512, {});               // no base is 0, so the root is not a child of any node
   std::vector<Group> open = {{kRoot, 0, static_cast<std::uint32_t>(strings.size()), 0}};
-  std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, index of the first string
+  // byte, and index of the first string with this byte
+  std::vector<std::pair<std::uint8_t, std::uint32_t>> children;
   std::size_t search_from = 1;
   const auto free = [this](std::size_t slot) { return slot >= nodes_.size() || nodes_[slot].check < 0; };
   while (!open.empty()) {

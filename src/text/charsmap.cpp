@@ -29,8 +29,9 @@ CharsMap::CharsMap(std::string_view blob, const std::string& file) {
   // the file and all supported machines are little-endian
   if (blob.size() >= 4) std::memcpy(&trie_size, blob.data(), 4);
   if (blob.size() < 4 || trie_size % 4 != 0 || trie_size == 0 || trie_size > blob.size() - 4)
-    throw file_error(file, "the precompiled normalisation is damaged: wrong trie size")
-        .found(std::to_string(blob.size()) + " bytes");
+    throw file_error(file, "precompiled_charsmap is damaged: wrong size of the trie")
+        .found(std::to_string(trie_size) + " in " + std::to_string(blob.size()) + " bytes")
+        .expected("a positive multiple of 4 that fits into the data");
   units_.resize(trie_size / 4);
   std::memcpy(units_.data(), blob.data() + 4, trie_size);
   replacements_ = blob.substr(4 + trie_size);

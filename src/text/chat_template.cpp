@@ -10,8 +10,8 @@
 namespace regard::text {
 namespace {
 
-// Return the common formats, for folders without a template. A system message at the start is placed where
-// models with this format expect it.
+// Return the built-in formats, which are used if a folder has no template. A system message at the start is
+// placed where models with this format expect it.
 const std::map<std::string, std::string>& common_templates() {
   static const std::map<std::string, std::string> templates{
       {"chatml",
@@ -57,7 +57,7 @@ const std::map<std::string, std::string>& common_templates() {
 jinja::Value now(const jinja::Arguments& arguments) {
   const jinja::Value* format = arguments.find(0, "format");
   if (format == nullptr || format->text() == nullptr)
-    throw Error(ErrorKind::bad_file, "strftime_now() of the chat template needs a format");
+    throw Error(ErrorKind::bad_file, "chat template: strftime_now() expects a format string");
   const std::time_t time = std::time(nullptr);
   std::tm local{};
   localtime_r(&time, &local);
@@ -69,7 +69,7 @@ void check_messages(const Json& messages) {
   const auto wrong = [](const Json& found) {
     return input_error("not a conversation")
         .found(describe(found))
-        .expected(R"(a list of {"role": …, "content": …})");
+        .expected("a list of messages such as {\"role\": …, \"content\": …}");
   };
   if (!messages.is_array() || messages.empty()) throw wrong(messages);
   for (const Json& message : messages)

@@ -12,7 +12,7 @@
 namespace regard::text {
 
 struct ChatOptions {
-  bool add_generation_prompt = true;  // end with the prompt for the assistant's answer
+  bool add_generation_prompt = true;  // if true, the text ends with the prompt for the assistant's answer
   Json variables = Json::object();    // further template variables: tools, documents, …
 };
 

@@ -257,9 +257,9 @@ std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file)
   if (type == "CTC")
     return std::make_unique<CtcDecoder>(text("pad_token", "<pad>"), text("word_delimiter_token", "|"),
                                         flag("cleanup", true));
-  throw file_error(file, "unknown decoder")
+  throw file_error(file, "unsupported type of decoder")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this decoder, or a newer version of regard");
 }
 
 }  // namespace regard::text

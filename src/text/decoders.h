@@ -17,7 +17,8 @@ class Decoder {
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 
-// Create a decoder from a JSON component with a "type". Throws bad_file that names the type if it is unknown.
+// Create a decoder from a JSON component with a "type". Throws bad_file if the type is unknown; the error
+// names the type.
 std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file);
 
 // Replace each maximal ill-formed sequence with U+FFFD.

@@ -11,7 +11,8 @@ namespace regard::text {
 namespace {
 
 constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // target size of a task's text, in bytes
-// tasks per thread and round; few, so that their ids stay in the thread's CPU cache until they are copied
+// number of tasks per thread and round; small, so that their ids stay in the thread's CPU cache until they
+// are copied
 constexpr std::size_t kTasksATime = 32;
 
 // A range of texts. Their ids are at [begin, begin + count) in the thread's buffer and start at index `place`

@@ -18,7 +18,8 @@ struct Encoding {
   // Each vector except `overflowing` has one entry per token.
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
-  std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens
+  // offsets in code points of the original text; (0, 0) for added special tokens
+  std::vector<Offsets> offsets;
   std::vector<Offsets> byte_offsets;  // offsets in bytes of the original text
   std::vector<std::int32_t> type_ids;
   // for each token, 1 if it was added by the post-processor or as padding
@@ -37,13 +38,14 @@ struct Encoding {
 
 enum class Side { left, right };
 
-// Append `next` to `first`; overflowing parts are combined as in Hugging Face's library.
+// Append `next` to `first`. As in Hugging Face's library, the overflowing parts of the result combine each
+// part of `first` with each part of `next`, where the truncated texts themselves count as parts.
 void append(Encoding& first, const Encoding& next);
 Encoding join(const std::vector<Encoding>& parts);
 
 struct Truncation {
   enum class Strategy { longest_first, only_first, only_second };
-  std::size_t max_length = 512;  // including special tokens
+  std::size_t max_length = 512;  // maximum number of tokens, including special tokens
   std::size_t stride = 0;        // overlap of consecutive parts, in tokens
   Strategy strategy = Strategy::longest_first;
   Side direction = Side::right;  // side at which tokens are removed
@@ -52,12 +54,13 @@ struct Truncation {
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
 // Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
-// missing or if the stride is too large (see truncate()), invalid_input if max_length cannot be reached.
+// missing or if the stride is too large (see truncate()). Throws invalid_input if max_length cannot be
+// reached.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
-  std::size_t fixed_length = 0;  // default: 0, the length of the longest encoding of the batch
-  std::size_t multiple_of = 0;   // round the length up to a multiple of this; default: 0, no rounding
+  std::size_t fixed_length = 0;  // length in tokens; 0 means the length of the longest encoding of the batch
+  std::size_t multiple_of = 0;   // the length is rounded up to a multiple of this; 0 means no rounding
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

@@ -9,7 +9,7 @@ namespace regard::text {
 
 void IdBuffer::grow(std::size_t count) {
   const std::size_t capacity = std::max(size_ + count, capacity_ + capacity_ / 2 + 1024);
-  // realloc moves large blocks by remapping pages instead of copying.
+  // realloc moves a large block by remapping its pages, without copying.
   void* const moved = std::realloc(ids_.get(), capacity * sizeof(std::int32_t));
   if (moved == nullptr) throw std::bad_alloc();
   static_cast<void>(ids_.release());
@@ -19,7 +19,8 @@ void IdBuffer::grow(std::size_t count) {
 
 void IdBuffer::expect(std::size_t count) {
   constexpr std::size_t kLarge = std::size_t{1} << 20;
-  constexpr std::size_t kMost = std::size_t{1} << 26;  // memory beyond this is allocated on demand
+  // maximum number of ids for which memory is reserved at once
+  constexpr std::size_t kMost = std::size_t{1} << 26;
   count = std::min(count, kMost);
   if (count < kLarge || capacity_ - size_ >= count) return;
   const std::size_t capacity = size_ + count;

@@ -12,9 +12,10 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kKept = std::size_t{1} << 20;  // maximum capacity of a buffer kept between calls
+// maximum capacity, in elements, of a buffer that is kept between calls
+constexpr std::size_t kKept = std::size_t{1} << 20;
 constexpr std::size_t kLongPart = std::size_t{1} << 16;
-// maximum bytes of a text that is copied and padded with zeros
+// maximum size in bytes of a text that is copied and padded with zeros
 constexpr std::size_t kPadded = std::size_t{1} << 14;
 
 std::size_t own_place() noexcept {
@@ -109,12 +110,12 @@ void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& wo
   } else {
     encode_plain(text, match_special, work);
   }
-  // Free the memory of an unusually large text before its ids are returned.
+  // Free buffers that only an unusually large text needs.
   if (work.normalized.capacity() > kKept) work.normalized = std::string();
   if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
 }
 
-// General path for every pipeline, as in Tokenizer::encode, with a cache of words.
+// General path for every pipeline: the steps of Tokenizer::encode, with a cache of words.
 void IdsEncoder::encode_whole(std::string_view text, bool match_special, Workspace& work) const {
   Pieces pieces(text, false);
   pipeline_.added->extract(pieces, false, match_special);
@@ -175,7 +176,7 @@ template <auto kScan, class Use>
 void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& use) const {
   using scanning::ScanText;
   ScanText scanned(text);
-  if (text.size() <= kPadded) {  // zero padding allows reading every word in blocks
+  if (text.size() <= kPadded) {  // with zero padding, every word can be read in blocks
     if (!work.padded) work.padded = std::make_unique<char[]>(kPadded + scanning::kBlock);
     std::memcpy(work.padded.get(), text.data(), text.size());
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
@@ -308,7 +309,7 @@ void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& 
   Pieces pieces(text, false, at_start);
   if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
   const auto& list = pieces.list();
-  // If the word is the whole part, do not cache the word, because the part is cached.
+  // If the part is a single word, do not cache the word, because the part itself is cached.
   if (list.size() == 1 && list.front().token < 0) {
     pipeline_.model->tokenize_ids(pieces.text_of(list.front()), work.tokens, work.ids);
   } else {

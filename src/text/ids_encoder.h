@@ -32,15 +32,16 @@ class IdsEncoder {
   explicit IdsEncoder(const Pipeline& pipeline, std::size_t most_idle = usual_most_idle());
   ~IdsEncoder();
 
-  // Return the number of processors, between 2 and kMostIdle. More threads cannot encode at the same time,
-  // although more may use a workspace because they were interrupted.
+  // Return the usual value of `most_idle`: the number of processors, but at least 2 and at most kMostIdle.
+  // At most this many threads run at the same time; interrupted threads may use further workspaces.
   static std::size_t usual_most_idle() noexcept;
   std::size_t idle() const noexcept;  // number of workspaces that no thread uses
 
   // Per-thread state, kept between calls so that the caches stay filled.
   struct Workspace {
-    WordCache chunks;                           // keyed by the original text
-    WordCache words{WordCache::kMostSets / 8};  // keyed by the model's words; used if `chunks` lacks the text
+    WordCache chunks;  // the key is the original text
+    // the key is a word of the model; used if `chunks` lacks the text
+    WordCache words{WordCache::kMostSets / 8};
     IdBuffer ids;
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
@@ -102,7 +103,8 @@ class IdsEncoder {
   std::array<bool, 256> begins_added_{};  // true for the first byte of an added token
   std::vector<unsigned char> first_bytes_;
   std::size_t most_idle_;
-  mutable std::array<std::atomic<Workspace*>, kMostIdle> idle_{};  // the first most_idle_ places are used
+  // only the first most_idle_ elements are used
+  mutable std::array<std::atomic<Workspace*>, kMostIdle> idle_{};
 };
 
 }  // namespace regard::text

@@ -36,7 +36,7 @@ class Lattice {
     settle(size, take);
   }
 
-  // Return the entry of position `end`, which the caller compares and updates.
+  // Return the entry of position `end`. The caller compares and updates it.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);

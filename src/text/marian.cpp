@@ -79,7 +79,8 @@ class MarianModel final : public Model, private RunningModel {
 std::unique_ptr<Model> read_marian_model(const Json& json, const std::string& file) {
   Vocabulary vocabulary = read_vocabulary(json, file);
   const auto unknown = vocabulary.find("<unk>");
-  if (!unknown) throw file_error(file, "a token that Marian needs is missing").expected("<unk>");
+  if (!unknown)
+    throw file_error(file, "a token that Marian requires is missing from the vocabulary").expected("<unk>");
   return std::make_unique<MarianModel>(read_sentencepiece_pieces(require<Json>(json, "pieces", file), file),
                                        std::move(vocabulary), *unknown);
 }
@@ -89,7 +90,8 @@ TokenizerFile read_marian(const std::filesystem::path& folder, Language language
   Vocabulary vocabulary = read_vocabulary({{"vocab", read_json(vocabulary_file)}}, vocabulary_file);
   const auto id_of = [&](const char* token) {
     if (const auto id = vocabulary.find(token)) return *id;
-    throw file_error(vocabulary_file, "a token that Marian needs is missing").expected(token);
+    throw file_error(vocabulary_file, "a token that Marian requires is missing from the vocabulary")
+        .expected(token);
   };
   const std::int32_t end = id_of("</s>"), unknown = id_of("<unk>");
   Json added = Json::array();

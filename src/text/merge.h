@@ -21,7 +21,7 @@ namespace merging {
 
 constexpr std::size_t kLongWord = 100;  // maximum number of symbols for merge_short()
 
-// Finds each merge by a linear scan, which is fastest for words of usual length.
+// Finds each merge by a linear scan, which is fastest for words of at most kLongWord symbols.
 template <class Find>
 void merge_short(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   Merge next[kLongWord];  // next[i] is the merge of symbols i and i + 1

@@ -34,7 +34,8 @@ class PairMemo {
     return memo;
   }
 
-  // Return the rank of the merge, or -1. Ids and ranks are below kMostIds and kMostRanks.
+  // Return the rank of the merge, or -1 if there is none. Ids must be below kMostIds, and ranks below
+  // kMostRanks.
   template <class Find>
   std::int32_t find(std::int32_t left, std::int32_t right, const Find& find_far) {
     const std::uint64_t pair = static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
@@ -47,14 +48,14 @@ class PairMemo {
   static constexpr int kBits = 16;
   void begin_anew(std::uint64_t owner) {
     owner_ = owner;
-    // fill with a pair of ids that cannot occur, which marks free slots
+    // A free slot contains a pair of ids that cannot occur.
     slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});
   }
   std::uint64_t owner_ = 0;
-  std::vector<std::uint64_t> slots_;  // left, right, rank + 1
+  std::vector<std::uint64_t> slots_;  // each slot holds the left id, the right id and the rank + 1
 };
 
-constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
+constexpr std::size_t kShortBytes = 64;  // maximum length in bytes of a word for merge_bytes()
 
 constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 
@@ -81,8 +82,8 @@ inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noe
 }
 
 // Append the ids of `word`, at most kShortBytes long. find_bytes(first, second) returns the rank of the merge
-// of two bytes, find(left id, right id, bytes of both) the rank of the merge of two symbols (−1 if there is
-// none), and id_of(rank) the merged token.
+// of two bytes. find(left id, right id, bytes of both) returns the rank of the merge of two symbols. Both
+// return −1 if there is no merge. id_of(rank) returns the merged token.
 template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
                  const Find& find, const IdOf& id_of, IdBuffer& out) {

@@ -45,7 +45,7 @@ class Model {
   virtual std::int32_t end_id() const = 0;  // the largest id + 1
   virtual std::size_t size() const = 0;     // number of tokens
   // Return true if words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes()
-  // enables this. The spelling of tokens stays in letters.
+  // enables this. Tokens are spelled in letters in both cases.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
   // Return the text of a token for Encoding::tokens. Default: the token in the vocabulary. Unigram,
@@ -56,22 +56,24 @@ class Model {
   }
   // Return true if the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
-  // If not null, the cutting at_spaces is valid only if the parts are processed in order.
+  // Return this model as a RunningModel if the cutting at_spaces is valid only when the parts of a text are
+  // processed in order. Otherwise, return null.
   virtual const RunningModel* running() const { return nullptr; }
   // Return where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }
-  // Return true if each character is tokenized separately. Such a text may be split anywhere, and caching its
+  // Return true if each character is tokenized separately. A text may then be split anywhere, and caching its
   // words does not save time.
   virtual bool divides_anywhere() const { return false; }
   // Return the text of ids, for models with their own decoding rules. Nullopt means that the tokenizer's
   // decoder applies.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
-  // Return the "model" of a tokenizer.json.
+  // Return the model as it is written under "model" in a tokenizer.json.
   virtual Json to_json() const = 0;
   virtual const char* type() const = 0;
 };
 
-// Create a model from the "model" of a tokenizer.json. Throws bad_file that names the type if it is unknown.
+// Create a model from the "model" of a tokenizer.json. Throws bad_file if the type is unknown; the error
+// names the type.
 std::unique_ptr<Model> read_model(const ModelSource& source);
 
 // Read "vocab", an object that maps tokens to ids.

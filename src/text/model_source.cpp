@@ -8,13 +8,13 @@ namespace regard::text {
 
 std::vector<TokenView> JsonModelSource::tokens() const {
   if (!model_.contains("vocab") || !model_.at("vocab").is_object())
-    throw file_error(file_, "model.vocab is not an object of tokens and ids");
+    throw file_error(file_, "expected model.vocab to be an object that maps tokens to ids");
   const Json& listed = model_.at("vocab");
   std::vector<TokenView> tokens;
   tokens.reserve(listed.size());
   for (const auto& [token, id] : listed.items()) {
     if (!id.is_number_integer())
-      throw file_error(file_, fmt::format("the id of token '{}' is not an integer", token))
+      throw file_error(file_, fmt::format("expected an integer as id of token '{}'", token))
           .found(describe(id));
     const auto value = json_as<std::int64_t>(id, token, file_);
     if (value < 0 || value > Vocabulary::kMaxId)
@@ -29,13 +29,13 @@ std::vector<TokenView> JsonModelSource::tokens() const {
 std::vector<ScoredPieceView> JsonModelSource::pieces() const {
   const Json* listed = model_.contains("vocab") ? &model_.at("vocab") : nullptr;
   if (listed == nullptr || !listed->is_array())
-    throw file_error(file_, "model.vocab of a Unigram model is not an array of pieces and scores");
+    throw file_error(file_, "expected model.vocab of a Unigram model to be an array of [PIECE, SCORE]");
   std::vector<ScoredPieceView> pieces;
   pieces.reserve(listed->size());
   for (const Json& entry : *listed) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
       throw file_error(file_,
-                       fmt::format("entry {} of model.vocab is not a piece with a score", pieces.size()))
+                       fmt::format("expected [PIECE, SCORE] as entry {} of model.vocab", pieces.size()))
           .found(describe(entry));
     pieces.push_back({entry[0].get_ref<const std::string&>(), entry[1].get<double>()});
   }
@@ -44,9 +44,10 @@ std::vector<ScoredPieceView> JsonModelSource::pieces() const {
 
 std::vector<MergeView> JsonModelSource::merges() const {
   const auto found = model_.find("merges");
-  if (found == model_.end()) throw file_error(file_, "the BPE model has no \"merges\"");
+  if (found == model_.end()) throw file_error(file_, "expected \"merges\" in the BPE model");
   const Json& listed = *found;
-  if (!listed.is_array()) throw file_error(file_, "model.merges is not an array").found(describe(listed));
+  if (!listed.is_array())
+    throw file_error(file_, "expected model.merges to be an array").found(describe(listed));
   std::vector<MergeView> merges;
   merges.reserve(listed.size());
   for (const Json& merge : listed) {
@@ -56,7 +57,7 @@ std::vector<MergeView> JsonModelSource::merges() const {
     }
     const auto pair = merge.is_string() ? split_merge(merge.get_ref<const std::string&>()) : std::nullopt;
     if (!pair)
-      throw file_error(file_, fmt::format("merge {} does not have two tokens", merges.size()))
+      throw file_error(file_, fmt::format("expected two tokens in merge {}", merges.size()))
           .found(describe(merge));
     merges.push_back(*pair);
   }

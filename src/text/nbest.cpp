@@ -43,7 +43,7 @@ std::vector<ScoredIds> Tokenizer::encode_nbest(std::string_view text, std::size_
                                                bool match_special) const {
   constexpr std::size_t kMost = 1024;
   if (most < 1 || most > kMost)
-    throw usage_error("number of segmentations out of range")
+    throw usage_error("the number of segmentations is out of range")
         .found(std::to_string(most))
         .expected(fmt::format("1 to {}", kMost));
   Pieces pieces(text, false);

@@ -50,7 +50,8 @@ class StripAccents final : public Normalizer {
   }
   bool surely_unchanged(std::string_view text) const override {
     return std::all_of(text.begin(), text.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0xCC;  // combining marks start at U+0300
+      // combining marks start at U+0300, whose first byte is 0xCC
+      return static_cast<unsigned char>(c) < 0xCC;
     });
   }
   Locality locality() const override { return Locality::at_signs; }
@@ -177,9 +178,9 @@ std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string&
   if (type == "Precompiled") return precompiled_normalizer(json, file);
   if (type == "SentencePiece") return sentencepiece_normalizer(json, file);
   if (type == "Nmt") return nmt_normalizer();
-  throw file_error(file, "unknown normalizer")
+  throw file_error(file, "unsupported type of normalizer")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this normalizer, or a newer version of regard");
 }
 
 }  // namespace regard::text

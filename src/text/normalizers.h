@@ -10,9 +10,9 @@
 
 namespace regard::text {
 
-// Positions where a text may be split so that normalising the parts gives the same result as normalising the
-// whole text: nowhere; before spaces that follow another character (scan_spaces); or, in addition, before and
-// after ASCII punctuation (scan_bert).
+// Positions where a text may be split: normalising the parts gives the same result as normalising the whole
+// text. `none` allows no position. `at_spaces` allows positions before spaces that follow another character
+// (scan_spaces). `at_signs` also allows positions before and after ASCII punctuation (scan_bert).
 enum class Locality { none, at_spaces, at_signs };
 
 class Normalizer {
@@ -29,8 +29,8 @@ class Normalizer {
   virtual std::string_view space_mark() const { return " "; }
 };
 
-// Create a normalizer from a JSON component with a "type". Throws bad_file that names the type if it is
-// unknown.
+// Create a normalizer from a JSON component with a "type". Throws bad_file if the type is unknown; the error
+// names the type.
 std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& file);
 
 // Normalizers that are implemented in separate files.

@@ -62,7 +62,7 @@ std::unique_ptr<Pattern> read_pattern(const Json& json, const std::string& file)
     return literal_pattern(require<std::string>(json, "String", file));
   if (json.is_object() && json.contains("Regex"))
     return regex_pattern(require<std::string>(json, "Regex", file), file);
-  throw file_error(file, "a pattern is neither a String nor a Regex").found(describe(json));
+  throw file_error(file, "expected a String or a Regex as pattern").found(describe(json));
 }
 
 SplitBehavior read_behavior(const std::string& name, const std::string& file) {

@@ -177,11 +177,11 @@ class Pcre2Pattern final : public Pattern {
                               &place, nullptr));
     if (!code_) {
       Error wrong = file_error(file, "a pattern cannot be compiled: " + message_of(error)).found(expression);
-      // The place counts bytes of the translated expression.
-      if (translated == expression) wrong.remedy("The error is near byte " + std::to_string(place));
+      // `place` is an offset in the translated expression, in bytes.
+      if (translated == expression) wrong.remedy("Correct the pattern near byte " + std::to_string(place));
       throw wrong;
     }
-    // an error is ignored: matching without JIT is only slower
+    // An error is ignored, because matching without JIT is only slower.
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
   }
 

@@ -62,7 +62,7 @@ struct SpecialToken {
 SpecialToken read_special(const Json& json, const char* key, const std::string& file) {
   const auto pair = require<Json>(json, key, file);
   if (!pair.is_array() || pair.size() != 2)
-    throw file_error(file, fmt::format("'{}' is not a token with an id", key))
+    throw file_error(file, fmt::format("expected a token with its id as '{}'", key))
         .found(describe(pair))
         .expected("[TOKEN, ID]");
   return {json_as<std::string>(pair[0], key, file), json_as<std::int32_t>(pair[1], key, file)};
@@ -112,7 +112,7 @@ class RobertaProcessing final : public PostProcessor {
   void apply(std::vector<Encoding>& parts, bool add_special) const override {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (trim_) for_each_part(parts[i], [this](Encoding& part) { trim(part, prefix_space_); });
-      // Both texts have type 0.
+      // Set the type ids of both texts to 0.
       for_each_part(parts[i],
                     [](Encoding& part) { std::fill(part.type_ids.begin(), part.type_ids.end(), 0); });
       if (add_special) wrap(parts[i], i == 0 ? &start_ : &separator_, separator_, 0);
@@ -190,7 +190,7 @@ class TemplateProcessing final : public PostProcessor {
 
   std::vector<Step> read_row(const Json& json, const std::string& file) const {
     std::vector<Step> row;
-    if (!json.is_array()) throw file_error(file, "a template is not a list").found(describe(json));
+    if (!json.is_array()) throw file_error(file, "expected a template to be a list").found(describe(json));
     for (const Json& piece : json) {
       Step step;
       if (piece.is_object() && piece.contains("Sequence")) {
@@ -209,7 +209,7 @@ class TemplateProcessing final : public PostProcessor {
         step.special = &found->second;
         step.type = require<std::int32_t>(token, "type_id", file);
       } else {
-        throw file_error(file, "an entry of a template is neither a Sequence nor a SpecialToken")
+        throw file_error(file, "expected a Sequence or a SpecialToken as entry of a template")
             .found(describe(piece));
       }
       row.push_back(step);
@@ -258,9 +258,9 @@ std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::
   if (type == "ByteLevel")
     return std::make_unique<ByteLevelProcessing>(flag("trim_offsets"), flag("add_prefix_space"));
   if (type == "TemplateProcessing") return std::make_unique<TemplateProcessing>(json, file);
-  throw file_error(file, "unknown post-processor")
+  throw file_error(file, "unsupported type of post-processor")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this post-processor, or a newer version of regard");
 }
 
 }  // namespace regard::text

@@ -19,8 +19,8 @@ class PostProcessor {
   virtual void apply(std::vector<Encoding>& parts, bool add_special) const = 0;
 };
 
-// Create a post-processor from a JSON component with a "type". Throws bad_file that names the type if it is
-// unknown.
+// Create a post-processor from a JSON component with a "type". Throws bad_file if the type is unknown; the
+// error names the type.
 std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::string& file);
 
 }  // namespace regard::text

@@ -17,8 +17,8 @@ bool never(std::string_view) {
   return false;
 }
 
-// Append one match for each code point for which matches(c) is true, and the ranges between them as
-// non-matches, as the predicates in Hugging Face's library do.
+// Append one match for each code point for which matches(c) is true. Append the ranges between these as
+// non-matches, as Hugging Face's library does for predicates.
 template <class Predicate>
 void find_each(std::string_view text, Predicate matches, std::vector<Match>& found) {
   std::uint32_t open = 0, place = 0;
@@ -71,8 +71,8 @@ class PatternSplit final : public PreTokenizer {
   // `scan` is the scanner equivalent to the pattern, or `none`.
   PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert, WordScan scan)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), scan_(scan) {}
-  // A pattern with a scanner matches everywhere. The words are its matches if matches are isolated, or if the
-  // pattern is inverted and the gaps are removed.
+  // A pattern with a scanner matches at every position. Its matches are the words if matches are isolated, or
+  // if the pattern is inverted and the gaps are removed.
   Cutting cutting() const override {
     const bool every =
         behavior_ == SplitBehavior::isolated || (behavior_ == SplitBehavior::removed && invert_);
@@ -265,7 +265,8 @@ class PreTokenizerSequence final : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) part->apply(pieces);
   }
-  // Later pre-tokenizers process each piece of the first one separately, so its split points remain valid.
+  // Later pre-tokenizers process each piece of the first one separately. The split points of the first one
+  // therefore remain valid.
   Cutting cutting() const override {
     if (parts_.empty()) return Cutting::none;
     const Cutting first = parts_.front()->cutting();
@@ -283,7 +284,7 @@ class PreTokenizerSequence final : public PreTokenizer {
 
 char32_t one_code_point(const std::string& text, const char* key, const std::string& file) {
   const std::u32string all = utf8::code_points(text);
-  if (all.size() != 1) throw file_error(file, fmt::format("'{}' is not one character", key)).found(text);
+  if (all.size() != 1) throw file_error(file, fmt::format("expected one character as '{}'", key)).found(text);
   return all[0];
 }
 
@@ -337,9 +338,9 @@ std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json
   if (type == "FixedLength")
     return std::make_unique<FixedLength>(
         static_cast<std::size_t>(require_in<std::int64_t>(json, "length", file, 1, 1 << 30)));
-  throw file_error(file, "unknown pre-tokenizer")
+  throw file_error(file, "unsupported type of pre-tokenizer")
       .found(type)
-      .remedy("This version of regard does not support it: use a tokenizer without it");
+      .remedy("Use a tokenizer without this pre-tokenizer, or a newer version of regard");
 }
 
 }  // namespace

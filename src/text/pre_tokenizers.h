@@ -28,14 +28,13 @@ class PreTokenizer {
 
 struct PreTokenizerParts {
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // if null, the whole text is one word
-  // True if the final step, which maps bytes to letters, was omitted. Words are then passed to the model as
-  // bytes.
+  // True if the final step, which maps bytes to letters, was omitted. The model then receives words as bytes.
   bool letters_left_out = false;
 };
 
-// Create a pre-tokenizer from a JSON component with a "type"; null for a null component. Throws bad_file that
-// names the type if it is unknown. If `bytes` is set, a ByteLevel step at the end does not map bytes to
-// letters, and letters_left_out is true.
+// Create a pre-tokenizer from a JSON component with a "type"; null for a null component. Throws bad_file if
+// the type is unknown; the error names the type. If `bytes` is set, a ByteLevel step at the end does not map
+// bytes to letters, and letters_left_out is true.
 PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, bool bytes);
 
 }  // namespace regard::text

@@ -81,7 +81,7 @@ class Precompiled final : public Normalizer {
 
 std::unique_ptr<Normalizer> precompiled_normalizer(const Json& json, const std::string& file) {
   const auto blob = decode_base64(require<std::string>(json, "precompiled_charsmap", file));
-  if (!blob) throw file_error(file, "precompiled_charsmap is not base64");
+  if (!blob) throw file_error(file, "precompiled_charsmap is not valid base64");
   return std::make_unique<Precompiled>(CharsMap(*blob, file));
 }
 

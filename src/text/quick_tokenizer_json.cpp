@@ -1,6 +1,6 @@
 // Reads a tokenizer.json with simdjson. Large files are mostly vocabulary and merges, which the model
-// receives directly from the parser. Unusual content is passed to parse_json and its readers, so that only
-// these define which input is accepted and report errors.
+// receives directly from the parser. Unusual content is left to parse_json and its readers. They alone define
+// which input is accepted, and report errors.
 #include "text/tokenizer_files.h"
 
 #if REGARD_HAVE_SIMDJSON
@@ -15,8 +15,8 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kDepth = 64;  // less than the limit of parse_json
-// maximum number of members of an object, because keys are compared pairwise
+constexpr std::size_t kDepth = 64;  // maximum nesting depth; less than the limit of parse_json
+// maximum number of members of an object; small, because keys are compared pairwise
 constexpr std::size_t kMembers = 64;
 
 [[noreturn]] void give_up() {
@@ -25,7 +25,7 @@ constexpr std::size_t kMembers = 64;
 
 Json json_of(dom::element element);
 
-// Add a member whose key must be new.
+// Add a member. Its key must be new.
 void add(Json& object, std::string_view key, Json value) {
   std::string name(key);
   if (object.size() >= kMembers || object.contains(name)) give_up();
@@ -78,7 +78,7 @@ class TapeModelSource final : public ModelSource {
         add(settings_, key, json_of(value));
       }
     }
-    // These model types have further parts, which only the general reader can read.
+    // Only the general reader can read the further parts of these model types.
     const std::string type = settings_.value("type", "");
     if (type == "SentencePiece" || type == "Marian") give_up();
   }

@@ -28,7 +28,7 @@ class RunningModel {
   // Data of items, indexed by id. Valid during the lifetime of the model.
   struct Tables {
     const float* scores = nullptr;
-    const std::int32_t* outside = nullptr;  // output id of each item; null if ids are unchanged
+    const std::int32_t* outside = nullptr;  // output id of each item; null if output ids equal item ids
     float unknown_score = 0;
   };
   virtual Tables tables() const = 0;

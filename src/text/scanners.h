@@ -12,10 +12,11 @@ namespace regard::text {
 using Scanner = std::size_t (*)(std::string_view text, std::size_t begin);
 
 extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlama3Pattern, kQwen2Pattern;
-// regard's own pattern: GPT-2's, but combining marks count as letters, so that Indic words are not split.
+// regard's own pattern. It is GPT-2's pattern, except that combining marks count as letters, so that Indic
+// words are not split.
 extern const std::string_view kWordsPattern;
 
-// tiktoken's versions of cl100k and o200k. In both, case-insensitive s also matches the long s (U+017F). In
+// tiktoken's versions of cl100k and o200k. In both, a case-insensitive s also matches the long s (U+017F). In
 // cl100k, all white space at the end of the text, including line ends, is one match.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
@@ -36,8 +37,7 @@ enum class WordScan {
 
 // Return the scanner whose matches equal those of `expression` in Oniguruma's dialect (Hugging Face).
 WordScan scan_of(std::string_view expression);
-// Return the function of the scanner that scan_of(expression) names; null if scan_of() returns
-// WordScan::none.
+// Return the function of the scanner scan_of(expression), or null for WordScan::none.
 Scanner published_scanner(std::string_view expression);
 Scanner gpt2_scanner();
 }  // namespace regard::text

@@ -30,8 +30,8 @@ inline std::size_t contraction(const ScanText& text, std::size_t place, bool any
 }
 
 struct Spaces {
-  std::size_t end = 0;          // end of the spaces
-  std::size_t last = 0;         // start of the last code point
+  std::size_t end = 0;          // position after the spaces
+  std::size_t last = 0;         // position of the last code point of the spaces
   std::size_t newline_end = 0;  // position after the last line end; 0 if there is none
 };
 
@@ -72,9 +72,9 @@ std::size_t scan_gpt2(const ScanText& text, std::size_t begin) {
 }
 
 struct Options {
-  int digits = 3;              // maximum digits per piece
-  bool long_s = false;         // if true, case-insensitive s also matches U+017F
-  bool spaces_at_end = false;  // if true, \s++$ precedes the rule about line ends
+  int digits = 3;              // maximum number of digits per piece
+  bool long_s = false;         // if true, a case-insensitive s also matches U+017F
+  bool spaces_at_end = false;  // if true, the alternative \s++$ precedes the alternative for line ends
   bool slashes = false;        // if true, [\r\n/]* may follow punctuation
 };
 
@@ -155,8 +155,8 @@ inline Cased cased(Category category) noexcept {
 }
 
 struct CasedWord {
-  std::size_t lower_end = 0;  // end of [A]*[B]+, or 0
-  std::size_t upper_end = 0;  // end of [A]+[B]*, or 0
+  std::size_t lower_end = 0;  // end of the match of [A]*[B]+; 0 if there is none
+  std::size_t upper_end = 0;  // end of the match of [A]+[B]*; 0 if there is none
 };
 
 inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
@@ -198,7 +198,8 @@ template <Options options>
 std::size_t scan_o200k(const ScanText& text, std::size_t begin) {
   if (const std::size_t end = plain_cased_word(text, begin + leads(text[begin]))) return end;
   const KindAndSize first = kind_at(text, begin);
-  const bool may_lead = first.kind == Kind::space || first.kind == Kind::other;  // [^\r\n\p{L}\p{N}]
+  // true if the first code point matches [^\r\n\p{L}\p{N}]
+  const bool may_lead = first.kind == Kind::space || first.kind == Kind::other;
   CasedWord led, bare;
   if (may_lead && begin + first.size < text.size()) led = cased_word(text, begin + first.size);
   if (first.kind == Kind::letter || first.kind == Kind::other) bare = cased_word(text, begin);

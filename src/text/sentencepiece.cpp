@@ -42,9 +42,10 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
       scored = true;
     }
   }
-  if (unknown_id_ < 0) throw file_error(file, "there is no piece of type UNKNOWN, such as <unk>");
+  if (unknown_id_ < 0) throw file_error(file, "expected a piece of type UNKNOWN, such as <unk>");
   for (const SentencePiece& piece : pieces_)
-    if (std::isnan(piece.score)) throw file_error(file, "a piece's score is not a number").found(piece.piece);
+    if (std::isnan(piece.score))
+      throw file_error(file, "expected a number as score of a piece").found(piece.piece);
   rank_pieces();
   set_scores();
   trie_ = ByteTrie(all);
@@ -65,7 +66,7 @@ void SentencePieceModel::set_scores() {
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
-    // As in sentencepiece, a user-defined piece gets a score that makes the search select it.
+    // As in sentencepiece, the score of a user-defined piece is so high that the search selects the piece.
     const float score =
         piece.type == PieceType::user_defined
             ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)
@@ -110,7 +111,8 @@ std::string SentencePieceModel::spelling(const Token& token, std::string_view wo
   return token_of(token.id).value_or("");
 }
 
-// Segment the word, then encode unknown characters as bytes, or merge adjacent ones into one token.
+// Segment the word. Then encode unknown characters as bytes, or merge adjacent unknown characters into one
+// token.
 void SentencePieceModel::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   thread_local std::vector<Token> cuts;
   cuts.clear();
@@ -154,8 +156,8 @@ void SentencePieceModel::tokenize_ids(std::string_view word, std::vector<Token>&
   }
 }
 
-// Return the text of one piece. At the start of the text, its leading space is removed. The flag is true if a
-// space was removed and further pieces keep their leading space (remove_extra_whitespace is off).
+// Return the text of one piece, without its leading space if it is at the start of the text. The flag is true
+// if a space was removed and the next piece keeps its leading space (remove_extra_whitespace is off).
 std::pair<std::string, bool> SentencePieceModel::text_of(std::int32_t id, bool at_start) const {
   if (is_control(id)) return {"", false};
   if (id == unknown_id_) return {options_.unknown_surface, false};
@@ -234,7 +236,9 @@ std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, 
       throw file_error(file, "malformed piece: expected text, score and type").found(describe(entry));
     const int type = json_as<int>(entry[2], "type", file);
     if (type < 1 || type > 6)
-      throw file_error(file, "a piece has an unknown type").found(std::to_string(type));
+      throw file_error(file, "a piece has an unknown type")
+          .found(std::to_string(type))
+          .expected("a number from 1 to 6");
     pieces.push_back({json_as<std::string>(entry[0], "piece", file), json_as<float>(entry[1], "score", file),
                       static_cast<PieceType>(type)});
   }

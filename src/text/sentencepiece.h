@@ -104,11 +104,11 @@ class SentencePieceModel final : public Model, private RunningModel {
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];
   std::int32_t unknown_id_ = -1;
-  // score of each id for the unigram search; NaN for pieces that the search skips
+  // score of each id in the unigram search; NaN for ids that the search skips
   std::vector<float> scores_;
   float unknown_score_ = 0, largest_score_ = 0;
   bool apart_ = false;  // true if "▁" is a piece and occurs in pieces only at the start
-  // rank of each id: 0 for the highest score; ids with equal scores have equal ranks
+  // rank of each id by score: 0 for the highest score, equal ranks for equal scores
   std::vector<std::int32_t> bpe_ranks_;
   float least_ = 0, most_ = 0;  // minimum and maximum score of normal pieces
 };

@@ -27,9 +27,9 @@ struct SentencePieceModel::Arrival {
   float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };
 
-// Return the size in bytes of the longest user-defined piece at the start of `text`, and set `frozen` to
-// true, because such a piece is never merged with others. If there is none, return the size of one code
-// point.
+// Return the size in bytes of the longest user-defined piece at the start of `text`, or the size of one code
+// point if there is none. For a user-defined piece, set `frozen` to true, because such a piece is never
+// merged with others.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
   const std::size_t size = user_defined_.longest(text).first;
   frozen = size > 0;
@@ -147,7 +147,7 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
     place += size;
   }
   using Halves = std::pair<std::string_view, std::string_view>;
-  // maps an unused piece to the two pieces from which it was merged
+  // the two pieces from which each unused piece was merged
   std::unordered_map<std::string_view, Halves> unused;
   const auto text_of_token = [&](const Token& symbol) {
     return word.substr(symbol.begin, symbol.end - symbol.begin);

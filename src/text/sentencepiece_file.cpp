@@ -18,7 +18,9 @@ SentencePiece parse_piece(std::string_view bytes, const std::string& file) {
     if (field.number == 2) piece.score = field.as_float();
     if (field.number == 3) {
       if (field.value < 1 || field.value > 6)
-        throw file_error(file, "a piece has an unknown type").found(std::to_string(field.value));
+        throw file_error(file, "a piece has an unknown type")
+            .found(std::to_string(field.value))
+            .expected("a number from 1 to 6");
       piece.type = static_cast<PieceType>(field.value);
     }
   }
@@ -31,7 +33,9 @@ void parse_trainer(std::string_view bytes, const std::string& file, SentencePiec
     switch (field.number) {
       case 3:
         if (field.value < 1 || field.value > 4)
-          throw file_error(file, "an unknown type of sentencepiece model").found(std::to_string(field.value));
+          throw file_error(file, "unknown type of sentencepiece model")
+              .found(std::to_string(field.value))
+              .expected("a number from 1 to 4");
         options.kind = static_cast<SentencePieceOptions::Kind>(field.value);
         break;
       case 24:
@@ -44,7 +48,7 @@ void parse_trainer(std::string_view bytes, const std::string& file, SentencePiec
         options.unknown_surface = field.bytes;
         break;
       default:
-        break;  // the training settings are not used
+        break;  // other fields, such as the training settings, are not used
     }
   }
 }

@@ -17,14 +17,14 @@ class SentencePieceNormalizer final : public Normalizer {
         suffix_(require<bool>(json, "treat_whitespace_as_suffix", file)),
         space_(require<bool>(json, "escape_whitespaces", file) ? kSpaceSymbol : std::string_view(" ")) {
     const auto blob = decode_base64(require<std::string>(json, "precompiled_charsmap", file));
-    if (!blob) throw file_error(file, "precompiled_charsmap is not base64");
+    if (!blob) throw file_error(file, "precompiled_charsmap is not valid base64");
     map_ = CharsMap(*blob, file);
     kept_strings_ = require<std::vector<std::string>>(json, "user_defined_symbols", file);
     std::vector<TokenView> strings;
     for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
-    // local_ is true if the parts of a text may be normalised separately. Each normalised part then starts
-    // with the space symbol that the normalised whole text has at this position.
+    // local_ is true if the parts of a text may be normalised separately. Each part then starts with the
+    // space symbol that the normalised whole text also has at this position.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&
              std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {

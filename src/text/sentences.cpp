@@ -39,8 +39,8 @@ std::u32string_view last_word(std::u32string_view before) {
   return before.substr(begin);
 }
 
-// Return true for words whose full stop never ends a sentence: titles, and abbreviations that more text
-// always follows.
+// Return true for words whose full stop never ends a sentence: titles, and abbreviations that are always
+// followed by more text.
 bool is_abbreviation(std::u32string_view word) {
   static constexpr std::array<std::u32string_view, 40> kWords{
       U"Mr",  U"Mrs", U"Ms",   U"Dr",  U"Prof", U"St",  U"Sr",  U"Jr",   U"Gen", U"Col",
@@ -130,8 +130,8 @@ class Splitter {
   std::u32string letters_;
   std::vector<Sentence> sentences_;
   std::size_t most_;
-  std::size_t at_ = 0, begin_ = 0;  // positions in code points: current position, start of the sentence
-  std::size_t next_letter_ = 0;     // there is no letter or digit between at_ and this position
+  std::size_t at_ = 0, begin_ = 0;  // current position and start of the sentence, in code points
+  std::size_t next_letter_ = 0;     // the text [at_, next_letter_) contains no letter or digit
   std::size_t byte_ = 0;            // byte offset of begin_; out of date only inside finish()
 };
 

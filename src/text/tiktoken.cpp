@@ -95,7 +95,9 @@ RankedBpe::RankedBpe(Vocabulary tokens, const std::string& file) : tokens_(std::
   for (int byte = 0; byte < 256; ++byte) {
     const char value = static_cast<char>(byte);
     const auto id = tokens_.find({&value, 1});
-    if (!id) throw file_error(file, "a byte has no token").found(fmt::format("no token for 0x{:02X}", byte));
+    if (!id)
+      throw file_error(file, "expected a token for each of the 256 bytes")
+          .found(fmt::format("no token for 0x{:02X}", byte));
     byte_ids_[byte] = *id;
   }
   pair_ids_.resize(1 << 16);
@@ -155,8 +157,8 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Write every division of a token into two tokens as a merge, in the order of ranks, as in Hugging Face's
-// conversion.
+// Write each division of a token into two tokens as a merge, in the order of ranks, as Hugging Face's
+// conversion does.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;

@@ -13,8 +13,8 @@
 
 namespace regard::text {
 
-// Byte-pair encoding in which the id of a token is its rank: of all adjacent pairs, the pair that merges to
-// the token with the lowest id is merged first. A word that is itself a token becomes that token.
+// Byte-pair encoding in which the id of a token is its rank. The adjacent pair that merges to the token with
+// the lowest id is merged first. A word that is itself a token becomes that token.
 class RankedBpe final : public Model {
  public:
   // Throws bad_file with `file` unless every single byte is a token.
@@ -25,8 +25,7 @@ class RankedBpe final : public Model {
   void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   // `token` is in GPT-2's byte alphabet (byte_letters.h)
   std::optional<std::int32_t> id_of(std::string_view token) const override;
-  std::optional<std::string> token_of(
-      std::int32_t id) const override;  // in GPT-2's byte alphabet (byte_letters.h)
+  std::optional<std::string> token_of(std::int32_t id) const override;  // the token in GPT-2's byte alphabet
   std::int32_t end_id() const override { return tokens_.end_id(); }
   std::size_t size() const override { return tokens_.size(); }
   Json to_json() const override;

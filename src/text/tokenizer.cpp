@@ -37,7 +37,7 @@ class CodePointCounter {
   std::uint32_t byte_ = 0, count_ = 0;
 };
 
-// Convert JSON exceptions to bad_file. They occur for errors in a component that its reader does not check.
+// Convert JSON exceptions to bad_file. They occur if a component has an error that its reader does not check.
 template <class Read>
 auto blaming(const std::string& file, const Read& read) {
   try {
@@ -283,8 +283,8 @@ std::string StreamDecoder::advance(bool at_end) {
   if (waiting || text.size() <= shown_.size()) return {};
   std::size_t begin = shown_.size();
   while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) ++begin;
-  // The text of the next token may depend on the last tokens (first piece of a word, a space). Keep these as
-  // context.
+  // The text of the next token may depend on the preceding tokens, for example at the start of a word. Keep
+  // the last tokens as context.
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(shown_ids_));
   shown_ids_ = ids_.size();
   shown_ = tokenizer_->decode(ids_, skip_special_);

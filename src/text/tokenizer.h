@@ -22,10 +22,10 @@ namespace regard::text {
 struct TokenizerFile;
 
 struct EncodeOptions {
-  bool add_special = true;    // add the post-processor's special tokens ([CLS], </s>, …)
-  bool match_special = true;  // "<s>" in the text is the special token; if false, ordinary text
-  bool as_file = true;        // truncate and pad as set in the file; if false, do neither
-  std::optional<Truncation> truncation = std::nullopt;  // truncation, which replaces that of the file
+  bool add_special = true;    // if true, add the post-processor's special tokens ([CLS], </s>, …)
+  bool match_special = true;  // if true, "<s>" in the text is the special token; if false, ordinary text
+  bool as_file = true;        // if true, truncate and pad as the file specifies; if false, do neither
+  std::optional<Truncation> truncation = std::nullopt;  // truncation that replaces the truncation of the file
 };
 
 // Concatenated ids of several texts. The ids of text i are at [offsets[i], offsets[i + 1]).
@@ -100,7 +100,7 @@ class Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;
-  std::string token_of(std::int32_t id) const;  // returns "" for an id without a token
+  std::string token_of(std::int32_t id) const;  // return the text of a token; "" for an id without a token
   bool is_special(std::int32_t id) const;
   // Return the largest id + 1, which is the number of rows of an embedding.
   std::int64_t vocabulary_size() const noexcept;

@@ -22,7 +22,7 @@ void read_templates(const Json& json, const std::string& file, TokenizerConfig& 
     return;
   }
   if (!json.is_array())
-    throw file_error(file, "chat_template is neither a string nor a list of named templates")
+    throw file_error(file, "expected chat_template to be a string or a list of named templates")
         .found(describe(json));
   for (const Json& entry : json)
     config.named_templates[require<std::string>(entry, "name", file)] =
@@ -48,7 +48,7 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
     if (!std::filesystem::exists(folder / name)) continue;
     const std::string file = (folder / name).string();
     const Json json = read_json(file);
-    if (!json.is_object()) throw file_error(file, "the content is not a JSON object").found(describe(json));
+    if (!json.is_object()) throw file_error(file, "expected a JSON object").found(describe(json));
     for (const char* role :
          {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
       if (json.contains(role))

@@ -141,7 +141,7 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
     if (line.empty() || (i == 0 && line.starts_with("#version"))) continue;
     const auto merge = split_merge(line);
     if (!merge)
-      throw Error(ErrorKind::bad_file, "expected two tokens")
+      throw Error(ErrorKind::bad_file, "expected two tokens that are separated by one space")
           .at({merges_file.string(), static_cast<std::int64_t>(i) + 1})
           .found(line.substr(0, 60));
     merges.push_back(*merge);

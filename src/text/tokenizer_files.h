@@ -21,8 +21,8 @@ struct TokenizerFile {
 
 // Parse the text of a tokenizer.json; `file` is for error messages.
 TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
-// Fast path of read_tokenizer_json(). Returns nullopt if the text is malformed or the model is not one of
-// Hugging Face's in its usual form. Padding is added to `text` during the call and removed at the end.
+// Fast path of read_tokenizer_json(). Returns nullopt if the text is malformed, or if only the general
+// path can read its model. Padding is added to `text` during the call and removed at the end.
 std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
 // Return true if this build has the fast path (simdjson).
 bool has_quick_tokenizer_json() noexcept;

@@ -18,7 +18,7 @@ Side read_side(const Json& json, const std::string& file) {
   const std::string side = optional_value<std::string>(json, "direction", file).value_or("Right");
   if (side == "Left" || side == "left") return Side::left;
   if (side == "Right" || side == "right") return Side::right;
-  throw file_error(file, "unknown direction").found(side).expected("Left or Right");
+  throw file_error(file, "unknown direction of truncation or padding").found(side).expected("Left or Right");
 }
 
 Truncation read_truncation(const Json& json, const std::string& file) {

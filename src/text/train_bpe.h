@@ -1,6 +1,6 @@
 // Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
-// decode(encode_ids(x)) is x in NFC, including spaces, unless x contains special tokens that are matched (set
-// EncodeOptions::match_special = false, or decode with skip_special = false).
+// decode(encode_ids(x)) is x in NFC, including spaces. The exception is an x that contains special tokens.
+// For these, set EncodeOptions::match_special = false, or decode with skip_special = false.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,16 @@
 
 namespace regard::text {
 
-// The initial symbols.
+// The initial symbols of BPE training.
 enum class Alphabet {
-  bytes,       // the 256 bytes; there are no unknown symbols
+  bytes,       // the 256 bytes; every symbol is known
   characters,  // the characters of the corpus; all other characters are encoded as bytes
 };
 
 struct BpeTrainingOptions {
-  std::size_t vocabulary_size = 10000;  // total size, including special tokens and the alphabet
+  std::size_t vocabulary_size = 10000;  // number of tokens, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  std::size_t max_token_length = 0;     // limit of the length of tokens, in symbols of the alphabet (see
-                                        // BpeTrainer::Limits); 0 means no limit
+  std::size_t max_token_length = 0;     // maximum token length in symbols (BpeTrainer::Limits); 0: no limit
   Alphabet alphabet = Alphabet::bytes;
   // characters of the alphabet; others are encoded as bytes; ignored for Alphabet::bytes
   AlphabetLimits characters;
@@ -38,7 +37,7 @@ struct BpeTrainingOptions {
   bool lower_case = false;  // convert to lower case, so that decode() returns lower case
   // insert a space before a text, so that its first word is encoded like any other
   bool prefix_space = false;
-  bool end_token = false;  // encode() with add_special appends </s>, which translation models need
+  bool end_token = false;  // encode() with add_special appends </s>, which translation models require
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::function<void(std::size_t tokens)> progress;  // called with the number of tokens; may be empty
 };
@@ -50,7 +49,8 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
 
 struct CharacterTrainingOptions {
   AlphabetLimits characters;
-  bool byte_fallback = true;  // encode other characters as bytes (256 additional tokens); if false, as <unk>
+  // if true, encode other characters as bytes (256 additional tokens), otherwise as <unk>
+  bool byte_fallback = true;
   bool normalize = true;
   bool lower_case = false;
   bool end_token = false;

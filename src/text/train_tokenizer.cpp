@@ -14,8 +14,8 @@
 namespace regard::text {
 namespace {
 
-// Return the requested rule, or by default the first of `fitting`, the rules that are valid for the type.
-// Types whose decoder concatenates tokens require rules that keep spaces; other types require rules that drop
+// Return the requested rule. Default: the first of `fitting`, the rules that are valid for the type. Types
+// whose decoder concatenates tokens require rules that keep spaces. Other types require rules that drop
 // spaces.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();

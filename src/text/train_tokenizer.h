@@ -23,21 +23,22 @@ const std::vector<std::string>& word_rule_names();
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";
-  std::size_t vocabulary_size = 10000;  // total size, including special tokens and alphabet; ignored for char
+  // number of tokens, including special tokens and alphabet; ignored for char
+  std::size_t vocabulary_size = 10000;
   // minimum count of a merge or a word. Default: 2; 1 for word. Ignored for unigram.
   std::optional<std::int64_t> min_frequency;
   // Limit of the length of tokens in characters (byte-bpe: in bytes). Default: 0, which means 16 for unigram
   // and no limit for the other types. Ignored for wordpiece, word and char.
   std::size_t max_piece_length = 0;
   AlphabetLimits alphabet;  // limits of the characters in the vocabulary; ignored for byte-bpe and word
-  std::string continuing_prefix = "##";  // prefix of pieces inside words, for wordpiece
-  std::string words;      // word rule. Default: bert for wordpiece, signs for word, otherwise words
+  std::string continuing_prefix = "##";  // for wordpiece: prefix of pieces inside words
+  std::string words;      // word rule. Default: bert for wordpiece, signs for word, words for all other types
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
-  bool strip_accents = false;  // remove accents, for wordpiece
-  bool prefix_space = false;   // insert a space before a text, for byte-bpe, bpe and unigram
+  bool strip_accents = false;  // for wordpiece: remove accents
+  bool prefix_space = false;   // for byte-bpe, bpe and unigram: insert a space before a text
   bool end_token = false;
-  bool byte_fallback = true;  // char, unigram: encode unknown characters as bytes instead of <unk>
+  bool byte_fallback = true;  // for char and unigram: encode unknown characters as bytes instead of <unk>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown;  // unknown token. Default: [UNK] if it is a special token, otherwise <unk>
   // called with the completed fraction and the name of the phase; may be empty

@@ -16,18 +16,19 @@
 namespace regard::text {
 
 struct UnigramTrainingOptions {
-  std::size_t vocabulary_size = 8000;  // total size, including special tokens, byte tokens and the alphabet
+  // number of tokens, including special tokens, byte tokens and the alphabet
+  std::size_t vocabulary_size = 8000;
   AlphabetLimits alphabet;
   std::uint32_t max_piece_length = 16;  // maximum length of a piece in characters
   std::size_t seed_pieces = 1000000;
   double shrinking = 0.75;
   int sub_iterations = 2;
   WordRule words = WordRule::words;  // with metaspace, pieces are spelled as in sentencepiece
-  bool byte_fallback = true;         // encode other characters as bytes; if false, as the token `unknown`
-  bool normalize = true;             // normalise to NFC
+  bool byte_fallback = true;  // if true, encode other characters as bytes, otherwise as the token `unknown`
+  bool normalize = true;      // normalise to NFC
   bool lower_case = false;
-  bool prefix_space = false;  // insert a space before a text; always the case with metaspace
-  bool end_token = false;     // encode() appends </s>
+  bool prefix_space = false;  // insert a space before a text; metaspace always inserts one
+  bool end_token = false;     // if true, encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";              // unknown token; added to the special tokens if missing
   std::function<void(double part)> progress;  // called with the completed fraction; may be empty

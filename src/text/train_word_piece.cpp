@@ -15,7 +15,7 @@ namespace {
 // Add the letters that start words, then the letters that occur inside words.
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
-  // id of each letter at the start of a word, and inside words
+  // ids of each letter: at the start of a word, and inside words
   std::map<char32_t, std::pair<std::int32_t, std::int32_t>> ids;
   for (const char32_t c : alphabet_of(words, options.alphabet))
     ids[c] = {trainer.add_token(text_of(c), false), -1};

@@ -17,7 +17,7 @@
 namespace regard::text {
 
 struct WordPieceTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // total size, including special tokens and the alphabet
+  std::size_t vocabulary_size = 30000;  // number of tokens, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
   // limits of the letters in the vocabulary; a word with other characters becomes the unknown token
   AlphabetLimits alphabet;
@@ -29,9 +29,10 @@ struct WordPieceTrainingOptions {
   // with spaces.
   bool clean_text = true;
   bool lower_case = false;
-  // remove accents as in BERT's uncased models; also removes vowels in scripts that write them as marks
+  // Remove accents as in BERT's uncased models. This also removes vowels in scripts that write vowels as
+  // marks.
   bool strip_accents = false;
-  bool end_token = false;  // encode() appends </s>
+  bool end_token = false;  // if true, encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";                     // unknown token; added to the special tokens if missing
   std::function<void(std::size_t tokens)> progress;  // called with the number of tokens; may be empty

@@ -15,13 +15,13 @@
 namespace regard::text {
 
 struct WordTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // total size, including special tokens
-  std::int64_t min_frequency = 1;       // less frequent words become the unknown token
+  std::size_t vocabulary_size = 30000;  // number of tokens, including special tokens
+  std::int64_t min_frequency = 1;  // minimum count of a word; a less frequent word becomes the unknown token
   // rule that divides a text into words; decode() joins words with one space
   WordRule words = WordRule::signs;
   bool normalize = true;  // normalise to NFC
   bool lower_case = false;
-  bool end_token = false;  // encode() appends </s>
+  bool end_token = false;  // if true, encode() appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::string unknown = "<unk>";  // unknown token; added to the special tokens if missing
 };

@@ -18,13 +18,13 @@ extern const std::string kTrainedSource;
 
 // Rules that divide a text into words. No learned piece crosses a word boundary.
 enum class WordRule {
-  // sequences of letters with their marks, of numbers, or of other characters, each with at most one
-  // preceding space; suitable for all scripts
+  // Words are sequences of letters with their marks, of numbers, or of other characters. Each word has at
+  // most one preceding space. Suitable for all scripts.
   words,
   gpt2,    // GPT-2's pattern, which separates vowel signs of Indic scripts from their letters
   spaces,  // words end at white space, which is dropped
-  signs,   // as `spaces`, and words end between word characters and other characters (\w+|[^\w\s]+)
-  bert,    // as `spaces`, and each punctuation character is a word
+  signs,   // as `spaces`, but words also end between word characters and other characters (\w+|[^\w\s]+)
+  bert,    // as `spaces`, but each punctuation character is a word of its own
   // words start at spaces; a space becomes "▁" at the start of the word after it, as in sentencepiece
   metaspace,
 };
@@ -41,8 +41,9 @@ Json word_rule_json(WordRule words, bool bytes);
 // the space that normalizer_json() or the rule metaspace added.
 Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace);
 
-// Return a tokenizer.json without "model", with keys in the usual order. If `end_token` is set, encode()
-// appends "</s>" to each text; throws usage if "</s>" is not in `special`.
+// Return a tokenizer.json without "model", with keys in the order of Hugging Face's files. If `end_token` is
+// set, encode() appends "</s>" to each text. Throws usage if `end_token` is set and "</s>" is not in
+// `special`.
 Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json normalizer,
                    Json pre_tokenizer, Json decoder);
 

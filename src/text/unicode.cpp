@@ -129,7 +129,7 @@ int combining_class(char32_t c) noexcept {
   return value != 0 && in_ranges(kClassZero, c) ? 0 : value;
 }
 
-// Return the canonical composite of two code points, if there is one.
+// Return the canonical composite of two code points; nullopt if there is none.
 std::optional<char32_t> composite(char32_t first, char32_t second) noexcept {
   std::array<utf8proc_int32_t, 3> pair = {static_cast<utf8proc_int32_t>(first),
                                           static_cast<utf8proc_int32_t>(second), 0};

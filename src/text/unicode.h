@@ -54,9 +54,9 @@ enum Flag : std::uint16_t {
   kIsBertAccent = 8,
   kIsCombiningMark = 16,
   kIsNumeric = 32,
-  kMayChangeInNfc = 64,  // changes in NFC, or may compose with the preceding character
-  kDecomposes = 128,     // decomposes in NFD, or has a nonzero combining class
-  kHasLower = 256,       // differs from its lower case
+  kMayChangeInNfc = 64,  // the code point changes in NFC, or may compose with the preceding one
+  kDecomposes = 128,     // the code point decomposes in NFD, or has a nonzero combining class
+  kHasLower = 256,       // the code point differs from its lower case
   kStandsAlone = 512,    // Grapheme_Cluster_Break=Other: two of these form two clusters
   kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: forms a cluster with the following character
 };
@@ -136,8 +136,9 @@ int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. `change` is 0 if it replaces the next code point of the old text, 1 if it
-// is inserted, and −n if it replaces the next code point and the n code points after that are removed.
+// A code point of a rewritten text. `change` is 0 if the code point replaces the next code point of the old
+// text, and 1 if it is inserted. `change` is −n if the code point replaces the next code point and the n code
+// points after that are removed.
 struct Change {
   char32_t value = 0;
   int change = 0;

@@ -9,7 +9,7 @@
 namespace regard::text {
 namespace {
 
-// Arithmetic with probabilities, not their logarithms. It is fast, and accurate unless a product of
+// Arithmetic with probabilities instead of their logarithms. It is fast, but inaccurate if a product of
 // probabilities underflows.
 struct Plain {
   static constexpr double kZero = 0.0, kOne = 1.0;
@@ -105,7 +105,7 @@ double UnigramLattice::sum_over_cuts(std::size_t size, Scratch& scratch) const {
 }
 
 double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const {
-  constexpr std::size_t kLong = 40;  // maximum length in bytes of a word that is computed with Plain
+  constexpr std::size_t kLong = 40;  // maximum length in bytes of a word for which Plain is used
   find_nodes(word, scratch.nodes);
   std::vector<double>& weights = scratch.weights;
   if (word.size() <= kLong) {
@@ -114,7 +114,7 @@ double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const 
       weights.push_back(node.id < 0 ? unknown_probability_
                                     : probabilities_[static_cast<std::size_t>(node.id)]);
     const double likelihood = sum_over_cuts<Plain>(word.size(), scratch);
-    if (likelihood > -600) return likelihood;  // terms that underflowed are negligible
+    if (likelihood > -600) return likelihood;  // the terms that underflowed are negligible
   }
   weights.clear();
   for (const Node& node : scratch.nodes) weights.push_back(score_of(node.id));

@@ -181,8 +181,8 @@ void UnigramTrainer::prune(std::size_t keep) {
 
 std::vector<ScoredPiece> UnigramTrainer::finished(std::size_t size,
                                                   const std::vector<char32_t>& required) const {
-  // Required characters that are not pieces get the lowest score of all pieces, plus kStep for each of these
-  // characters that precedes them, so that no two of them are equal.
+  // Each required character that is not a piece gets a different score: the lowest score of all pieces, plus
+  // kStep for each such character before it.
   constexpr double kStep = 0.0001;
   std::unordered_map<std::string, double> scores;
   for (const ScoredPiece& piece : pieces_) scores.emplace(piece.piece, piece.score);

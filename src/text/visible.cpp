@@ -22,7 +22,7 @@ bool decoder_has(const Json& decoder, std::string_view type) {
          std::any_of(parts->begin(), parts->end(), [&](const Json& part) { return decoder_has(part, type); });
 }
 
-// Black text on soft backgrounds of the 256-colour palette.
+// Light background colours in the 256-colour palette; the text is black.
 constexpr std::array<int, 6> kBackgrounds = {153, 158, 223, 183, 229, 217};
 
 std::string coloured(const std::string& text, std::size_t index, bool special) {

@@ -34,7 +34,7 @@ class Vocabulary {
     const std::int32_t id = find_id(token);
     return id < 0 ? std::nullopt : std::optional(id);
   }
-  // Return the id of a token, or -1.
+  // Return the id of a token, or -1 if there is none.
   std::int32_t find_id(std::string_view token) const noexcept {
     if (slots_.empty()) return -1;
     const std::uint32_t hash = hash_of(token);
@@ -48,7 +48,7 @@ class Vocabulary {
   // Store the result of find_id() for each token in `ids`, whose size must be that of `tokens`. Faster than
   // single calls, because memory is prefetched.
   void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
-  // Return the same as find_id(), but faster if the result is `guess`.
+  // Return the same id as find_id(). This is faster if the id is `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
     if (guess >= 0 && guess < end_id()) {
       const std::uint32_t entry = by_id_[static_cast<std::size_t>(guess)];
@@ -117,10 +117,10 @@ class Vocabulary {
 
   std::string bytes_;
   std::vector<Slot> slots_;
-  std::vector<std::uint64_t> filter_;  // four bits per slot
+  std::vector<std::uint64_t> filter_;  // the filter of may_hold(), with four bits for each slot
   int filter_shift_ = 0;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> by_id_;  // index into entries_, or kHole
+  std::vector<std::uint32_t> by_id_;  // index into entries_ for each id, or kHole
 };
 
 }  // namespace regard::text

@@ -18,8 +18,8 @@ namespace regard::text {
 
 class WordCache {
  public:
-  static constexpr std::size_t kShort = 15;     // maximum bytes of a word that is stored in its slot
-  static constexpr std::size_t kLongest = 192;  // maximum bytes of a cached word
+  static constexpr std::size_t kShort = 15;     // maximum size in bytes of a word that is stored in its slot
+  static constexpr std::size_t kLongest = 192;  // maximum size in bytes of a cached word
   static constexpr std::size_t kInline = 3;     // maximum number of ids that are stored in the slot
   static constexpr std::size_t kMostIds = 128;  // maximum number of ids of a cached word
 
@@ -27,7 +27,7 @@ class WordCache {
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
   // The capacity is about 2 · most_sets short words. most_sets must be a power of two, at least kLeastSets.
-  // An empty cache uses little memory: it grows with the words.
+  // An empty cache uses little memory; its size grows with the number of words.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
   // A word of at most kShort bytes, padded with zeros, with its size in the last byte.
@@ -160,11 +160,11 @@ class WordCache {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   std::size_t most_sets_;
-  std::unique_ptr<Slot[], Free> slots_;  // slots of short words; each set has two
+  std::unique_ptr<Slot[], Free> slots_;  // slots for short words; each set consists of two slots
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
   std::size_t kept_ = 0;                 // number of entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
-  // the end of the store is padded, because reads in blocks may extend beyond the filled part
+  // The end of the store is padded, because reads in blocks may extend beyond the used part.
   std::unique_ptr<char[], Free> store_;
   std::size_t stored_ = 0;  // number of bytes used in the store
   std::uint64_t changes_ = 0;

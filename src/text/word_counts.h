@@ -25,8 +25,8 @@ struct SkippedLines {
   std::int64_t line = 0;
 };
 
-// Return the lines of several files in order; with `line_ends`, they include the "\n". A line that is not
-// UTF-8 is skipped and counted in `skipped`, which must outlive the source; if `skipped` is null, such a line
+// Return the lines of several files in order; with `line_ends`, they include the line end. A line that is not
+// UTF-8 is skipped and counted in `skipped`, which must outlive the source. If `skipped` is null, such a line
 // throws bad_file with file and line. Throws io.
 LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends,
                           SkippedLines* skipped = nullptr);

@@ -14,7 +14,8 @@ class WordPiece final : public Model {
   struct Options {
     std::string unknown = "[UNK]";
     std::string continuing_prefix = "##";
-    std::size_t max_characters = 100;  // maximum length of a word; a longer word becomes the unknown token
+    // maximum number of characters of a word; a longer word becomes the unknown token
+    std::size_t max_characters = 100;
   };
   WordPiece(Vocabulary vocabulary, Options options);
 

@@ -12,7 +12,7 @@
 namespace regard::vectors {
 
 struct AttendOptions {
-  bool unit = true;    // first normalise vectors to length 1, so that scores are cosines
+  bool unit = true;    // if true, normalise vectors to length 1 first, so that scores are cosines
   float scale = 1.0f;  // factor of the scores before the softmax
   std::size_t neighbours = 5;
   // search for neighbours among the first `restrict` words of the file; 0 means all words
@@ -23,8 +23,8 @@ struct AttendedWord {
   // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // Cosines of the word's vector, before and after attention, with the vector of each word of the text before
-  // attention.
+  // before[i] and after[i] are the cosines of the word's vector, before and after attention, with the vector
+  // of word i of the text before attention.
   std::vector<double> before{}, after{};
   // nearest words of the file, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};
@@ -38,7 +38,7 @@ struct Attended {
 
 // Attend over the words of `text`, which is split at white space. A word that is not in the file is looked up
 // in lower case, then composed from n-grams if the file has n-grams. Throws invalid_input if there are no
-// words, usage for a word without a vector.
+// words, and usage for a word without a vector.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

@@ -128,7 +128,7 @@ Corpus read_corpus(const text::LineSource& lines, const CorpusOptions& options) 
   }
   if (corpus.words.empty())
     throw usage_error("no word of the corpus is frequent enough")
-        .expected("at least one that occurs " + std::to_string(options.min_count) + " times")
+        .expected("a word that occurs at least " + std::to_string(options.min_count) + " times")
         .remedy("Lower --min-count, or use more text");
   corpus.ids = std::make_shared<Spill<std::int32_t>>(options.temporary);
   for (const std::int32_t id : raw.ids->records()) {

@@ -23,7 +23,7 @@ enum class Split {
 struct CorpusOptions {
   Split split = Split::blanks;
   bool lower_case = false;
-  std::int64_t min_count = 5;  // less frequent words are removed before windows are formed
+  std::int64_t min_count = 5;  // minimum count of a word; rarer words are removed before windows are formed
   std::size_t max_words = 0;   // maximum number of words; the most frequent ones are kept; 0 means no limit
   std::size_t max_sentence = 10000;  // maximum number of words per sentence; longer lines are divided
   int phrase_passes = 0;             // number of passes that join frequent word pairs (phrases.h)

@@ -37,7 +37,7 @@ bool parse(const std::string& text, double& value) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
-// Looks up words as the options case_sensitive and restrict of the evaluation require.
+// Looks up words with the options case_sensitive and restrict of the evaluation.
 class Lookup {
  public:
   Lookup(const WordVectors& vectors, const EvaluationOptions& options)
@@ -59,11 +59,11 @@ class Lookup {
     const auto index = vectors_.find(word);
     return index && *index < limit_ ? index : std::nullopt;
   }
-  // Return the first word of the file that differs from word `index` at most in case.
+  // Return the first word of the file that equals word `index` except for case.
   std::size_t representative(std::size_t index) const {
     return options_.case_sensitive ? index : folds_[index];
   }
-  // Append every word that differs from word `index` at most in case, including this word.
+  // Append every word that equals word `index` except for case, including word `index` itself.
   void add_all_spellings(std::size_t index, std::vector<std::size_t>& list) const {
     list.push_back(index);
     const auto others = siblings_.find(index);

@@ -106,7 +106,7 @@ class FasttextReader {
   void pass_output_matrix() {
     if (at_ == bytes_.size()) return;  // the file contains only vectors
     const char* part = "the header of its output matrix";
-    next<std::uint8_t>(part);  // quantisation flag; it has a meaning only in quantised models
+    next<std::uint8_t>(part);  // quantisation flag, which only quantised models use
     const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
     refuse_if(outputs < 0 || columns != dim,
               "the column count of the output matrix differs from the vector size", columns);

@@ -94,7 +94,7 @@ Format Loader::guess() const {
   return first_row_is_text() ? Format::word2vec_text : Format::word2vec_binary;
 }
 
-// In a binary file, a number may contain the byte of a line end, so that the first line is short. Such a file
+// A number in a binary file may contain the byte of a line end, so the first line may be short. Such a file
 // is recognised by two properties: words and vectors alternate after the header, and the first vector
 // contains bytes that are not ASCII text.
 bool Loader::first_row_is_text() const {
@@ -112,7 +112,8 @@ bool Loader::first_row_is_text() const {
 }
 
 bool Loader::walks_as_binary(std::size_t row_bytes) const {
-  constexpr std::uint64_t kEnough = 1000;  // number of words after which a file is recognised
+  // number of words that are checked before the file counts as binary
+  constexpr std::uint64_t kEnough = 1000;
   std::size_t at = header_.end;
   for (std::uint64_t i = 0; i < std::min(header_.count, kEnough); ++i) {
     while (at < bytes_.size() && bytes_[at] == '\n') ++at;
@@ -124,8 +125,8 @@ bool Loader::walks_as_binary(std::size_t row_bytes) const {
   return true;
 }
 
-// A file without a header has GloVe's text format or is not supported. Throws bad_file that names the format
-// if it is a known unsupported one.
+// A file without a header has GloVe's text format or is not supported. Throws bad_file if its format is not
+// supported; the error names the format if it is known.
 void Loader::refuse_other_forms() const {
   for (const OtherForm& other : kOthers)
     if (bytes_.starts_with(other.magic))
@@ -144,10 +145,10 @@ WordVectors Loader::load(Format format) {
   try {
     return read(format);
   } catch (const Error& error) {
-    header_ = header_of(bytes_);    // GloVe's format has no header
+    header_ = header_of(bytes_);    // read the header again, because the reader of GloVe's format clears it
     const Format likely = guess();  // throws if the file has an unsupported format
     if (likely == format) throw;
-    throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": remove --format");
+    throw Error(error).remedy("Remove --format: the file has the format " + std::string(name_of(likely)));
   }
 }
 
@@ -194,7 +195,7 @@ void Loader::damaged_byte(std::uint64_t byte, const std::string& what, const std
 
 void Loader::check_count(std::uint64_t count) const {
   if (count > static_cast<std::uint64_t>(text::Vocabulary::kMaxId))
-    throw file_error(vectors_.name_, "too many words")
+    throw file_error(vectors_.name_, "the file has too many words")
         .found(std::to_string(count))
         .expected("at most " + std::to_string(text::Vocabulary::kMaxId));
 }

@@ -9,7 +9,7 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::int64_t kMeasureEvery = 32;  // windows between two measurements of the loss
+constexpr std::int64_t kMeasureEvery = 32;  // number of windows between two measurements of the loss
 
 }  // namespace
 
@@ -79,8 +79,8 @@ void PairWindow::sentence(RandomStream& random) {
   }
 }
 
-// Select the output rows. These are the target (label 1) and its negative samples (label 0), or the nodes on
-// the target's path in the Huffman tree.
+// Select the output rows. With negative sampling, these are the target (label 1) and its negative samples
+// (label 0). With hierarchical softmax, they are the nodes on the target's path in the Huffman tree.
 void PairWindow::draw_outputs(std::int32_t target, RandomStream& random) {
   outputs_.clear();
   labels_.clear();
@@ -123,8 +123,8 @@ void PairWindow::step(float* const* inputs, std::int64_t count) {
   }
 }
 
-// Train skip-gram as in word2vec's code: the context words are the inputs, and the centre word is the target
-// of each.
+// Train skip-gram as in word2vec's code: the context words are the inputs, and the centre word is their
+// common target.
 void PairWindow::skip_gram(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   draw_outputs(kept_[centre], random);
   inputs_.clear();

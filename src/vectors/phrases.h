@@ -19,7 +19,7 @@ struct RawCorpus {
 };
 
 struct PhraseOptions {
-  std::int64_t min_count = 5;  // δ in the rule below; a less frequent word is never part of a phrase
+  std::int64_t min_count = 5;  // minimum count of a word in a phrase: δ in the rule below
   double threshold = 100.0;
 };
 

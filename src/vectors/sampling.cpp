@@ -9,7 +9,7 @@ namespace regard::vectors {
 
 AliasTable::AliasTable(std::span<const double> weights) : entries_(weights.size()) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<double> share;  // weight of each index / mean weight
+  std::vector<double> share;  // weight of each index, divided by the mean weight
   for (const double weight : weights) share.push_back(weight / sum * static_cast<double>(weights.size()));
   std::vector<std::size_t> small, large;
   for (std::size_t i = 0; i < share.size(); ++i) (share[i] < 1.0 ? small : large).push_back(i);

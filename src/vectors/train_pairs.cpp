@@ -52,8 +52,9 @@ void check(const Corpus& corpus, const PairOptions& options) {
   if (options.window < 1 || options.window > 1000)
     throw usage_error("expected a window of 1 to 1000 words, found " + std::to_string(options.window));
   if (!options.hierarchical && (options.negative < 1 || options.negative >= kernels::kMaxOutputs))
-    throw usage_error("expected 1 to " + std::to_string(kernels::kMaxOutputs - 1) +
-                      " negative samples, found " + std::to_string(options.negative));
+    throw usage_error("the number of negative samples is out of range")
+        .found(std::to_string(options.negative))
+        .expected("1 to " + std::to_string(kernels::kMaxOutputs - 1));
   if (options.epochs < 1)
     throw usage_error("expected at least one epoch, found " + std::to_string(options.epochs));
   const Subwords& subwords = options.subwords;
@@ -97,7 +98,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   std::mutex telling;
   const Stopwatch watch;
   for (std::int64_t epoch = 0; epoch < options.epochs && !stop; ++epoch) {
-    // Corpora are often sorted by kind of text. In file order, every epoch would end with the last kind.
+    // Shuffle, because corpora are often sorted: every epoch would end with the same kind of text.
     RandomStream dealing({options.seed, static_cast<std::uint64_t>(epoch), place_of("vectors.order")});
     shuffle(order, dealing);
     const auto one = [&](std::int64_t place, int worker) {
@@ -136,7 +137,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   for (std::int64_t row = 0; row < model.words; ++row)
     for (std::int64_t at = 0; at < model.size; ++at)
       if (!std::isfinite(model.input_row(row)[at]))
-        throw Error(ErrorKind::numeric, "training diverged: a vector is not finite")
+        throw Error(ErrorKind::numeric, "training diverged: a vector contains a number that is not finite")
             .remedy("Lower the learning rate");
   return model;
 }

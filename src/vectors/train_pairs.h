@@ -35,12 +35,12 @@ struct TrainProgress {
 
 struct PairOptions {
   bool cbow = false;
-  bool hierarchical = false;  // use hierarchical softmax instead of negative sampling
+  bool hierarchical = false;  // if true, use hierarchical softmax instead of negative sampling
   std::int64_t size = 100;
   // maximum number of words on each side; the size of each window is drawn from 1 to `window`
   int window = 5;
-  int negative = 5;                      // number of negative samples per target
-  double sample = 1e-3;                  // subsampling of frequent words; 0 means none
+  int negative = 5;      // number of negative samples per target
+  double sample = 1e-3;  // t of keep_probabilities() (sampling.h) for frequent words; 0 means no subsampling
   double rate = 0.025, min_rate = 1e-4;  // the learning rate decreases linearly from `rate` to `min_rate`
   std::int64_t epochs = 5;
   Subwords subwords{3, 6, 0};

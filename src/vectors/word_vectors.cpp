@@ -60,7 +60,8 @@ WordVectors::WordVectors(std::span<const std::string> words, std::int64_t size, 
     words_.add(words[i], static_cast<std::int32_t>(i));
   }
   for (const float value : values_)
-    if (!std::isfinite(value)) throw usage_error("a vector is not finite").found(std::to_string(value));
+    if (!std::isfinite(value))
+      throw usage_error("a vector contains a number that is not finite").found(std::to_string(value));
   ThreadPool alone(1);
   measure(alone);
 }

@@ -18,15 +18,15 @@
 namespace regard::vectors {
 
 enum class Format {
-  automatic,        // detected from the content of the file
+  automatic,        // the format is detected from the content of the file
   word2vec_text,    // a line "COUNT SIZE", then lines with WORD and SIZE numbers; also fastText's .vec
   word2vec_binary,  // a line "COUNT SIZE", then for each word WORD, a space and SIZE little-endian f32
   glove,            // lines with WORD and numbers, without a header; the vector size is that of most lines
   fasttext_binary,  // fastText's .bin: words and n-grams, so that out-of-vocabulary words have vectors too
 };
 
-const char* name_of(Format format);  // such as "word2vec-binary"
-// return the format with this name; throws usage for an unknown name
+const char* name_of(Format format);  // return the name, such as "word2vec-binary"
+// Return the format with this name. Throws usage for an unknown name.
 Format format_of(std::string_view name);
 const std::vector<std::string>& format_names();  // return the names of all formats, "auto" first
 

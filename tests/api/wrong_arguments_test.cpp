@@ -79,7 +79,7 @@ TEST(WrongArguments, Tensor) {
        [] {
          Shape{kHuge, 4};
        },
-       "overflow"},
+       "64-bit"},
       {"a dimension below 0", [=] { (void)f32.shape()[-1]; }, "dimension"},
       {"a dimension beyond all", [=] { (void)f32.shape()[8]; }, "dimension"},
       {"2^64 bytes of zeros", [] { Tensor::zeros({kHuge}); }, "2^63"},
@@ -108,7 +108,7 @@ TEST(WrongArguments, Tensor) {
          (void)f32.at({2, 0});
        },
        "outside"},
-      {"an element of too few numbers", [=] { (void)f32.at({1}); }, "2 numbers"},
+      {"an element of too few numbers", [=] { (void)f32.at({1}); }, "one index for each dimension"},
       {"an element of none", [] { (void)Tensor().at({0}); }, "default-constructed"},
       {"clone of none", [] { (void)Tensor().clone(); }, "default-constructed"},
       {"to() of none", [] { (void)Tensor().to(DType::f64); }, "default-constructed"},

@@ -144,8 +144,8 @@ void score_gradients(const Attention& problem, const ScoreRule& rule, const Back
   }
 }
 
-// Multiply dS in `scores` by the scale and the softcap's derivative. Only used with a bias gradient;
-// otherwise score_gradients() has applied them.
+// Multiply dS in `scores` by the scale and the softcap's derivative. Used only with a bias gradient.
+// Otherwise, score_gradients() has already applied both.
 void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t rows,
                      const BackwardScratch& scratch) {
   const Floats d;
@@ -200,7 +200,7 @@ void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                   &ahead);
   finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
   if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
-  // Rows that were not computed are set to zero, up to an even number of rows.
+  // Set the rows that were not computed to zero, up to an even number of rows.
   const std::int64_t end = round_up(scope.count(), kRowStep);
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);
@@ -290,8 +290,8 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Wait for preceding chunks that update this panel: the first one, and those with keys that the panel
-    // attends to.
+    // Wait until the earlier chunks that update this panel have finished it. These are the first chunk, and
+    // the chunks with keys that the panel attends to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

@@ -14,10 +14,10 @@ namespace {
 // block is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Return true if forward_few() supports this call: at most kFewQueries queries, all of which attend to the
-// same keys; keys in pages whose number of rows is a multiple of kLanes; head_dim a multiple of 4; no
-// dropout; neither `complete` nor `added` in the ScoreRule. Keys are read kLanes rows at a time, so rows of a
-// page after the last key may be read.
+// Return true if forward_few() supports this call. It supports at most kFewQueries queries that all attend to
+// the same keys, and only pages whose number of rows is a multiple of kLanes. head_dim must be a multiple of
+// 4. Dropout is not supported, nor are `complete` and `added` of the ScoreRule. Keys are read kLanes rows at
+// a time, so rows of a page after the last key may be read.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;

@@ -216,8 +216,8 @@ void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
   });
 }
 
-// Return the rows to prefetch during a block: the next block of keys or, during the last block, the rows of
-// `out` of this call, and the first block of keys and the queries of the next call (`following`).
+// Return the rows to prefetch during a block: the next block of keys. During the last block, these are
+// instead the rows of `out` of this call, and the first keys and the queries of the next call (`following`).
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
                     const AttentionRows* following, std::int64_t rows_at_once) {
   Fetcher ahead(rows_at_once);

@@ -106,7 +106,7 @@ void gather_values(const Head& head, KeyRange keys, float* out) {
 
 // Consecutive queries, one per lane.
 struct Panel {
-  std::int64_t begin = 0, queries = 0;  // range within the sequence
+  std::int64_t begin = 0, queries = 0;  // first query in the sequence, and number of queries
   std::int64_t stride = 0;              // row stride of the panel's tiles
   std::int64_t vectors() const { return (queries + kLanes - 1) / kLanes; }
   std::int64_t last() const { return begin + queries - 1; }
@@ -156,8 +156,8 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
   }
 }
 
-// The form in which scores are passed to the softmax: products q · k, with the scale included in log2_factor,
-// or complete scores if there is a softcap, a bias or a scale ≤ 0.
+// The form in which scores are passed to the softmax. Usually these are the products q · k, and log2_factor
+// includes the scale. With a softcap, a bias or a scale ≤ 0, they are complete scores.
 struct ScoreRule {
   bool complete = false;     // true if finish_scores() applies scale, softcap and bias
   bool added = false;        // true if there is a mask or a bias
@@ -266,7 +266,7 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
     // Rows below hidden_to precede the first key of the last lane's query. Rows at or above seen_to follow
-    // the last key of the first lane's query. In the other rows, position hides no key.
+    // the last key of the first lane's query. In all other rows, causality and window allow every key.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;

@@ -124,8 +124,8 @@ HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::in
     if (rows == 10) multiply_low_tile<10, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// Return the height of a sliver, if `rows` rows are divided into as few slivers as possible and these have
-// nearly equal heights.
+// Divide `rows` rows into as few slivers as possible, with nearly equal heights. Return the height of a
+// sliver.
 template <int kVectors>
 constexpr std::int64_t sliver_rows(std::int64_t rows) {
   constexpr std::int64_t kMost = kMostRows[kVectors - 1];

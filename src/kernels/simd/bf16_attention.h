@@ -132,7 +132,7 @@ void score_gradient_row(const Bf16ScoreRow& row, const float* weight_gradient, f
                           : score_gradient_of<false, kNative>(row, weight_gradient, delta);
 }
 
-// Return Σ x y; y is bf16.
+// Return Σ x · y, where y is in bf16.
 float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
   const Floats d;
   RowSum sum;
@@ -142,7 +142,7 @@ float product_sum(const float* x, const std::uint16_t* y, std::int64_t size) {
   return first_lane(sum.total());
 }
 
-// y = factor · x, rounded to bf16.
+// Compute y = factor · x, rounded to bf16.
 template <bool kNative>
 void scale_row(const float* x, float factor, std::uint16_t* y, std::int64_t size) {
   const Floats d;

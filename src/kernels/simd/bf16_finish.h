@@ -20,7 +20,7 @@ namespace regard::kernels::REGARD_ISA {
 namespace {
 
 // Store x rounded to bf16, with the same result as store_rounded(). If kNative is set, the instruction
-// VCVTNEPS2BF16 of AVX512_BF16 rounds.
+// VCVTNEPS2BF16 of AVX512_BF16 is used.
 template <bool kNative>
 HWY_INLINE void store_as_bf16(FloatVector x, std::uint16_t* y, std::int64_t count) {
 #if defined(REGARD_BF16_INTRINSICS)
@@ -75,7 +75,7 @@ void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t
     }
 }
 
-// Finish rows for the backward pass of activation and dropout (see Bf16Storage::activated).
+// Compute rows of C for the backward pass of activation and dropout (see Bf16Storage::activated).
 template <Activation kActivation, bool kDrops, bool kNative>
 void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                           const Bf16Draws* draws) {
@@ -99,7 +99,7 @@ void finish_gradient_rows(const Bf16Block& block, std::int64_t first, std::int64
     }
 }
 
-// Finish rows of a block that is stored as bf16, with its activation. `draws` is null without dropout.
+// Compute rows of a block that is stored as bf16, and apply its activation. `draws` is null without dropout.
 template <bool kDrops, bool kNative>
 void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                    const Bf16Draws* draws) {

@@ -11,8 +11,8 @@ HWY_PUSH_ATTRIBUTES("avx512bf16,amx-tile,amx-bf16")
 namespace regard::kernels::REGARD_ISA::bf16 {
 namespace {
 
-// A square of 16 × 16 words of 32 bits, each with two steps of k. Row i holds 32 steps of line i, or the i-th
-// pair of steps of 16 lines.
+// A square of 16 × 16 words of 32 bits. Each word contains two steps of k. Row i contains 32 steps of line i,
+// or the i-th pair of steps of 16 lines.
 struct Square {
   __m512i row[16];
 };
@@ -25,7 +25,7 @@ __mmask32 first_halves(std::int64_t count) {
   return count >= 32 ? 0xFFFFFFFFu : count <= 0 ? 0u : (1u << count) - 1u;
 }
 
-// The same as load_lines() for a source that is stored as bf16.
+// Load as load_lines() does, but from a source that is stored as bf16.
 void load_stored_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   const __mmask32 halves = first_halves(source.steps - step);
   const std::uint16_t* from = source.stored + line * source.line_stride + step;
@@ -56,7 +56,7 @@ alignas(64) constexpr std::uint16_t kInterleave[32] = {0,  16, 1,  17, 2,  18, 3
                                                        21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
 
-// The same as load_pairs() for a source that is stored as bf16.
+// Load as load_pairs() does, but from a source that is stored as bf16.
 void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   const __mmask16 lanes = first_lanes(source.lines - line);
   const __m512i order = _mm512_load_si512(kInterleave);
@@ -197,7 +197,7 @@ void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* to, std:
 
 template <int kVectors>
 void vector_rows(const Bf16Block& block) {
-  // Enough sums to hide the latency of a multiplication.
+  // With this number of rows, there are enough sums to hide the latency of a multiplication.
   constexpr int kRows = kVectors == 1 ? 16 : 8;
   alignas(64) float sums[kRows * kVectors * kBf16Columns];
   const bool direct = is_direct(block);
@@ -258,7 +258,7 @@ void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums, std:
       _tile_loadd(7, b + 64, kRowBytes);
       _tile_dpbf16ps(2, 6, 7);
     }
-    if constexpr (kTiles > 1) {  // in reverse order, because the last tile of B is still loaded
+    if constexpr (kTiles > 1) {  // the order is reversed, because register 7 still holds the last tile of B
       _tile_loadd(6, below, line);
       if constexpr (kVectors > 2) {
         _tile_dpbf16ps(5, 6, 7);

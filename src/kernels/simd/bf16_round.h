@@ -43,14 +43,14 @@ HWY_INLINE FloatVector load_stored(const std::uint16_t* x, std::int64_t count) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, x))));
 }
 
-// y = x, rounded to bf16.
+// Compute y = x, rounded to bf16.
 void round_numbers(const float* x, std::uint16_t* y, std::int64_t count) {
   const Floats d;
   for (std::int64_t i = 0; i < count; i += kLanes)
     store_rounded(load_first(d, x + i, count - i), y + i, count - i);
 }
 
-// y = x, widened to f32 exactly.
+// Compute y = x, widened to f32 exactly.
 void widen_numbers(const std::uint16_t* x, float* y, std::int64_t count) {
   const Floats d;
   for (std::int64_t i = 0; i < count; i += kLanes)

@@ -32,9 +32,9 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// Compute one register tile and its part of the epilogue. `tile` is assigned field by field and never copied,
-// because copying loads several fields at once, soon after they were stored, and such a load waits until all
-// earlier stores of C have completed.
+// Compute one register tile and its part of the epilogue. `tile` is assigned field by field, because a copy
+// would load several fields at once, soon after they were stored. Such a load waits until all earlier stores
+// of C have completed.
 template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {

@@ -24,7 +24,7 @@ constexpr std::int64_t kHalvesAhead = 4096;
 constexpr int kPanelsTogether = kTileVectors <= 2 ? 2 : 1;
 constexpr int kRowsTogether = 2;
 
-// Return the first (or second, if kSecond) step of the pair of steps at `pair`, widened to f32.
+// Return the first step of the pair of steps at `pair` (if kSecond, the second step), widened to f32.
 template <bool kBrain, bool kSecond>
 HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
   const Floats d;
@@ -49,7 +49,7 @@ struct HalfPanels {
   float* wide;         // memory for the widened numbers [k, vectors · lanes]; used if kKeep is set
 };
 
-// The same as multiply_tile() with Layout::along_k, for kPanels adjacent panels. tile.b is not used.
+// Compute multiply_tile() with Layout::along_k for kPanels adjacent panels. tile.b is not used.
 template <int kRows, int kVectors, int kPanels, bool kBrain, bool kKeep>
 void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   static_assert(!kKeep || kPanels == 1);

@@ -24,8 +24,8 @@ struct Tile {
   std::int64_t ldc = 0;
   std::int64_t columns = 0;      // columns of C; only the last of the kVectors vectors may be partial
   const float* bias = nullptr;   // bias [columns], added at the end; may be null
-  bool relu = false;             // apply max(0, ·) after the bias
-  const float* ahead = nullptr;  // next panel (same stride), to prefetch; may be null
+  bool relu = false;             // if true, apply max(0, ·) after the bias
+  const float* ahead = nullptr;  // next panel, with the same stride, which is prefetched; may be null
 };
 
 enum class Layout {

@@ -88,7 +88,7 @@ HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, st
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// Transpose a block with fewer columns or steps than usual. The missing elements are treated as zero.
+// Transpose a block with fewer columns or steps than a full block. The missing elements are treated as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;

@@ -32,7 +32,7 @@ Extent extent_of(const float* x, std::int64_t columns) {
   // Use two accumulators for the minimum and two for the maximum, because the latency of a single dependency
   // chain would limit the speed.
   FloatVector least[2] = {hn::Inf(d), hn::Inf(d)}, most[2] = {hn::Neg(least[0]), hn::Neg(least[0])};
-  FloatVector odd[2] = {zero, zero};  // becomes NaN if a value is not finite
+  FloatVector odd[2] = {zero, zero};  // sums of 0 · value, which become NaN if a value is not finite
   const auto take = [&](FloatVector value, int chain) HWY_ATTR __attribute__((always_inline)) {
     least[chain] = hn::Min(least[chain], value), most[chain] = hn::Max(most[chain], value);
     odd[chain] = hn::MulAdd(value, zero, odd[chain]);

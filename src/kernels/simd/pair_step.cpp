@@ -248,7 +248,7 @@ void pair_step(const PairStep& step) {
   }
 }
 
-// The bias is the last element of a row. It is added to the score, as if the other row had a 1 in its place.
+// The bias is the last element of a row. It is added to the score, as if it were multiplied by 1.
 float glove_step(const GloveStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -262,7 +262,7 @@ float glove_step(const GloveStep& step) {
   for (std::int64_t at = 0; at <= size; at += lanes) {
     const std::int64_t left = size + 1 - at;
     const FloatVector w = load_first(d, step.word + at, left), c = load_first(d, step.context + at, left);
-    // The gradient of a row is a factor times the other row. For the bias, the other row counts as 1.
+    // The gradient of a row is a factor times the other row. For the bias, the gradient is the factor.
     const auto is_bias = hn::Eq(hn::Iota(d, static_cast<float>(at)), hn::Set(d, static_cast<float>(size)));
     const FloatVector one = hn::Set(d, 1.0f);
     const FloatVector gradient_w = hn::Mul(factor, hn::IfThenElse(is_bias, one, c));

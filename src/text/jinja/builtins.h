@@ -7,7 +7,7 @@
 
 namespace regard::text::jinja {
 
-// All functions throw bad_file that names the unsupported feature or wrong type.
+// All functions throw bad_file for an unsupported feature or a wrong type; the error names it.
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);

@@ -20,7 +20,7 @@ class ExpressionParser {
   using Kind = Expression::Kind;
   static constexpr int kDeepest = 100;           // nesting limit of expressions and blocks
   static constexpr int kLongest = 500;           // maximum number of operators in a sequence
-  static constexpr std::size_t kArguments = 64;  // maximum arguments of a call
+  static constexpr std::size_t kArguments = 64;  // maximum number of arguments of a call
 
   ExpressionParser(std::vector<Token> tokens, std::string name)
       : tokens_(std::move(tokens)), name_(std::move(name)) {}

@@ -106,7 +106,8 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
 
 Value dictsort_filter(const Value& subject, const Arguments&) {
   if (subject.dict() == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: dictsort needs a mapping").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: the filter dictsort expects a mapping")
+        .found(subject.type());
   Dict entries = *subject.dict();
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
@@ -140,9 +141,12 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
 }
 
 std::int64_t whole_of(double number) {
-  // largest integer up to which all integers are exact in double
+  // 2⁵³; all integers up to this magnitude are exact in double
   constexpr double kLargest = 9007199254740992.0;
-  if (!(std::abs(number) <= kLargest)) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
+  if (!(std::abs(number) <= kLargest))
+    throw Error(ErrorKind::bad_file, "chat template: a number is too large for an integer")
+        .found(std::to_string(number))
+        .expected("at most 2^53 in magnitude");
   return static_cast<std::int64_t>(number);
 }
 
@@ -202,7 +206,7 @@ Value unique_filter(const Value& subject, const Arguments& arguments) {
 
 Value length_filter(const Value& subject, const Arguments&) {
   if (subject.number() || subject.none() || subject.function() != nullptr || subject.space() != nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: the filter length needs a text, a list or a mapping")
+    throw Error(ErrorKind::bad_file, "chat template: the filter length expects a string, a list or a mapping")
         .found(subject.type());
   if (subject.list() != nullptr) return std::ssize(*subject.list());
   if (subject.text() != nullptr) return static_cast<std::int64_t>(utf8::count(*subject.text()));
@@ -234,7 +238,7 @@ Value absolute(const Value& subject, const Arguments&) {
   if (!subject.integral()) return std::abs(subject.real());
   const std::int64_t number = subject.integer();
   if (number == std::numeric_limits<std::int64_t>::min())
-    throw Error(ErrorKind::bad_file, "chat template: integer overflow");
+    throw Error(ErrorKind::bad_file, "chat template: the result exceeds the range of 64-bit integers");
   return std::abs(number);
 }
 
@@ -248,7 +252,7 @@ Value round_filter(const Value& subject, const Arguments& arguments) {
   if (how != "common")
     throw Error(ErrorKind::bad_file, "chat template: unsupported rounding method")
         .found(how)
-        .expected("common");
+        .expected("common, ceil or floor");
   return std::nearbyint(scaled) / scale;
 }
 

@@ -20,9 +20,8 @@ namespace {
 const std::string& text_at(const Arguments& arguments, std::size_t index, const char* method) {
   const Value* found = arguments.find(index, "");
   if (found == nullptr || found->text() == nullptr)
-    throw Error(ErrorKind::bad_file, std::string("chat template: wrong argument of ") + method + "()")
-        .expected("a string")
-        .found(found == nullptr ? "no argument" : found->type());
+    throw Error(ErrorKind::bad_file, "chat template: expected a string as argument of a method")
+        .found((found == nullptr ? "no argument" : found->type()) + " of " + method + "()");
   return *found->text();
 }
 
@@ -79,7 +78,7 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   }
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty())
-    throw Error(ErrorKind::bad_file, "chat template: split() needs a separator that is not empty");
+    throw Error(ErrorKind::bad_file, "chat template: split() expects a separator that is not empty");
   charge_search(text.size(), between.size());
   // The range that remains to be split is [begin, end).
   std::size_t begin = 0, end = text.size();
@@ -129,7 +128,7 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
 bool affix(const std::string& text, const Arguments& arguments, bool start) {
   const Value* given = arguments.find(0, "");
   if (given == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: startswith and endswith need a string");
+    throw Error(ErrorKind::bad_file, "chat template: startswith() and endswith() expect a string or a list");
   const List choices = given->list() != nullptr ? *given->list() : List{*given};
   return std::any_of(choices.begin(), choices.end(), [&](const Value& choice) {
     return choice.text() != nullptr &&
@@ -173,7 +172,8 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   }
   if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
   if (name == "join") {
-    if (arguments.positional.empty()) throw Error(ErrorKind::bad_file, "chat template: join() needs a list");
+    if (arguments.positional.empty())
+      throw Error(ErrorKind::bad_file, "chat template: join() expects a list");
     return apply_filter("join", arguments.positional[0], {{subject}, {}});
   }
   if (name == "removeprefix" || name == "removesuffix") {

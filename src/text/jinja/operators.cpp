@@ -57,7 +57,8 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
     const std::int64_t rest = ((x % y) + y) % y;  // the result has the sign of the divisor, as in Python
     result = sign == "%" ? rest : (x - rest) / y;
   }
-  if (!fits) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
+  if (!fits)
+    throw Error(ErrorKind::bad_file, "chat template: the result exceeds the range of 64-bit integers");
   return result;
 }
 

@@ -61,7 +61,7 @@ class Parser : private ExpressionParser {
       take();
       return statement;
     }
-    take();  // the opening of the block
+    take();  // consume the opening of the block
     const std::string word = need_name();
     if (word == "if") return parse_if();
     if (word == "for") return parse_for();
@@ -104,7 +104,7 @@ class Parser : private ExpressionParser {
     auto statement = make_statement(Statement::Kind::loop);
     statement->names = parse_names();
     need_word("in");
-    // do not parse a conditional expression, because an "if" here belongs to the loop
+    // Do not parse a conditional expression here. A following "if" is the condition of the loop.
     statement->value = parse_or();
     if (accept_word("if")) statement->condition = parse_expression();
     if (is_word("recursive")) fail("chat template: recursive loops are not supported", "recursive");

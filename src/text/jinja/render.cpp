@@ -13,8 +13,9 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Limits for templates, which are untrusted code. They are far above the needs of chat templates.
-constexpr std::size_t kStep = 64;                             // cost of one evaluation
+// Limits for templates, which are untrusted code. The limits are far above the requirements of chat
+// templates.
+constexpr std::size_t kStep = 64;  // cost of one evaluation, in the unit of WorkLimit
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
 constexpr int kCalls = 32;      // nesting limit of macro calls
@@ -33,14 +34,15 @@ class Renderer {
   }
 
  private:
-  // Values ----------------------------------------------------------------------------------------------
+  // Evaluation of expressions.
 
   // Counts the nesting depth of evaluation.
   class Level {
    public:
     explicit Level(int& depth) : depth_(depth) {
       if (++depth_ > kDeepest)
-        throw Error(ErrorKind::bad_file, "chat template: the value is nested too deeply");
+        throw Error(ErrorKind::bad_file, "chat template: an expression is nested too deeply")
+            .expected("at most " + std::to_string(kDeepest) + " levels");
     }
     ~Level() { --depth_; }
     Level(const Level&) = delete;
@@ -182,13 +184,14 @@ class Renderer {
     std::int64_t bounds[3] = {0, 0, 1};
     const auto& given = arguments.positional;
     if (given.empty() || given.size() > 3)
-      throw Error(ErrorKind::bad_file, "chat template: range() takes 1 to 3 numbers");
+      throw Error(ErrorKind::bad_file, "chat template: range() expects 1 to 3 numbers")
+          .found(std::to_string(given.size()));
     for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
     const auto [begin, end, step] = bounds;
     if (step == 0) throw Error(ErrorKind::bad_file, "chat template: the step of range() must not be zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // The distance is unsigned, because it can exceed the signed range.
+    // The distance is computed as unsigned, because it can exceed the signed range.
     const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
                           static_cast<std::uint64_t>(step > 0 ? begin : end);
     const std::uint64_t stride =
@@ -201,7 +204,7 @@ class Renderer {
     return numbers;
   }
 
-  // Statements ------------------------------------------------------------------------------------------
+  // Execution of statements.
 
   Flow execute(const Body& body, std::string& out) {
     for (const auto& statement : body) {
@@ -356,7 +359,7 @@ std::string render(std::string_view source, const std::string& name, Dict variab
   if (source.size() > kLongestSource)
     throw file_error(name, "the chat template is too long")
         .found(std::to_string(source.size()) + " bytes")
-        .expected("at most " + std::to_string(kLongestSource));
+        .expected("at most " + std::to_string(kLongestSource) + " bytes");
   if (!utf8::valid(source)) throw file_error(name, "the chat template is not UTF-8");
   const WorkLimit limit(work);
   const Body body = parse(source, name);

@@ -1,7 +1,7 @@
 // Renders a Jinja template as transformers renders chat templates: with trim_blocks, lstrip_blocks and loop
-// controls; undefined values render as empty text, and operations on them fail. Supports the part of Jinja
-// that chat templates use. Errors name an unsupported feature: include, import, filter and call blocks,
-// powers, spread arguments, and filters that are not in filters.cpp.
+// controls. An undefined value renders as empty text, and an operation on it fails. Only the part of Jinja
+// that chat templates use is supported. An unsupported feature gives an error that names it: include, import,
+// filter and call blocks, powers, spread arguments, and filters that are not in filters.cpp.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace regard::text::jinja {
 
-// Default limit of memory and time for one rendering, in the unit of WorkLimit. The limit is reached after
-// one to two seconds.
+// Default limit of the work of one rendering, in the unit of WorkLimit. A rendering reaches it after one to
+// two seconds.
 constexpr std::size_t kRenderWork = std::size_t{1} << 30;
 
 // Render `source`. `variables` are the global variables of the template; raise_exception, range, namespace

@@ -13,23 +13,24 @@
 namespace regard::text::jinja {
 
 struct Expression {
-  // The comments show the use of the members, in the notation of templates.
+  // Each comment shows the template text that the node represents, written with the members that hold its
+  // parts.
   enum class Kind {
     literal,      // value
     name,         // text
     list,         // parts
-    dict,         // parts are key, value, key, value, …
-    member,       // parts[0].text: member of a value
-    item,         // parts[0][parts[1]]
-    slice,        // parts[0][parts[1]:parts[2]:parts[3]]; omitted parts are null
-    call,         // parts[0](parts[1…], named)
-    filter,       // parts[0] | text(parts[1…], named)
-    test,         // parts[0] is text(parts[1…])
+    dict,         // {parts[0]: parts[1], parts[2]: parts[3], …}
+    member,       // member of a value: parts[0].text
+    item,         // item of a value: parts[0][parts[1]]
+    slice,        // slice of a value: parts[0][parts[1]:parts[2]:parts[3]]; omitted parts are null
+    call,         // call of a function: parts[0](parts[1…], named)
+    filter,       // the filter `text`: parts[0] | text(parts[1…], named)
+    test,         // the test `text`: parts[0] is text(parts[1…])
     negated,      // not parts[0]
     minus,        // -parts[0]
-    sign,         // parts[0] text parts[1], where text is an arithmetic operator, ~, and, or
-    comparison,   // parts[0] texts[0] parts[1] texts[1] parts[2] …
-    conditional,  // parts[0] if parts[1] else parts[2]; parts[2] may be null
+    sign,         // parts[0] text parts[1]; `text` is an arithmetic operator, "~", "and" or "or"
+    comparison,   // chain of comparisons: parts[0] texts[0] parts[1] texts[1] parts[2] …
+    conditional,  // "parts[0] if parts[1] else parts[2]"; parts[2] may be null
   };
   Kind kind = Kind::literal;
   std::int64_t line = 1;
@@ -44,18 +45,20 @@ struct Statement;
 using Body = std::vector<std::unique_ptr<Statement>>;
 
 struct Statement {
-  // The comments show the use of the members, in the notation of templates.
+  // Each comment shows the template text that the node represents, written with the members that hold its
+  // parts.
   enum class Kind {
     text,         // text
     output,       // value
-    assign,       // names = value; or text.names[0] = value, for a member of a namespace
-    assign_body,  // names[0] = the output of body
-    condition,    // if `value` is true: `body`; otherwise: `otherwise`
-    // loop over the items of `value` for which `condition` is true: `body`; if there are none: `otherwise`
+    assign,       // assignment: names = value, or text.names[0] = value for a member of a namespace
+    assign_body,  // assignment of the output of `body` to names[0]
+    condition,    // if `value` is true, render `body`; otherwise, render `otherwise`
+    // Render `body` for each item of `value` for which `condition` is true. If there is no such item, render
+    // `otherwise`.
     loop,
     skip,   // continue
     leave,  // break
-    macro,  // text(names…, defaults): body
+    macro,  // definition of the macro text(names…, defaults) with content `body`
     group,  // body
   };
   Kind kind = Kind::text;

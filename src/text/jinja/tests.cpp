@@ -10,7 +10,7 @@ using Test = bool (*)(const Value&, const Arguments&);
 
 const Value& other(const Arguments& arguments) {
   if (arguments.positional.empty())
-    throw Error(ErrorKind::bad_file, "chat template: the test needs an argument");
+    throw Error(ErrorKind::bad_file, "chat template: expected an argument of the test");
   return arguments.positional[0];
 }
 

@@ -12,13 +12,14 @@
 namespace regard::text::jinja {
 namespace {
 
-constexpr std::size_t kOfText = 128;  // cost of a string in addition to its characters, in bytes
+constexpr std::size_t kOfText = 128;  // cost of a string in bytes, in addition to its characters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
   throw Error(ErrorKind::bad_file, "chat template: " + what).found(value.type());
 }
 
-// Format as Python does: with the fewest digits that convert back to the same value, and 1.0 instead of 1.
+// Format as Python does: with the fewest digits that convert back to the same value, and with a decimal point
+// (1.0, not 1).
 std::string real_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
@@ -194,7 +195,7 @@ bool Value::truth() const {
   if (number()) return real() != 0.0;
   if (text() != nullptr) return !text()->empty();
   if (list() != nullptr) return !list()->empty();
-  return dict() == nullptr || !dict()->empty();  // functions and namespaces are true in conditions
+  return dict() == nullptr || !dict()->empty();  // a function or a namespace is true in a condition
 }
 
 std::int64_t Value::integer() const {

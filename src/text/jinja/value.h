@@ -88,13 +88,13 @@ class Value {
     const auto* held = std::get_if<std::shared_ptr<T>>(&held_);
     return held == nullptr ? nullptr : held->get();
   }
-  void hold(const Value& part);  // update the depth for a value that this value contains
+  void hold(const Value& part);  // update depth_ for `part`, which this value contains
 
   std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<const Function>,
                std::shared_ptr<Namespace>>
       held_;
-  int depth_ = 0;  // maximum depth of the contained values
+  int depth_ = 0;  // maximum nesting depth of the contained values
 };
 
 // Return the value of a key; null if there is none.
@@ -105,7 +105,8 @@ void set(Dict& dict, const std::string& key, Value value);
 // Return true if `a` is less than `b`, in Python's order of numbers or strings. Throws bad_file for other
 // types.
 bool less(const Value& a, const Value& b);
-bool contains(const Value& whole, const Value& part);  // returns `part in whole`
+// return true if `whole` contains `part`, as Python's `in`
+bool contains(const Value& whole, const Value& part);
 
 // Format as Python's json.dumps(value, ensure_ascii=False, indent=indent). A negative indent means one line.
 std::string to_json_text(const Value& value, std::int64_t indent);
