@@ -96,7 +96,7 @@ class REGARD_API Tensor {
   // resource_exhausted if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
   static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
-  // View memory of the caller. It must outlive the tensor unless `keeper` owns it.
+  // View memory of the caller. The memory must outlive the tensor unless `keeper` owns it.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
   static Tensor of(std::initializer_list<float> values);  // [n]
   // throws usage if the number of values does not fit the shape

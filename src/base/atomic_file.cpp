@@ -140,7 +140,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), tar
   if (descriptor_ >= 0) return;
   struct stat before {};
   const bool replaces = ::lstat(target_.c_str(), &before) == 0;
-  // A rename does not require permission to write the old file; refuse read-only files nevertheless.
+  // rename() would replace a read-only file without an error, so refuse such a file here.
   if (replaces && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
     throw io_error(path_, "cannot replace", errno);
   temporary_.emplace(target_, TemporaryEntry::Kind::file);

@@ -127,7 +127,7 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
 
 namespace {
 
-// Remove an entry unless a process uses it. TemporaryEntry locks the entries that it has created.
+// Remove a temporary entry unless a process uses it. An entry in use is locked by its TemporaryEntry.
 void remove_leftover(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const FolderLock held(descriptor);  // FolderLock closes the descriptor, which is -1 for a symbolic link

@@ -142,7 +142,7 @@ class Builder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // key() has checked that the key is new. Append the member, because a lookup would search through all
+    // key() has checked that the key is new. Append the member without a lookup, which would search all
     // earlier keys.
     auto& members = parent.get_ref<Json::object_t&>();
     members.Container::emplace_back(std::move(key_), std::move(value));

@@ -259,7 +259,8 @@ std::optional<Checkpoint> RunFolder::best() const {
   if (!step) return latest();
   try {
     Checkpoint good = validated(*step);
-    // Unless another process has written a checkpoint meanwhile, the latest one may name another best one.
+    // If `latest` still points to the same checkpoint, its unreadable state.json may name another best
+    // checkpoint.
     if (!problem.empty() && linked(kLatest) == newest)
       good.warning = "the best checkpoint is unknown: " + problem + "; using the checkpoint of step " +
                      std::to_string(*step) + ", the best before";
@@ -281,9 +282,9 @@ void RunFolder::prune(int keep_last) const {
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // Each checkpoint records the best step so far, which is never later than its own step. In descending
-  // order, the best step of a kept checkpoint is marked as kept before the loop visits it, and any other
-  // checkpoint is removed before its best step.
+  // Each checkpoint records the best step so far, which is never later than its own step. The loop runs from
+  // the last step to the first. It therefore marks the best step of a kept checkpoint before it visits that
+  // step, and it removes any other checkpoint before the best step that this checkpoint names.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);

@@ -40,7 +40,7 @@ class Weights {
   const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is no such tensor
   Tensor tensor(std::string_view name) const;             // returns the tensor as TensorFile::tensor() does
   void release(std::string_view name) const;  // releases the tensor's pages as TensorFile::release() does
-  // return a function that does release(), and may be called after this object is destroyed
+  // return a function that calls release(); it may be called after this object is destroyed
   std::function<void()> releaser(std::string_view name) const;
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
@@ -54,7 +54,7 @@ class Weights {
   std::string label_;
   std::vector<std::shared_ptr<const TensorFile>> files_;
   std::vector<std::string> names_;
-  // Maps a name to the file index and entry; refers to the lists of the files.
+  // For each name, the index of its file and its entry in the entry list of that file.
   std::unordered_map<std::string_view, std::pair<std::size_t, const TensorEntry*>> index_;
 };
 

@@ -41,7 +41,7 @@ class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);
 
-  // Reserve a buffer for requests under this rule with up to `tokens` tokens, including the prompt.
+  // Reserve a buffer for requests that use `rule` and have up to `tokens` tokens, including the prompt.
   void prepare(const ChoiceRule& rule, std::int64_t tokens);
 
   // Choose the candidates of each row. logits [rows, vocabulary] is modified. The rows of one request must be

@@ -18,7 +18,8 @@ struct Candidates {
   std::span<const std::int32_t> token;     // [rows, each]; −1 marks an empty entry
 };
 
-// Number of tokens per row to allocate memory for at the start. The memory grows if more are generated.
+// Number of tokens per row for which memory is allocated at the start. The memory grows if more are
+// generated.
 inline constexpr std::int64_t kFirstRoom = 4096;
 
 class Hypotheses {

@@ -3,8 +3,8 @@
 // are removed at the end of the step, and waiting ones are admitted at the start of the next. A step that
 // neither admits nor removes a request allocates nothing, except to grow buffers for long texts.
 //
-// The bit rule: the results of a request are bit-identical regardless of what else is in the batch, when it
-// was submitted, how its prefill was split over steps, and which requests share its cache pages.
+// The bit rule: the results of a request are bit-identical regardless of what else is in the batch. They do
+// not depend on the time of submission, the division of the prefill into steps, or shared cache pages.
 #pragma once
 
 #include <cstdint>
@@ -74,10 +74,10 @@ class Scheduler {
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
-  // Throws invalid_input if the source or prompt is empty or too long or an id is outside the vocabulary,
-  // usage if the source is not what the model reads (InputSpec) or an option is invalid, and
-  // resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be called
-  // from any thread, also during step().
+  // Throws invalid_input if the source or prompt is empty or too long, or if an id is outside the vocabulary.
+  // Throws usage if the model does not read this kind of source (InputSpec), or if an option is invalid.
+  // Throws resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be
+  // called from any thread, also during step().
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends the request to the queue
 

@@ -95,9 +95,9 @@ std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
 // Translate the sources. Return one result per source, in order, each with up to n_best hypotheses. Throws
-// usage for a model of another kind and for invalid options; invalid_input for sources that are empty, longer
-// than the model's number of positions, or have ids outside the vocabulary; numeric if the model's output is
-// not finite. The caller must call prepare_for_inference() first.
+// usage for a model of another kind and for invalid options. Throws invalid_input if a source is empty, is
+// longer than the model's number of positions, or has an id outside the vocabulary. Throws numeric if the
+// model's output is not finite. The caller must call prepare_for_inference() first.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);

@@ -3,7 +3,7 @@
 // regardless of what else is in the batch.
 //
 // Threads: join(), cancel() and live() may be called from any thread at any time, also from within a
-// callback. step() must be called by one thread at a time; it runs the model and calls the listener.
+// callback. step() runs the model and calls the listener. Only one thread at a time may call it.
 #pragma once
 
 #include <atomic>

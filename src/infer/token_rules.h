@@ -25,9 +25,9 @@ struct EndingPressure {
 };
 
 // Whisper's rules for timestamp tokens (Radford et al. 2022, section 4.5), as in transformers'
-// WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, they do not
-// decrease, and a timestamp is chosen if the total probability of all timestamps exceeds that of every other
-// token.
+// WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, and they do not
+// decrease. A timestamp is chosen if the total probability of all timestamps exceeds the probability of every
+// other token.
 struct TimestampRules {
   // id of the timestamp of 0 seconds; the preceding token ("no timestamps") is forbidden
   std::int32_t first = 0;
@@ -51,11 +51,10 @@ struct TokenRules {
   // transformers, min_length has no effect if min_new is not 0.
   std::int64_t min_length = 0, min_new = 0;
   std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
-  std::vector<std::int32_t> forced_last;       // tokens allowed as the last of max_new tokens
-                                               // (forced_eos_token_id)
+  std::vector<std::int32_t> forced_last;       // forced_eos_token_id: tokens allowed as the last of max_new
   std::optional<EndingPressure> ending;        // rule of the key exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // forbidden tokens
-  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that is not forced
+  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first unforced token
   bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
   // rules for timestamps, applied after all other rules except `renormalise`
   std::optional<TimestampRules> timestamps;

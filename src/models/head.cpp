@@ -76,8 +76,8 @@ Var Head::features(Tape& tape, Var hidden) const {
   return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
 }
 
-// Return x multiplied by a dropout mask. ops::dropout() would overwrite x, but the backward pass of a tanh
-// requires its value.
+// Return x multiplied by a dropout mask. Unlike ops::dropout(), do not overwrite x, because the backward pass
+// of a tanh reads x.
 Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
   if (config_.dropout == 0.0f || !tape.options().training) return x;
   const Tensor ones = tape.arena().tensor(x->value.shape());

@@ -41,7 +41,7 @@ class TokenEmbedding : public InputEmbedding {
     };
     positions_ = table(config.positions, config.position_rows);
     types_ = table(config.types, config.type_count);
-    // These tables are small and read row by row, so they stay f32 in quantised models.
+    // Position and type tables are small and read row by row, so they stay f32 in quantised models.
     for (nn::Embedding* small : {positions_.get(), types_.get()})
       if (small != nullptr) small->weight().use = Parameter::Use::other;
     if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);

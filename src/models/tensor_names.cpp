@@ -42,8 +42,7 @@ class Binder {
   }
 
  private:
-  // Return the error for a missing tensor. Also used if the tensor exists but is bound to another
-  // weight.
+  // Return the error for a missing tensor. Also used if the tensor exists but belongs to another weight.
   Error missing(const std::string& name) const {
     return file_error(weights_.label(), "tensor \"" + name + "\" is missing")
         .remedy("The config may belong to a different model (layers, family or head)");

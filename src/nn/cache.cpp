@@ -11,7 +11,7 @@
 namespace regard::nn {
 namespace {
 
-constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens if there is no limit
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens of a cache without a limit
 
 static_assert(kPageTokens == kernels::kBf16PageRows);
 
@@ -114,7 +114,7 @@ void Cache::select(std::span<const std::int32_t> slots) {
   selected_.assign(slots.begin(), slots.end());
 }
 
-// --- tables ---
+// The following functions manage page tables.
 
 // Add pages until the table has room for `rows` rows. If a bounded cache has too few free pages, throw and
 // take none.
@@ -231,7 +231,7 @@ ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t
           {table.at.data(), kPageTokens, keys, keys + shape_.key_floats(), is_bf16(shape_)}};
 }
 
-// --- sequences ---
+// The following functions change, copy or measure sequences.
 
 void Cache::clear(std::int64_t slot) {
   release(at(slot));
@@ -304,7 +304,7 @@ bool Cache::writes_to_shared_page(std::int64_t slot) const {
   return table.length % kPageTokens != 0 && pool_.users(table.pages[last]) > 1;
 }
 
-// --- layers ---
+// The following functions are called by the decoder's layers.
 
 void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
   Table& table = at(slot).self;

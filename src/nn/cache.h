@@ -40,7 +40,7 @@ struct CacheShape {
   std::int64_t kv_heads = 0;
 
   std::int64_t key_floats() const;    // size of a layer's keys in a page, in floats
-  std::int64_t value_floats() const;  // the same for values
+  std::int64_t value_floats() const;  // size of a layer's values in a page, in floats
   std::int64_t page_bytes() const;    // bytes of one page: kPageTokens tokens, all layers
 };
 
@@ -56,8 +56,8 @@ class Cache {
   // Create a cache for `capacity` tokens per slot, rounded up to pages. reserve() increases it; pages for
   // cross-attention and copies of shared pages are added when needed. Throws usage if slots < 1.
   Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity);
-  // Create a cache with a fixed total of `pages` pages for all slots. Calls that require more pages throw
-  // resource_exhausted, so the caller must plan their use.
+  // Create a cache with a fixed total of `pages` pages for all slots. A call that requires more pages throws
+  // resource_exhausted.
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
@@ -93,7 +93,7 @@ class Cache {
   // true if a page must be copied before the slot's next token is written
   bool writes_to_shared_page(std::int64_t slot) const;
 
-  // --- for the decoder's layers ---
+  // The following functions are for the decoder's layers.
 
   // Reserve unshared pages for the slot's next `tokens` tokens. Throws resource_exhausted if they do not fit.
   void make_room(std::int64_t slot, std::int64_t tokens);

@@ -64,7 +64,7 @@ class Linear {
   std::int64_t in_, out_ = 0;
   bool transposed_;
   std::vector<std::int64_t> columns_;
-  // Allocated separately, because parameters have a pointer to their block, which must not move.
+  // The block is allocated separately: parameters contain a pointer to it, so its address must not change.
   std::unique_ptr<LinearBlock> weight_;
   std::unique_ptr<ParameterBlock> bias_;  // biases of all parts; null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;

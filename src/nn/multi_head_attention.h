@@ -90,7 +90,7 @@ class MultiHeadAttention {
   std::uint32_t dropout_place_;
   // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
   std::unique_ptr<Linear> query_, key_value_, output_;
-  std::unique_ptr<Norm> query_norm_, key_norm_;  // either both or none is set
+  std::unique_ptr<Norm> query_norm_, key_norm_;  // both are set, or both are null
 };
 
 }  // namespace regard::nn

@@ -126,7 +126,8 @@ struct Operands {
   std::array<Columns, 3> list() const { return {query, key, value}; }
 };
 
-// Return true if the bf16 kernel computes the problem. Otherwise the f32 kernel reads widened operands.
+// Return true if the bf16 kernel supports the problem. Otherwise the f32 kernel is used with widened
+// operands.
 bool uses_bf16(const AttentionProblem& problem, const Operands& operands, Var out) {
   return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem);
 }
