@@ -154,7 +154,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   if (error != EWOULDBLOCK) throw io_error(folder, "cannot lock", error);
   throw Error(ErrorKind::usage, "another process is writing to the folder" + lock_holder(folder),
               {folder.string(), -1, -1})
-      .remedy("Wait for it to end, stop it, or choose another folder");
+      .remedy("Wait until that process ends, stop it, or choose another folder");
 }
 
 std::shared_ptr<FolderLock> FolderLock::for_reading(const std::filesystem::path& folder) {

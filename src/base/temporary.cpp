@@ -92,7 +92,7 @@ TemporaryEntry::TemporaryEntry(const std::filesystem::path& path, Kind kind) {
       descriptor = create(name, kind);
     }
     if (descriptor < 0 && errno == EEXIST) continue;  // another process uses this name: try the next one
-    if (descriptor < 0) throw io_error(path, "cannot create", errno);
+    if (descriptor < 0) throw io_error(path, "cannot create a temporary file or folder", errno);
     if (lock(descriptor, name)) {
       name_ = name;
       descriptor_ = descriptor;

@@ -106,7 +106,7 @@ void RunFolder::check_free(const std::filesystem::path& path) {
   const std::string name = path.string();
   if (is_run_folder(path))
     throw Error(ErrorKind::usage, "the folder already holds a run", {name, -1, -1})
-        .remedy("Resume it with --resume, or choose another folder");
+        .remedy("Resume that run with --resume, or choose another folder");
   if (!std::filesystem::is_directory(path))
     throw Error(ErrorKind::usage, "a file with this name exists", {name, -1, -1})
         .remedy("Choose another folder");
@@ -263,7 +263,7 @@ std::optional<Checkpoint> RunFolder::best() const {
     // checkpoint.
     if (!problem.empty() && linked(kLatest) == newest)
       good.warning = "the best checkpoint is unknown: " + problem + "; using the checkpoint of step " +
-                     std::to_string(*step) + ", the best before";
+                     std::to_string(*step) + ", which was the best checkpoint before";
     return good;
   } catch (const Error& error) {
     // if another process has written a checkpoint meanwhile, try again
@@ -301,7 +301,7 @@ void validate_checkpoint(const std::filesystem::path& folder) {
 CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
     : run_(run), step_(step), temporary_(temporary_beside(run.checkpoint_folder(step))) {
   if (!run.writable()) throw usage_error("the run folder was opened read-only: " + run.path().string());
-  if (step < 0) throw usage_error("negative checkpoint step: " + std::to_string(step));
+  if (step < 0) throw usage_error("the step of a checkpoint is negative: " + std::to_string(step));
   if (std::filesystem::exists(temporary_)) remove_folder(temporary_);
   make_folder(temporary_);
 }

@@ -114,7 +114,8 @@ Var Head::second_projection(Tape& tape, Var hidden, const Ragged& shape) const {
   for (std::size_t s = 0; s < rows.size(); ++s) {
     rows[s] = shape.offsets[s] + 1;
     if (rows[s] >= shape.offsets[s + 1])
-      throw input_error("the head needs two tokens of each sequence").found("sequence " + std::to_string(s));
+      throw input_error("the head requires two tokens of each sequence")
+          .found("sequence " + std::to_string(s));
   }
   return second_->forward(tape, ops::select_rows(tape, hidden, rows));
 }

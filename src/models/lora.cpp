@@ -164,7 +164,7 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
       if (table && config.adapts(module, true))
         throw usage_error("an embedding or output layer cannot have a low-rank update")
             .found("\"" + module + "\"")
-            .remedy("Name it in modules_to_save instead");
+            .remedy("Name the layer in modules_to_save instead");
       continue;
     }
     if (!config.adapts(module)) continue;
@@ -208,7 +208,7 @@ void Lora::read(const formats::SafetensorsFile& file) {
     const auto found = index.find(short_name(name, rules));
     if (found == index.end())
       throw file_error(file.path().string(), "the adapter's \"" + entry + "\" matches no weight of the model")
-          .remedy("The adapter may belong to another base model");
+          .remedy("Check that the adapter was trained for this base model");
     return found->second;
   };
   for (const formats::TensorEntry& entry : file.entries()) {

@@ -47,7 +47,7 @@ std::int64_t CacheShape::page_bytes() const {
 }
 
 Cache::Cache(const CacheShape& shape, std::int64_t slots) : shape_(shape), pool_(page_floats(shape)) {
-  if (slots < 1) throw usage_error("a cache needs at least one slot");
+  if (slots < 1) throw usage_error("a cache must have at least one slot");
   const auto count = static_cast<std::size_t>(slots);
   slots_.resize(count), reordered_.resize(count), taken_.resize(count);
   selected_.reserve(count);
@@ -59,7 +59,7 @@ Cache::Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity)
 }
 
 Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages) {
-  if (pages < 1) throw usage_error("a cache needs at least one page");
+  if (pages < 1) throw usage_error("a cache must have at least one page");
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
@@ -125,7 +125,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
       throw resource_error("the cache has too few free pages")
           .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
                  std::to_string(pool_.size()) + " free")
-          .remedy("Give the cache more pages, or admit fewer sequences");
+          .remedy("Increase the number of cache pages, or admit fewer sequences");
     pool_.grow(pool_.size() + more - pool_.free());
   }
   for (std::int64_t i = 0; i < more; ++i) {
@@ -169,7 +169,8 @@ void Cache::own_last_page(Table& table) {
   }
   const float* from = table.at[last];
   if (pool_.free() == 0) {
-    if (bounded_) throw resource_error("the cache has no free pages").remedy("Give the cache more pages");
+    if (bounded_)
+      throw resource_error("the cache has no free pages").remedy("Increase the number of cache pages");
     pool_.grow(pool_.size() + 1);
   }
   const std::int32_t page = pool_.take();
@@ -312,7 +313,7 @@ void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
     throw resource_error("cache: slot " + std::to_string(slot) + " has no room for " +
                          std::to_string(tokens) + " more tokens")
         .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
-        .remedy("Make the cache larger, or call reserve() first");
+        .remedy("Create a larger cache, or call reserve() first");
   own_last_page(table);
   add_pages(table, table.length + tokens);
 }

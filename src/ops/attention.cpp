@@ -249,7 +249,7 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
   check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
   if (tape.recording()) throw usage_error("attention: a pass with cached keys cannot record gradients");
   if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
-    throw usage_error("attention: each sequence of the queries needs its cached keys")
+    throw usage_error("attention: the numbers of query sequences and of sequences with cached keys differ")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.size()));
   Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, false);
   AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);
