@@ -56,7 +56,7 @@ REGARD_API Tensor attention_weights(const Tensor& q, const Tensor& k, const Atte
 
 struct AttentionGradients {
   Tensor query, key, value;  // shapes of q, k, v
-  Tensor bias;               // shape of the bias; undefined without one
+  Tensor bias;               // shape of the bias; an undefined tensor if there is no bias
 };
 
 // Return the gradients of a loss with respect to q, k, v and the bias. `out_gradient` [batch, heads, queries,

@@ -114,9 +114,9 @@ class REGARD_API Classifier {
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined, such as "B-PER" and "I-PER"
-  first,    // as simple, but the label of a word is that of its first token
-  average,  // as simple, but a word has the label with the highest mean probability
-  max,      // as simple, but a word has the label of the token with the highest probability
+  first,    // like `simple`, but a word has the label of its first token
+  average,  // like `simple`, but a word has the label with the highest mean probability
+  max,      // like `simple`, but a word has the label of the token with the highest probability
 };
 
 struct TagOptions {

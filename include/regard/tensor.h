@@ -60,7 +60,7 @@ class REGARD_API Shape {
   std::span<const std::int64_t> sizes() const noexcept {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
-  std::string text() const;  // such as "[2, 3]"
+  std::string text() const;  // text such as "[2, 3]"
   friend REGARD_API bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:

@@ -55,7 +55,7 @@ struct TrainingValidation {
   double loss = 0.0;
   std::map<std::string, double> metrics = {};  // values by name as in run files; does not include the loss
   bool best = false;                           // true if better than all earlier validations
-  bool averaged = false;  // the validated weights are the average of the last checkpoints
+  bool averaged = false;  // true if the validated weights are the mean of the last checkpoints
   double seconds = 0.0;   // duration of the validation
   std::vector<TrainingSample> samples = {};
 };

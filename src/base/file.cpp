@@ -113,8 +113,8 @@ std::string read_all(const Descriptor& file, const struct stat& status, const st
   if (sized) {
     if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
       throw too_long(path, max_bytes).found(std::to_string(status.st_size) + " bytes");
-    // Reserve more than the size: for the read that detects the end, and for padding that a parser may
-    // append.
+    // Reserve more than the size of the file, for the read that detects the end and for padding that a parser
+    // may append.
     content.reserve(static_cast<std::size_t>(status.st_size) + 256);
   }
   // Read until the end of the file: pipes have no size, and the size of a regular file may change during the

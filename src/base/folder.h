@@ -24,8 +24,8 @@ void replace_folder(const std::filesystem::path& ready, const std::filesystem::p
 // Restore the names of folders in `parent` after a process was killed inside replace_folder().
 void restore_replaced(const std::filesystem::path& parent);
 
-// Rename the folder to a temporary name before removing it, so that readers never see a partly removed
-// folder.
+// Rename the folder to a temporary name before removing it, so that no process can open a partly removed
+// folder by its name.
 void remove_folder(const std::filesystem::path& folder);
 
 // Create or atomically replace the symbolic link `link` with the target `target` (stored unmodified; a

@@ -1,5 +1,5 @@
 // JSON from untrusted files: parsed with limits and read value by value. Messages name the key, the value
-// found and the expected type. Errors in the content are bad_file and name the file.
+// found and the expected type. Errors in the content have the kind bad_file and name the file.
 #pragma once
 
 #include <cstddef>

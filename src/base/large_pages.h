@@ -15,6 +15,6 @@ namespace regard::base {
 // is freed with its last allocation. Its unused parts are never written and use no physical memory. May be
 // called from any thread.
 void* allocate_in_large_pages(std::size_t bytes);
-void free_in_large_pages(void* memory) noexcept;  // `memory` may be null; may be called from any thread
+void free_in_large_pages(void* memory) noexcept;  // `memory` may be null; any thread may call this
 
 }  // namespace regard::base

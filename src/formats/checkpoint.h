@@ -124,9 +124,9 @@ class CheckpointWriter {
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);
 
-  // Move the checkpoint to its folder, where it replaces one of the same step. Then set the links `latest`
-  // and `best`, and remove old checkpoints. `best` points to this checkpoint if options.best is set, else to
-  // the one that its state.json names.
+  // Move the checkpoint to its folder, where it replaces a checkpoint of the same step. Then set the links
+  // `latest` and `best`, and remove old checkpoints. `best` points to this checkpoint if options.best is set,
+  // else to the one that its state.json names.
   Checkpoint commit(CommitOptions options = {});
 
  private:

@@ -20,13 +20,14 @@ namespace regard::formats {
 // Return true if a file name from a JSON file is plain: not empty, without a folder, not "." or "..".
 bool plain_file_name(std::string_view name) noexcept;
 
-// Immutable; any number of threads may read it. The files are memory-mapped; open() reads only the headers.
+// Immutable: any number of threads may read one object. The files are memory-mapped; open() reads only the
+// headers.
 class Weights {
  public:
-  // Open the first of these that exists: model.safetensors; model.safetensors.index.json and its shards;
-  // pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of each
-  // shard exactly once, and must name shards by plain file names. Throws bad_file for invalid files, io if a
-  // file cannot be read.
+  // Open the first of these files that exists: model.safetensors; model.safetensors.index.json and its
+  // shards; pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of
+  // each shard exactly once, and must name shards by plain file names. Throws bad_file for invalid files, io
+  // if a file cannot be read.
   static Weights open(const std::filesystem::path& folder);
   // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);

@@ -44,7 +44,7 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // Return, for each running row, the row that it continues, as numbered before the last advance().
+  // Return, for each running row, the index before the last advance() of the row that it continues.
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
   // Return the index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }

@@ -28,8 +28,8 @@ struct SchedulerLimits {
   // other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one step,
   // if it is the first of that step.
   std::int64_t tokens_at_once = 8192;
-  // Pages of the cache. A request is admitted only when its worst-case number of pages can be reserved. 0
-  // means no limit: the cache grows as needed.
+  // Number of pages of the cache. A request is admitted only when its worst-case number of pages can be
+  // reserved. 0 means no limit: the cache grows as needed.
   std::int64_t cache_pages = 0;
   // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.

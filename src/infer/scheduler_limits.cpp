@@ -118,9 +118,9 @@ void Scheduler::allot(Job& job, std::int64_t& budget) {
     budget -= job.fed_now;
     return;
   }
-  // A token that attends to many others takes longer to compute than one at the start of a text. Later
-  // slices of a prompt are therefore shorter, so that all steps take about the same time and a long prompt
-  // does not delay a short one.
+  // A token that attends to many other tokens takes longer to compute than a token at the start of a text.
+  // Later slices of a prompt are therefore shorter, so that all steps take about the same time and a long
+  // prompt does not delay a short one.
   const std::int64_t window = cache_.shape().window;
   const std::int64_t keys = window > 0 ? std::min(before, window) : before;
   const std::int64_t even = kKeysAsCostly * model_.hidden_size();

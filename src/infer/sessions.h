@@ -102,7 +102,7 @@ class Sessions : private Listener {
   void failed(std::uint64_t id, const Error& error) override;
   void take_inbox();
   bool deliver();
-  // returns false to drop the event; removes the session if the event ends it
+  // returns false if the event must be dropped; removes a session that the event ends
   bool wanted(const Event& event);
   static SchedulerLimits inner(const SessionLimits& limits);
 

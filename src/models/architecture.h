@@ -23,7 +23,7 @@
 namespace regard::models {
 
 // The embedding of images: x = norm([special tokens, projection(patches)] + positions). Patches are in
-// row-major order. InputEmbeddingConfig::norm names the norm; if it is empty, there is none.
+// row-major order. InputEmbeddingConfig::norm is the name of the norm; empty if there is no norm.
 struct PatchConfig {
   // size of an image: number of channels; height and width in pixels
   std::int64_t channels = 3, height = 0, width = 0;

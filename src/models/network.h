@@ -137,8 +137,8 @@ class Network {
   const Carried& carried() const { return carried_; }
   void set_carried(Carried carried) { carried_ = std::move(carried); }
 
-  // Allocate gradients of zero for all parameters if `trainable`, else free them. Skip the constants of
-  // name_rules().
+  // If `trainable` is true, allocate gradients of zero for all parameters; otherwise free the gradients. Skip
+  // the weights listed in name_rules().constants.
   void set_trainable(bool trainable);
   void clear_gradients();
   std::int64_t parameter_count();  // number of elements of all weights; a tied weight counts once

@@ -134,7 +134,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
 
 namespace {
 
-// A call of a layer, with copies of its arguments, which must exist until the backward pass.
+// A call of a layer, with copies of the arguments. The copies must exist until the backward pass.
 struct LayerCall {
   const nn::Block* block = nullptr;
   Var x = nullptr;

@@ -130,7 +130,7 @@ class Cache {
     std::vector<const float*> at;     // address of each page; null if the page is released
     std::vector<std::int32_t> pages;  // number of each page in the pool; −1 if the page is released
     std::int64_t length = 0;          // rows
-    std::int64_t kept_from = 0;       // pages before this one are released
+    std::int64_t kept_from = 0;       // index of the first page that is not released
     bool stale_tail = false;          // bf16: the last page may contain rows of another sequence
   };
   struct Slot {

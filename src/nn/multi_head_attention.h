@@ -38,7 +38,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   // Names under the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
 
-  AttentionConfig completed() const;  // returns the configuration with defaults replaced by values
+  AttentionConfig completed() const;  // returns the configuration with each default replaced by its value
 };
 
 // Arguments of forward() other than x. Null or empty means absent.

@@ -55,8 +55,8 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
 
  private:
   Probe* next_;
-  ReplacingProbe* replacing_;    // next_, if it replaces values
-  ParametersProbe* parameters_;  // next_, if it receives parameters
+  ReplacingProbe* replacing_;    // next_ if it is a ReplacingProbe, otherwise null
+  ParametersProbe* parameters_;  // next_ if it is a ParametersProbe, otherwise null
 };
 
 }  // namespace regard::ops

@@ -13,7 +13,8 @@
 namespace regard::ops {
 
 // Several weights (such as query, key and value) stored as rows of one block, so that one matrix product
-// computes all. Operations use the block; the weights' values and gradients are views of its rows.
+// computes the outputs of all of them. Operations use the block; the weights' values and gradients are views
+// of its rows.
 struct ParameterBlock {
   Variable variable;
   int trainable_parts = 0;

@@ -49,8 +49,7 @@ class TapeObserver {
 
   std::unordered_map<const Variable*, std::int64_t> uses_;  // index of the first node that uses the variable
   const Tape::Node* last_ = nullptr;                        // the last node counted
-  std::int64_t nodes_ =
-      0;  // recorded nodes, without those of segments; in the backward pass: unfinished ones
+  std::int64_t nodes_ = 0;  // recorded nodes outside segments; in the backward pass, those that have not run
   bool backward_ = false;
 };
 

@@ -7,7 +7,8 @@
 namespace regard::models::families {
 namespace {
 
-// The scaling of a configuration: its key, and the object that describes it or null if there is none.
+// The scaling of rotary positions in a configuration: its key and its value. The value is null if there is no
+// scaling.
 struct Scaling {
   const char* key;
   const Json* values;
