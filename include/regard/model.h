@@ -46,7 +46,7 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;           // true: sample; false: search, and ignore temperature to typical_p
+  bool sample = false;  // true: sample; false: search, and ignore the fields from temperature to typical_p
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
@@ -163,10 +163,11 @@ class REGARD_API Model {
   // UTF-8, has no tokens or is longer than the model's positions.
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
-  // Return answers to a conversation, formatted with the folder's chat template or with the one named
-  // `chat_template` (one of the folder's, or chatml, gemma, llama2, llama3, mistral, phi, zephyr). Requires a
-  // decoder-only model. Throws as write() does, usage if there is no such template, bad_file with file and
-  // line if the template is invalid, and invalid_input if the template rejects the conversation.
+  // Return answers to a conversation, formatted with a chat template. `chat_template` is the name of a
+  // template of the folder, or chatml, gemma, llama2, llama3, mistral, phi or zephyr. If it is empty, the
+  // folder's default template is used. Requires a decoder-only model. Throws as write() does. Throws usage if
+  // the template does not exist. Throws bad_file, naming file and line, if the template is invalid, and
+  // invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 

@@ -61,7 +61,7 @@ struct CaptureOptions {
   bool values = false;                                // add the query, key and value vectors to json()
   // Add values of the pass to json(): names of probe points or their ends, such as "residual".
   std::vector<std::string> activations = {};
-  std::vector<std::string> interventions = {};  // as in RunOptions
+  std::vector<std::string> interventions = {};  // interventions, as in RunOptions
 };
 
 // A model for computations with named tensors. Its weights are f32; if the folder is quantised, they are int8

@@ -49,7 +49,7 @@ struct EmbedOptions {
   // one of "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
   std::string pooling = {};
   std::optional<bool> normalise = std::nullopt;      // scale vectors to length 1
-  std::optional<std::string> prompt = std::nullopt;  // prepended to every text
+  std::optional<std::string> prompt = std::nullopt;  // text prepended to every input text
   std::optional<bool> truncate = std::nullopt;
   std::int64_t max_tokens = 0;
   std::vector<HeadName> ablated = {};

@@ -26,9 +26,10 @@ namespace regard {
 // Options of a transcription. Fields other than `beam`, `word_times` and `interventions` apply only to
 // Whisper.
 struct TranscribeOptions {
-  std::string language = {};  // code, such as "en"; if empty, detected from the first 30 seconds
-  bool translate = false;     // translate to English
-  bool timestamps = true;     // generate timestamps; if false, there is one segment per 30 seconds
+  // code of the language, such as "en"; if empty, detected from the first 30 seconds
+  std::string language = {};
+  bool translate = false;  // translate to English
+  bool timestamps = true;  // generate timestamps; if false, there is one segment per 30 seconds
   // text that is treated as preceding the sound; it may contain names, to show their spelling
   std::string prompt = {};
   bool use_previous = true;  // use the transcript so far as the prompt of the next 30 seconds

@@ -1,5 +1,5 @@
-// Atomic changes of folders: after a crash, each change is either complete or absent. Failures of the system
-// are Errors of kind io.
+// Atomic changes of folders: after a crash, each change has been made either completely or not at all.
+// Failures of the system are Errors of kind io.
 #pragma once
 
 #include <filesystem>

@@ -216,7 +216,7 @@ std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> exc
   std::vector<std::int64_t> all = steps();
   std::reverse(all.begin(), all.end());
   std::string warning;
-  bool unreadable = true;  // the system can read none of the checkpoints
+  bool unreadable = true;  // true if the system can read none of the checkpoints
   const auto add = [&](const Error& error) {
     warning += (warning.empty() ? "" : "; ") + std::string(error.what());
     unreadable = unreadable && error.kind() == ErrorKind::io;

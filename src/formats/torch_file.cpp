@@ -48,7 +48,7 @@ void gather(const std::byte* from, std::byte* to, std::size_t item, std::span<co
   }
 }
 
-// PyTorch's magic number of the older form, 0x1950a86a20f9469cfc6c.
+// Magic number of PyTorch's older file format, 0x1950a86a20f9469cfc6c.
 constexpr const char* kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t kOlderProtocol = 1001;
 

@@ -58,7 +58,7 @@ class TrainingWords {
 
   // for each word in lower case, its most frequent spelling
   std::unordered_map<std::string, Spelling> words_;
-  std::unordered_set<std::string> spellings_;  // all words as they are in the file
+  std::unordered_set<std::string> spellings_;  // all words, spelled as in the file
   bool has_signs_ = false;
 };
 

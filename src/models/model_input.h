@@ -1,5 +1,5 @@
 // Input of a model: token ids, features or pixels. Only the first layer of a model (models/stack.h,
-// InputEmbedding) reads its content; all other code passes it on.
+// InputEmbedding) reads the content of an input; other code only forwards the input.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ struct PositionRule {
   // true: the ids other than `padding` are numbered from 0; false: the position is the column
   bool over_tokens = false;
   std::int64_t padding = -1;
-  std::int64_t first = 0;  // number of position 0 in the checkpoint
+  std::int64_t first = 0;  // position id that the checkpoint uses for position 0
 };
 
 class Network {

@@ -214,7 +214,7 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
 
 // The following functions convert to decoders (GPT-2, Llama).
 
-// Add the embedding table multiplied by its factor. Add the output table if it is another weight.
+// Add the embedding table multiplied by its factor. Add the output table if it is a separate weight.
 void add_decoder_tables(const Source& from, const std::string& name, Writer& to) {
   const TransformerConfig& config = from.config();
   const Tensor table = from.table("embedding");

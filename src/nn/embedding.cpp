@@ -15,7 +15,7 @@ Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t s
   weight_->use = Parameter::Use::table;
 }
 
-// If the tape records gradients, discard the packed copy of the weight. Throw usage if the weight is then
+// If the tape records gradients, discard the packed copy of the weight, or throw usage if the weight is
 // stored for inference only (Parameter::is_held()). If the tape records no gradients, pack an inference-only
 // weight that is not packed yet.
 void Embedding::settle_packed(Tape& tape) const {

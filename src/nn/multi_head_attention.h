@@ -19,7 +19,7 @@
 
 namespace regard::nn {
 
-// Zeros in the AttentionSpec mean its defaults; head_dim 0 means hidden / heads.
+// A zero in a field of AttentionSpec means the default of that field. Default of head_dim: hidden / heads.
 struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden

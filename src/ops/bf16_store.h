@@ -34,7 +34,7 @@ float* widened(Tape& tape, const Tensor& value);
 void store_rounded(Tape& tape, const float* values, const Tensor& value);
 
 // The destructor frees the memory that the tape's arena has allocated since construction. While this object
-// exists, allocate only values that are not used after its destruction; no gradients.
+// exists, do not allocate values that are used after its destruction, such as gradients.
 class TemporaryValues {
  public:
   explicit TemporaryValues(Tape& tape) : arena_(tape.arena()), mark_(arena_.mark()) {}

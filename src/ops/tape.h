@@ -83,8 +83,8 @@ class Tape {
     return kept;
   }
 
-  // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate`, the
-  // caller must add to it instead of overwriting it.
+  // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate` is true,
+  // the caller must add to it instead of overwriting it.
   struct Gradient {
     float* data = nullptr;  // memory with the variable's shape, contiguous; null if no gradient is needed
     bool accumulate = false;

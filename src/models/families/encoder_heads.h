@@ -7,8 +7,8 @@
 
 namespace regard::models::families {
 
-// Return BERT's block, or its encoder, which other families use too. `prefix` is the prefix of the encoder's
-// weight names.
+// bert_block() and bert_encoder() return BERT's block and encoder, which other families use too. `prefix` is
+// the prefix of the encoder's weight names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the embedding of tokens and learned positions, followed by a norm, for a stack of `block`.
