@@ -29,7 +29,7 @@ void remove_tree(const std::filesystem::path& path) {
 // Suffix of a folder that is being replaced in two steps.
 constexpr const char* kReplaced = "replaced";
 
-// Call renameat2(). Returns false if the system or the file system does not support the flag.
+// Call renameat2(). Returns false if the system or the file system does not support `flag`.
 bool rename_with(unsigned flag, const char* step, const std::filesystem::path& from,
                  const std::filesystem::path& to) {
   int error = planned_failure(step, to);

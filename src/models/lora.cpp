@@ -145,7 +145,7 @@ void Lora::add_biases_and_modules() {
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())
-        .remedy("`regard info` lists the model's weights; a tied weight has no separate module");
+        .remedy("Run `regard info` to list the model's weights; a tied weight has no separate module");
   if (config_.bias == "none") return;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (const std::string module = module_of(names[i]);
@@ -188,7 +188,7 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
                     return std::string("query");
                   }() +
                   "\"")
-        .remedy("`regard info` lists the model's weights");
+        .remedy("Run `regard info` to list the model's weights");
   add_biases_and_modules();
 }
 

@@ -18,7 +18,7 @@ constexpr double kLayerNormEpsilon = 1e-5;
   throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
       .found(found)
       .expected(expected)
-      .remedy("The commands of regard can open the run folder");
+      .remedy("Use the run folder with the commands of regard");
 }
 
 std::string quoted(const std::string& text) {
