@@ -1,4 +1,4 @@
-# regard serve as an unprivileged user. Models are mounted; nothing is written at run time.
+# Runs `regard serve` as an unprivileged user. Models are mounted; nothing is written at run time.
 FROM debian:12-slim AS build
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 COPY packages.txt /tmp/packages.txt

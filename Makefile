@@ -102,7 +102,7 @@ sanitize-serve: build
 	@$(BUILD)/bin/test_serve_address --gtest_brief=1 --gtest_filter='-Hostile.TenThousand*'
 	@TSAN_OPTIONS=suppressions=tools/tsan_serve.txt $(BUILD)/bin/test_serve_thread --gtest_brief=1 --gtest_filter='-Hostile.*'
 
-# clang-tidy over all sources; `check` looks at changed ones only.
+# Run clang-tidy on all sources; `check` runs it only on changed ones.
 tidy: packages
 	@tools/check_tidy.sh --all
 
@@ -166,14 +166,15 @@ check-mpi:
 	@echo "== several processes"
 	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),4)
 
-# Kill single processes and runs of four (if mpirun is installed) KILLS times in all. Each half has four kinds of runs.
+# Kill runs of one process and, if mpirun is installed, of four processes, KILLS times in all. Each half has four
+# kinds of runs.
 ALL_KILLS := $(or $(KILLS),200)
 check-kills: build
 	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $$(($(ALL_KILLS) / 2)) --kills-only; fi
 	@REGARD_KILLS=$$(($(ALL_KILLS) / 8)) $(BUILD)/bin/test_faults --gtest_filter='Each/Kills.*'
 
-# 64 clients stream, cancel, read slowly and send bad requests. Each response is compared with that of the request
-# alone.
+# 64 clients stream, cancel, read slowly and send bad requests. Each response is compared with that of the same
+# request sent alone.
 soak-serve: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*:Hostile.KilledClients*:RandomRequests.*'
 

@@ -25,7 +25,7 @@ MODELS = ROOT / "bench/models"
 
 
 class Peer:
-    """A process that answers each line of JSON with one line."""
+    """A process that writes one line for each line of JSON that it reads."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen([sys.executable, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

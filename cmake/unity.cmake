@@ -1,6 +1,6 @@
 # regard_unity(TARGET SOURCE…): with REGARD_UNITY, groups of sources of one directory are compiled as one file.
 # Headers are then parsed, and inline functions compiled, only once per group. A full build takes half the time, but
-# an edit recompiles its whole group. docs/decisions/0011 has the measurements.
+# an edit of one file recompiles the whole group. docs/decisions/0011 has the measurements.
 option(REGARD_UNITY "Compile groups of source files at once, for a fast whole build" OFF)
 set(REGARD_UNITY_BYTES 180000 CACHE STRING "Bytes of a group of sources in a unity build")
 # These files share names in anonymous namespaces with other files of their directory, so each is compiled alone.

@@ -9,7 +9,7 @@
 int main() {
   using regard::Tensor;
 
-  // Two features, made up so that they can be checked by hand: (sweetness, roundness).
+  // Two invented features, whose sums can be checked by hand: (sweetness, roundness).
   const Tensor apple = Tensor::of({2, 3}), orange = Tensor::of({4, 6}), phone = Tensor::of({4, 1});
   std::printf("apple · orange = 2·4 + 3·6 = %.0f\n", static_cast<double>(regard::dot(apple, orange)));
   std::printf("apple · phone  = 2·4 + 3·1 = %.0f\n", static_cast<double>(regard::dot(apple, phone)));
@@ -37,8 +37,8 @@ int main() {
                 regard::vector_text(key, 1).c_str(), titles[static_cast<std::size_t>(row)].c_str());
   }
 
-  // Attention is a soft version of this search: the result is the mean of all values, weighted by the softmax
-  // of the scores.
+  // Attention replaces the result of the search by the mean of all values, weighted by the softmax of the
+  // scores.
   const Tensor scores = regard::matmul_transposed(query.reshape({1, 3}), keys);
   std::printf("\n%s", regard::matrix_text("weights = softmax(query keysᵀ)", regard::softmax(scores),
                                           {.digits = 3, .row_names = {"query"}, .column_names = titles})

@@ -12,7 +12,7 @@
 
 using regard::Tensor;
 
-// The vector of "Bank" is a published example. The vectors of the other words are invented, with four made-up
+// The vector of "Bank" is a published example. The vectors of the other words are invented, with four
 // features (finance, growth, water, place), so that money and river differ in direction.
 static const float kBank[] = {0.6F, 0.2F, 0.1F, 0.7F};
 static const float kMoney[] = {0.9F, 0.4F, 0.0F, 0.1F};  // invented

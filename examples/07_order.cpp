@@ -61,8 +61,8 @@ int main() {
                                          .column_names = {"sin 1", "cos 1", "sin 2", "cos 2", "sin 3",
                                                           "cos 3", "sin 4", "cos 4"}})
                         .c_str());
-  // Their dot product depends only on the distance, so a head can attend to "one word back" at every
-  // position.
+  // The dot product of two positions depends only on their distance, so a head can attend to the previous
+  // word at every position.
   std::printf("\nposition p · position p + 1, of 64 features:");
   const Tensor many = regard::sinusoidal_positions(40, 64);
   for (const std::int64_t p : {0, 1, 10, 38})

@@ -126,7 +126,8 @@ static void attention(std::uint64_t seed) {
     const float* row = learner.gradient(x).row(static_cast<std::int64_t>(kSteps - back));
     norms.push_back(norm(Vector(row, row + kSize)));
   }
-  // The gradient of the token itself also includes its query, so it is replaced with that of its neighbour.
+  // For distance 0, the gradient also includes the path through the query. It is replaced with the gradient
+  // for distance 1.
   norms[0] = norms[1];
   print("attention", 0, seed, norms);
 }

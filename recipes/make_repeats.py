@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """recipes/make_repeats.py FILE [SEED]: write random letters that repeat, for recipes/induction-1.toml and -2.toml.
 
-The text is a sequence of blocks. Each block has its own ring of 4 to 20 different letters, drawn from 52, and
-consists of pieces of 3 to 10 letters of the ring, each from a random start. The next letter can be predicted only
-from an earlier occurrence of the current letter: it is the letter that followed there. The distance to that
-occurrence changes from piece to piece, and the ring changes from block to block.
+The text is a sequence of blocks. Each block has its own cyclic sequence of 4 to 20 different letters, drawn from 52.
+The block consists of pieces of 3 to 10 consecutive letters of this sequence, each from a random start. The next
+letter can be predicted only from an earlier occurrence of the current letter: the letter after that occurrence is
+repeated. The distance to the earlier occurrence changes from piece to piece, and the sequence changes from block to
+block.
 """
 import pathlib
 import random

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Print the entropy of single tokens in nats: the loss of a model that knows only how often each token occurs.
+"""Print the entropy of single tokens in nats: the loss of a model that predicts every token with its frequency in the
+text.
 
     recipes/token_entropy.py TOKENIZER TEXT [--regard build/release/bin/regard]
 

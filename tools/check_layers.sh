@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Check the include order: each directory of src/ ("room") may include the directories listed for it in the table below
-# and, transitively, those that they may include. Also check that namespace regard itself has only the public API: it is
-# opened only by src/api and by the files of lower directories that define public types. Prints every violation; exits 1
-# if there is one.
+# Check the include order: each directory of src/ ("room" in the code below) may include the directories listed for it
+# in the table below and, transitively, those that they may include. Also check that namespace regard itself has only
+# the public API: it is opened only by src/api and by the files of lower directories that define public types. Prints
+# every violation; exits 1 if there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -4,7 +4,7 @@
 Usage: check_mpi.py PROGRAM [KILLS] [--kills-only]   KILLS: random kills of runs on four ranks, divided among four tasks (default 4)
 
 Covers 1, 2 and 4 ranks for three tasks, a sharded optimiser, sharded data, different transports and algorithms of Open MPI,
-resuming on another number of ranks, stop signals, a killed rank, a rank that does not answer, and numbers of ranks
+resuming on another number of ranks, stop signals, a killed rank, a rank that does not respond, and numbers of ranks
 that are refused.
 """
 import hashlib
@@ -166,7 +166,7 @@ def rank_processes(mpirun):
 
 
 def wait_for_ranks(mpirun, ranks):
-    """Process ids of the ranks as soon as all have started; fewer if mpirun ends before that."""
+    """Return the process ids of the ranks when all have started, or fewer ids if mpirun ends before that."""
     found = []
     while mpirun.poll() is None and len(found) < ranks:
         time.sleep(0.01)
@@ -323,8 +323,8 @@ def has_ended(process):
 
 
 def end_of(mpirun, ranks):
-    """Wait for mpirun and return what it printed. Open MPI's mpirun (4.1.4) sometimes does not return if a rank is killed
-    while it starts, although all ranks have ended; then kill mpirun."""
+    """Wait for mpirun and return what it printed. If a rank is killed while it starts, Open MPI's mpirun (4.1.4)
+    sometimes does not exit although all ranks have ended. In this case, kill mpirun."""
     until = time.monotonic() + SECONDS
     while True:
         try:
@@ -338,7 +338,7 @@ def end_of(mpirun, ranks):
 
 
 def kills(base, task, count):
-    """Kill one process of a run on four ranks at a random instant, and resume, again and again."""
+    """Repeatedly kill one process of a run on four ranks at a random time, and resume the run."""
     draw = random.Random(11)
     folder = base / f"kills-{task}"
     write_task(folder, task)

@@ -13,8 +13,8 @@ if [ "$base" = --all ]; then
 else
   files=$( (git diff --name-only --diff-filter=d "$base"; git ls-files -o --exclude-standard) | grep -E '^src/.*[.]cpp$' || true)
 fi
-# src/kernels/simd is left out: it is compiled once per instruction set with other options, and the warnings of g++
-# and clang check it.
+# src/kernels/simd is left out, because it is compiled once per instruction set with other options. The warnings of
+# g++ and clang check it.
 files=$(grep -v '^src/kernels/simd/' <<<"$files" || true)
 if [ -z "$files" ]; then
   echo "tidy: no source in src/ differs from $base"

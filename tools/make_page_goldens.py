@@ -24,7 +24,7 @@ DATA = Path(sys.argv[1])
 PAGE = DATA / "page"
 PAGE.mkdir(exist_ok=True)
 TARGET = [5, 9, 7]
-TEXT = "the fox"  # text that Whisper is given
+TEXT = "the fox"  # text that Whisper reads
 
 
 def make_inputs():

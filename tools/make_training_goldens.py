@@ -55,8 +55,9 @@ tokenizer = AutoTokenizer.from_pretrained(folder_of_tokenizer)
 
 
 def marked(window, answer_start, answer):
-    """The first and last token of the answer in a window, from run_qa.py; but the search for the first stays in the context.
-    run_qa.py's goes on to [SEP], whose offsets are (0, 0), if the answer begins in the last token."""
+    """Return the first and last token of the answer in a window, as run_qa.py does, with one difference: the search
+    for the first token ends at the last token of the context. If the answer begins in this token, the search of
+    run_qa.py continues to [SEP], whose offsets are (0, 0)."""
     offsets, sequence = window.offsets, window.sequence_ids
     first, last = 0, len(sequence) - 1
     while sequence[first] != 1:

@@ -72,7 +72,7 @@ def model(words):
 
 
 def sound(seconds, seed):
-    """Return a chirp with bursts and noise."""
+    """Return a tone of rising frequency with bursts and noise."""
     random = np.random.default_rng(seed)
     t = np.arange(int(seconds * RATE)) / RATE
     wave = np.sin(2 * np.pi * (200 + 150 * t) * t) * (np.sin(2 * np.pi * 1.7 * t) > -0.3)

@@ -50,7 +50,8 @@ def session_seconds(session):
 
 
 def wait(child, log):
-    """Return the exit status, or None if a test uses STALL seconds of processor time, or none for as long."""
+    """Return the exit status, or None if a test uses STALL seconds of processor time, or uses none during STALL
+    seconds."""
     size, since, used = -1, time.time(), 0.0
     while True:
         try:

@@ -38,7 +38,7 @@ TOGETHER = 12  # at most this many mutants run the remaining programs together
 
 
 def mutants(root, seed, rooms):
-    """Generate the mutants of a seed in order, without end."""
+    """Generate an endless sequence of the mutants of a seed."""
     rng = random.Random(seed)
     files = [f for room in rooms for f in sorted((root / "src" / room).rglob("*.cpp"))
              if "reference" not in f.name and "phrasebook" not in str(f.relative_to(root))]

@@ -5,7 +5,7 @@ bench/compare_embed.py.
 
 onnxruntime-int8 is the exported model after onnxruntime's own dynamic quantisation, with one scale per channel.
 
-Reads requests as JSON lines and answers each with one line:
+Reads requests as JSON lines and writes one line for each:
   {"texts": [...], "batch": N, "seconds": S}  →  {"ms", "processor_ms"}: median times for all texts
   {"texts": [...], "save": FILE}               →  {"saved": FILE}: writes "embeddings" as safetensors
 """

@@ -159,7 +159,8 @@ class Translator(nn.Module):
 
 
 def train_translator(o):
-    """o["lengths"]: pairs of source and target lengths, in the order in which batches are formed."""
+    """Time training steps. o["lengths"] lists pairs of source and target lengths, in the order in which batches are
+    formed."""
     model = Translator(o)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.98), foreach=True)
     batches, batch, longest = [], [], 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pack word vectors for the program: pack.py VECTORS.vec WORDS.txt.
+"""Pack word vectors for the program. Usage: pack.py VECTORS.vec WORDS.txt.
 
 Keeps all words of WORDS.txt and the most frequent other words, at most 290,000 bytes in all. Each vector is scaled to
 length 1, so that scores without projections are cosines, and its numbers are rounded to steps of 1/127. The output

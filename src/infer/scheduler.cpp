@@ -36,8 +36,10 @@ std::int64_t rows_of(const SearchOptions& options, const SchedulerLimits& limits
 Cache cache_for(Network& model, const SearchOptions& options, const SchedulerLimits& limits,
                 std::int64_t kept) {
   const std::int64_t slots = rows_of(options, limits) + kept;
-  if (limits.cache_pages > 0) return Cache::bounded(model.cache_shape(), slots, limits.cache_pages);
-  return Cache(model.cache_shape(), slots, 1);
+  if (limits.cache_pages == 0) return Cache(model.cache_shape(), slots, 1);
+  Cache cache = Cache::bounded(model.cache_shape(), slots, limits.cache_pages);
+  if (cache.bytes() <= limits.resident_bytes) cache.make_resident();
+  return cache;
 }
 
 }  // namespace

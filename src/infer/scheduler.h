@@ -31,6 +31,9 @@ struct SchedulerLimits {
   // Number of pages of the cache. A request is admitted only when its worst-case number of pages can be
   // reserved. 0 means no limit: the cache grows as needed.
   std::int64_t cache_pages = 0;
+  // A cache with a limit that has at most this many bytes is made resident at construction, so that it does
+  // not increase the memory in use later. Default: 0.
+  std::int64_t resident_bytes = 0;
   // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;

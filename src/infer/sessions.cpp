@@ -42,6 +42,7 @@ SchedulerLimits Sessions::inner(const SessionLimits& limits) {
   return {.rows = limits.rows,
           .tokens_at_once = limits.tokens_at_once,
           .cache_pages = limits.cache_pages(),
+          .resident_bytes = limits.resident_bytes,
           .share_prefixes = true,
           .kept_prefixes = limits.kept_prefixes,
           .short_prompts_first = true};

@@ -85,6 +85,10 @@ class Cache {
   // resource_exhausted if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
+  // Make the memory of all pages resident, which otherwise happens when a page is first used. The cache must
+  // be empty.
+  void make_resident() { pool_.make_resident(); }
+
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
   std::int64_t bytes() const;  // bytes of all pages

@@ -42,6 +42,12 @@ void PagePool::grow(std::int64_t pages) {
   free_.insert(free_.begin(), more.begin(), more.end());
 }
 
+void PagePool::make_resident() {
+  // Pages are adjacent within a segment, so a write to each line of a page reaches all of the segment.
+  for (float* page : pages_)
+    for (std::int64_t i = 0; i < floats_; i += kFloatsInLine) page[i] = 0.0F;
+}
+
 std::int32_t PagePool::take() {
   const std::int32_t page = free_.back();
   free_.pop_back();

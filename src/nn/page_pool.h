@@ -19,6 +19,9 @@ class PagePool {
   // Grow to at least `pages` pages. A page that was never written uses no physical memory.
   void grow(std::int64_t pages);
 
+  // Write to all pages, none of which may be in use. Their memory is then resident.
+  void make_resident();
+
   std::int64_t size() const { return static_cast<std::int64_t>(pages_.size()); }
   std::int64_t free() const { return static_cast<std::int64_t>(free_.size()); }
   std::int64_t floats() const { return floats_; }

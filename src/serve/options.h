@@ -33,9 +33,14 @@ struct ServeOptions {
   std::map<std::string, Languages> languages;  // languages by model name; they replace those of the folders
   std::string chat_template;                   // chat template; empty means the folder's template
 
-  // Limits per model. `rows` is the number of sequences that are decoded together.
-  infer::SessionLimits sessions{
-      .rows = 64, .cache_tokens = 16384, .tokens_at_once = 128, .sessions = 4096, .kept_prefixes = 32};
+  // Limits per model. `rows` is the number of sequences that are decoded together. A small key/value cache is
+  // resident from the start, so that the memory of the server is constant under load.
+  infer::SessionLimits sessions{.rows = 64,
+                                .cache_tokens = 16384,
+                                .tokens_at_once = 128,
+                                .sessions = 4096,
+                                .kept_prefixes = 32,
+                                .resident_bytes = std::int64_t{64} << 20};
   std::int64_t most_new_tokens = 2048;  // maximum new tokens of each result
   std::size_t in_progress = 64;         // maximum number of requests handled at once
   std::size_t queue = 256;              // maximum number of further requests that wait; others get status 429

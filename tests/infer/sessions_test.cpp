@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "session_case.h"
+#include "support/resident.h"
 #include "support/throws.h"
 
 namespace regard::infer {
@@ -232,6 +233,26 @@ TEST(SessionsTest, MemoryIsKnownBefore) {
     room.finish();
     EXPECT_EQ(room.sessions.cache().bytes(), known) << name;
   }
+}
+
+TEST(SessionsTest, ASmallCacheIsResidentFromTheStart) {
+  const auto growth = [](std::int64_t resident_bytes, const SessionLimits& of) {
+    SessionLimits limits = of;
+    limits.resident_bytes = resident_bytes;
+    const double before = testing::resident_mib();
+    const Room room("llama", limits);
+    return testing::resident_mib() - before;
+  };
+  SessionLimits limits{.rows = 4};
+  constexpr double kMiB = 1 << 20;
+  const std::int64_t page = session_cache_bytes(*session_model("llama"), {.cache_tokens = kPageTokens});
+  limits.cache_tokens = (std::int64_t{48} << 20) / page * kPageTokens;
+  const std::int64_t bytes = session_cache_bytes(*session_model("llama"), limits);
+  growth(0, limits);  // memory that only the first room needs
+  EXPECT_GT(growth(bytes, limits), 0.9 * static_cast<double>(bytes) / kMiB);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(growth(bytes - 1, limits), 0.3 * static_cast<double>(bytes) / kMiB);
+#endif
 }
 
 TEST(SessionsTest, PromptsThatBeginAlikeShareTheirPages) {
