@@ -33,7 +33,8 @@ struct StudyOptions {
   // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
   // the name of a file, and its label, caption or transcript.
   std::string text = {}, target = {};
-  // patch, path: a second text or file; values from the pass over `text` are patched into its pass
+  // patch, path: a second text or file. Values of its forward pass are replaced by values of the pass over
+  // `text`.
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // two tokens; the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes

@@ -31,15 +31,15 @@ struct SchedulerLimits {
   // Number of pages of the cache. A request is admitted only when its worst-case number of pages can be
   // reserved. 0 means no limit: the cache grows as needed.
   std::int64_t cache_pages = 0;
-  // A cache with a limit that has at most this many bytes is made resident at construction, so that it does
-  // not increase the memory in use later. Default: 0.
+  // Maximum size in bytes of a cache whose memory is made resident at construction, so that the memory use
+  // does not grow later. Only for a cache with a limit of pages. Default: 0, which means never.
   std::int64_t resident_bytes = 0;
   // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
   // Maximum number of ended requests whose cache pages are kept for prompts that begin with the same tokens,
   // as in conversations. The most recently used ones are kept. Pages are released when a running request
-  // needs them. Only for decoders. 0 keeps none.
+  // needs them. Only for decoders. 0 means none.
   std::int64_t kept_prefixes = 0;
   // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
   // others. In the other steps the oldest request is first.

@@ -25,7 +25,7 @@ struct SessionLimits {
   // Maximum number of ended sessions whose cache pages are kept, for prompts that begin with the same tokens;
   // see SchedulerLimits.
   std::int64_t kept_prefixes = 0;
-  std::int64_t resident_bytes = 0;  // see SchedulerLimits
+  std::int64_t resident_bytes = 0;  // maximum size of a resident cache in bytes (SchedulerLimits)
 
   std::int64_t cache_pages() const { return pages_for(cache_tokens); }
   void check() const;  // throws usage if a limit is invalid

@@ -18,7 +18,7 @@ void ban(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = kNever;
 }
 
-// Lower the score of each token in `seen` (raise it if penalty < 1), once regardless of how often it occurs.
+// Lower the score of each token in `seen` (raise it if penalty < 1). The number of occurrences has no effect.
 void penalise(std::span<float> scores, Ids seen, double penalty) {
   const auto factor = static_cast<float>(penalty);
   for (std::size_t i = 0; i < seen.size(); ++i) {

@@ -85,7 +85,7 @@ class Cache {
   // resource_exhausted if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
-  // Make the memory of all pages resident, which otherwise happens when a page is first used. The cache must
+  // Make the memory of all pages resident. Otherwise a page becomes resident at its first use. The cache must
   // be empty.
   void make_resident() { pool_.make_resident(); }
 
