@@ -38,7 +38,7 @@ struct AttentionOptions {
   // given, they must have the same shape. In the mask (DType::boolean or u8), true means that the query may
   // attend to the key.
   Tensor mask = {};
-  Tensor bias = {};  // f32; added to the scores
+  Tensor bias = {};  // numbers (f32) that are added to the scores
 };
 
 // Return the attention of q [batch, heads, queries, head_dim] over k [batch, kv_heads, keys, head_dim] and v
@@ -56,7 +56,7 @@ REGARD_API Tensor attention_weights(const Tensor& q, const Tensor& k, const Atte
 
 struct AttentionGradients {
   Tensor query, key, value;  // shapes of q, k, v
-  Tensor bias;               // shape of the bias; undefined without one
+  Tensor bias;               // shape of the bias; an undefined tensor if there is no bias
 };
 
 // Return the gradients of a loss with respect to q, k, v and the bias. `out_gradient` [batch, heads, queries,

@@ -43,7 +43,7 @@ enum class ErrorKind {
   internal,            // (1)
 };
 
-REGARD_API const char* name_of(ErrorKind kind) noexcept;  // such as "invalid_input"
+REGARD_API const char* name_of(ErrorKind kind) noexcept;  // name of the kind, such as "invalid_input"
 
 // Location of an error: a file and, if known, a line (from 1) or a byte (from 0). Unknown parts are empty or
 // -1. Data that is not in a file has a name instead: "text", "standard input".

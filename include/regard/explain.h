@@ -34,16 +34,16 @@ struct ExplainOptions {
 };
 
 struct ExplainStep {
-  std::string name;                        // such as "scores"
-  std::string formula;                     // such as "Q Kᵀ"
+  std::string name;                        // name of the step, such as "scores"
+  std::string formula;                     // formula of the step, such as "Q Kᵀ"
   std::string note;                        // reason for the step, one sentence; may be empty
   Tensor value;                            // a matrix
-  std::vector<std::string> rows, columns;  // labels of its rows and columns; may be empty
+  std::vector<std::string> rows, columns;  // labels of the rows and columns of `value`; may be empty
 };
 
 // Return the steps. Throws usage if there are no tokens, the numbers of vectors and tokens differ, a tensor
-// is not an f32 matrix, only some of q, k and v or of the projections are given, shapes do not match,
-// head_dim is below 1, or the scaling is negative or not finite.
+// is not an f32 matrix, or shapes do not match. Throws usage also if only some of q, k and v or of the
+// projections are given, head_dim is below 1, or the scaling is negative or not finite.
 REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
 // Describe the computation for one query in lines of text: the scores, the subtracted maximum, the weights

@@ -46,7 +46,7 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;  // sample instead of searching; if false, temperature to typical_p have no effect
+  bool sample = false;  // true: sample; false: search, and ignore the fields from temperature to typical_p
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
@@ -58,12 +58,12 @@ struct DecodingOptions {
   std::int64_t min_new = 0;  // minimum number of new tokens
   std::int64_t n_best = 0;   // number of results of write(): the best of the beam, or independent samples
   double repetition_penalty = 0.0;     // a value above 1 makes tokens that already occurred less likely
-  std::int64_t no_repeat_ngram = 0;    // n-grams of this many tokens must not repeat
+  std::int64_t no_repeat_ngram = 0;    // size in tokens of n-grams that must not repeat
   std::vector<std::string> stop = {};  // the text ends before the first occurrence of one of these strings
   std::vector<std::string> bad_words = {};  // words that are never generated
   // truncate texts longer than the model's positions instead of throwing; ignored by Sessions::join()
   bool truncate = false;
-  // interventions in every pass, see docs/looking.md; Sessions throw usage for them
+  // interventions in every pass, as in docs/looking.md; not supported by Sessions, which throw usage
   std::vector<std::string> interventions = {};
 };
 
@@ -73,7 +73,7 @@ struct Written {
   double score = 0.0;            // log_probability / tokens^length_penalty
   double log_probability = 0.0;  // sum of the log-probabilities of the tokens under the model
   bool complete = false;  // true if ended by an end token or a stop string, false if cut off by max_new
-  std::vector<std::string> tokens = {};        // spelled as in the vocabulary
+  std::vector<std::string> tokens = {};        // tokens of the text, spelled as in the vocabulary
   std::vector<double> log_probabilities = {};  // log-probability of each token
 };
 
@@ -86,9 +86,9 @@ struct WriteCallbacks {
   std::function<bool()> cancelled = {};
 };
 
-// Number format in which a loaded model computes. bf16: weights and the operands of matrix products and of
-// attention are rounded to bf16 (8 bits of precision), and so is the key/value cache; sums, softmax and norms
-// are f32. It needs a processor with AVX512_BF16 or AMX-BF16. Results are bit-identical for any number of
+// Number format in which a loaded model computes. bf16: weights, the operands of matrix products and of
+// attention, and the key/value cache are rounded to bf16 (8 bits of precision). Sums, softmax and norms are
+// f32. bf16 requires a processor with AVX512_BF16 or AMX-BF16. Results are bit-identical for any number of
 // threads and any batch, as in f32.
 enum class Precision { f32, bf16 };
 
@@ -150,7 +150,7 @@ class REGARD_API Model {
   // model's positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
   // Translate several texts in one batch. `progress` is called before each step with the fraction of the
-  // texts whose translation is complete; if it returns false, the translations of the others are empty.
+  // texts whose translation is complete; if it returns false, the other translations are empty.
   std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
                                      const Progress& progress = {}) const;
 
@@ -163,16 +163,17 @@ class REGARD_API Model {
   // UTF-8, has no tokens or is longer than the model's positions.
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
-  // Return answers to a conversation, formatted with the folder's chat template or with the one named
-  // `chat_template` (one of the folder's, or chatml, gemma, llama2, llama3, mistral, phi, zephyr). Requires a
-  // decoder-only model. Throws as write() does, usage if there is no such template, bad_file with file and
-  // line if the template is invalid, and invalid_input if the template rejects the conversation.
+  // Return answers to a conversation, formatted with a chat template. `chat_template` is the name of a
+  // template of the folder, or chatml, gemma, llama2, llama3, mistral, phi or zephyr. If it is empty, the
+  // folder's default template is used. Requires a decoder-only model. Throws as write() does. Throws usage if
+  // the template does not exist. Throws bad_file, naming file and line, if the template is invalid, and
+  // invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
   // Run one forward pass and return its attention weights. Recording does not change the result of the pass.
   // Throws usage for a model that reads images or sound, for a target if the model is not an encoder–decoder,
-  // and for invalid heads or interventions; invalid_input if the text is not UTF-8 or has no tokens.
+  // and for invalid heads or interventions. Throws invalid_input if the text is not UTF-8 or has no tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // true if the model has an encoder and a decoder
@@ -201,10 +202,10 @@ class REGARD_API Model {
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
                       Precision precision = Precision::f32);
 
-// Convert the model in folder `from` to int8 weights and write it to the new folder `to`; int8 weights have
-// about a quarter of the size of f32. load() and all other functions that take a folder accept it and compute
-// with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists, numeric if weights are not
-// finite.
+// Convert the model in folder `from` to int8 weights and write it to the new folder `to`. int8 weights have
+// about a quarter of the size of f32 weights. load() and all other functions with a folder argument accept
+// `to` and compute with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists, numeric if
+// weights are not finite.
 REGARD_API void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace regard

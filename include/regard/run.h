@@ -61,14 +61,15 @@ struct CaptureOptions {
   bool values = false;                                // add the query, key and value vectors to json()
   // Add values of the pass to json(): names of probe points or their ends, such as "residual".
   std::vector<std::string> activations = {};
-  std::vector<std::string> interventions = {};  // as in RunOptions
+  std::vector<std::string> interventions = {};  // interventions, as in RunOptions
 };
 
 // A model for computations with named tensors. Its weights are f32; if the folder is quantised, they are int8
 // and gradients cannot be computed. It runs on the threads of regard/threads.h. It may be used from several
-// threads; its calls are serialised. Results are bit-identical for any number of threads, and without
-// compute_padding regardless of what else is in the batch. Copies share the weights, and their calls are
-// serialised too. A moved-from Runner can only be assigned to or destroyed; every other call throws usage.
+// threads; its calls are serialised. Results are bit-identical for any number of threads. If compute_padding
+// is false, they are also bit-identical regardless of what else is in the batch. Copies share the weights,
+// and their calls are serialised too. A moved-from Runner can only be assigned to or destroyed; every other
+// call throws usage.
 class REGARD_API Runner {
  public:
   // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Throws as
@@ -77,13 +78,14 @@ class REGARD_API Runner {
 
   // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
   // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an unknown, missing or invalid
-  // input; usage for a name in `capture` that no model returns, and if none of the selected outputs exists.
+  // input. Throws usage for a name in `capture` that no model returns, and if none of the selected outputs
+  // exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
   // Run one forward pass for each row of the inputs, without its padding, and return its attention. The
   // attention weights are bit-identical to those of run(). Tokens are shown as text if the folder has a
   // tokenizer, otherwise as ids. An encoder–decoder needs decoder_input_ids. For a model with two encoders,
-  // the result has the texts first, then the images. Throws as run() does; usage for layers, heads and
+  // the result has the texts first, then the images. Throws as run() does. Throws usage for layers, heads and
   // activations that the model does not have, and invalid_input for a row without tokens.
   std::vector<Attention> attend(const NamedTensors& inputs, const CaptureOptions& options = {}) const;
 

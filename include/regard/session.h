@@ -7,14 +7,14 @@
 //   while (sessions.step()) {
 //   }
 //
-// A session is admitted only when its worst-case number of cache pages can be reserved, so no session runs
-// out of cache half-way. Until then it waits; admission is in the order of join(). Texts with a common
-// prefix share its cached keys and values.
+// A session is admitted only when its worst-case number of cache pages can be reserved, so an admitted
+// session always has enough pages. Sessions are admitted in the order of join(); the others wait. Texts with
+// a common prefix share its cached keys and values.
 //
 // Threads: every function may be called from any thread at any time, also from within a callback, except
 // that step() must not be called from within a callback of step(). Steps are serialised, also with other
 // work on the same model. Callbacks are called from within step(), on its thread. An exception that a
-// callback throws propagates out of step(); the next step() continues with the callbacks after it.
+// callback throws propagates out of step(). The next step() continues with the following callback.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct SessionLimits {
   // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
   std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens to prefill per step
-  std::int64_t sessions = 1024;  // maximum number of sessions, including waiting ones; join() refuses more
+  std::int64_t sessions = 1024;       // maximum number of sessions, including waiting ones
 };
 
 // Memory in bytes that Sessions with these limits would use; session_memory() allocates nothing.
@@ -78,13 +78,14 @@ class REGARD_API Sessions {
   Sessions& operator=(const Sessions&) = delete;
 
   // Add a session that translates `text` (encoder–decoders) or continues it (decoders). Throws usage if
-  // options are invalid; invalid_input if the text is not UTF-8, has no tokens or is longer than the model's
-  // positions; resource_exhausted if the session alone would exceed the cache or there are too many sessions.
+  // options are invalid. Throws invalid_input if the text is not UTF-8, has no tokens or is longer than the
+  // model's positions. Throws resource_exhausted if the session alone would exceed the cache, or if
+  // SessionLimits::sessions is reached.
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
-  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does; usage
-  // if the model is not a decoder or there is no such template, bad_file with file and line if the template
-  // is invalid, invalid_input if the template rejects the conversation.
+  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does. Throws
+  // usage if the model is not a decoder or the template does not exist. Throws bad_file, naming file and
+  // line, if the template is invalid, and invalid_input if the template rejects the conversation.
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 

@@ -26,21 +26,23 @@ namespace regard {
 // comment begins with the names of these views.
 struct StudyOptions {
   // The data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a
-  // single text in `text`. A model of images or sounds reads a data set as `regard evaluate` does
-  // (docs/evaluation.md): a table of paths with labels or texts; for images also a folder of folders of
-  // images, or an IDX file with the file of its labels in `more_data`.
+  // single text in `text`. For a model of images or sounds: a data set as for `regard evaluate`
+  // (docs/evaluation.md), such as a table of paths with labels or texts. Images may also be a folder with one
+  // folder of images per label, or an IDX file; `more_data` then contains the file of labels.
   std::filesystem::path data = {};
   // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
   // the name of a file, and its label, caption or transcript.
   std::string text = {}, target = {};
-  // patch, path: a second text or file; its forward pass is computed with values from the pass over `text`
+  // patch, path: a second text or file. Values of its forward pass are replaced by values of the pass over
+  // `text`.
   std::string other = {}, other_target = {};
-  std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
+  std::string answer = {}, instead = {};  // two tokens; the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
   // heads, sets: file with the results of finished heads, from which a later call continues
   std::filesystem::path state = {};
-  // Position at which the answer is predicted. Default (-1): the last position of a decoder, the first one
-  // after the prompt of a transcript, otherwise 0. rollout: list the contributions to this position only.
+  // Position at which the answer is predicted. Default: -1, which means the last position for a decoder, the
+  // first position after the prompt for a transcript, and 0 otherwise. rollout: list the contributions to
+  // this position only.
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines or files of `data`; 0 means all
   std::int64_t most = 3;       // sets, flip: maximum number of heads
@@ -51,12 +53,13 @@ struct StudyOptions {
   // Called during long studies with the completed fraction, 0 to 1. Return false to end the study, which then
   // throws `cancelled`.
   std::function<bool(double share)> progress = {};
-  std::vector<std::string> interventions = {};  // tokens: applied in every pass (docs/looking.md)
+  std::vector<std::string> interventions = {};  // tokens: interventions in every pass (docs/looking.md)
   // alignment: a file with the word links of each line of `data` in Pharaoh format: "0-1 2p0"; "p" marks a
   // link that is only possible.
   std::filesystem::path alignments = {};
-  // Further files of the data. Images and sounds: the columns of tables, by name or by number from 1; whether
-  // the first line is a header; and the value of white in tables of pixels (0: tables of paths).
+  // more_data: further files of the data. The other fields are for tables of images and sounds. columns:
+  // names or numbers (from 1) of the columns. header: true if the first line is a header. highest: value of
+  // white in a table of pixels; 0 for a table of paths.
   std::vector<std::filesystem::path> more_data = {};
   std::vector<std::string> columns = {};
   bool header = false;
@@ -80,8 +83,8 @@ REGARD_API std::vector<std::string> study_views();
 
 // Run a study on the threads of regard/threads.h. Other calls on the same model are not serialised with it.
 // Results are bit-identical for any number of threads. Throws usage if the view does not exist, requires an
-// option that is not set, or does not apply to the model; io and bad_file for `data`; and cancelled if
-// `progress` returns false.
+// option that is not set, or does not apply to the model. Throws io or bad_file if `data` cannot be read or
+// is invalid, and cancelled if `progress` returns false.
 REGARD_API Study study(const Model& model, std::string_view view, const StudyOptions& options = {});
 
 // Return a study as "text" (at most `most_rows` rows; 0 means all), "csv" (RFC 4180, with a header), "json"

@@ -40,7 +40,7 @@ struct ReadingOptions {
   std::vector<std::string> interventions = {};
 };
 
-// --- sentence vectors ---
+// The following types are for sentence vectors.
 
 // Options of sentence vectors. A field that is not set defaults to the value in the folder's
 // sentence-transformers files. Without these files, the defaults are mean pooling, no normalisation, no
@@ -49,18 +49,18 @@ struct EmbedOptions {
   // one of "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
   std::string pooling = {};
   std::optional<bool> normalise = std::nullopt;      // scale vectors to length 1
-  std::optional<std::string> prompt = std::nullopt;  // prepended to every text
+  std::optional<std::string> prompt = std::nullopt;  // text prepended to every input text
   std::optional<bool> truncate = std::nullopt;
   std::int64_t max_tokens = 0;
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};
-  Precision precision = Precision::f32;  // see regard/model.h
+  Precision precision = Precision::f32;  // number format of the computation (regard/model.h)
 };
 
 class REGARD_API Embedder {
  public:
-  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does, bad_file
-  // for unknown modules, and usage for invalid options.
+  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does. Throws
+  // bad_file for unknown modules and usage for invalid options.
   explicit Embedder(const std::filesystem::path& folder, const EmbedOptions& options = {});
 
   std::int64_t size() const;  // number of elements of a vector
@@ -68,7 +68,8 @@ class REGARD_API Embedder {
   // if a vector is not finite.
   Tensor embed(std::span<const std::string> texts) const;
   Tensor embed(std::string_view text) const;  // [1, size]
-  // Return [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder specifies that.
+  // Return [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder selects the dot
+  // product.
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
  private:
@@ -77,7 +78,7 @@ class REGARD_API Embedder {
   std::shared_ptr<State> state_;
 };
 
-// --- labels ---
+// The following types are for classification.
 
 struct Label {
   std::string name;
@@ -107,15 +108,15 @@ class REGARD_API Classifier {
   std::shared_ptr<State> state_;
 };
 
-// --- labels of tokens ---
+// The following types are for labels of tokens.
 
 // Rule that converts labels of tokens to results, as in transformers' token-classification pipeline.
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined, such as "B-PER" and "I-PER"
-  first,    // as simple, but the label of a word is that of its first token
-  average,  // as simple, but a word has the label with the highest mean probability
-  max,      // as simple, but a word has the label of the token with the highest probability
+  first,    // like `simple`, but a word has the label of its first token
+  average,  // like `simple`, but a word has the label with the highest mean probability
+  max,      // like `simple`, but a word has the label of the token with the highest probability
 };
 
 struct TagOptions {
@@ -160,7 +161,7 @@ class REGARD_API Tagger {
   std::shared_ptr<State> state_;
 };
 
-// --- answers ---
+// The following types are for question answering.
 
 struct AnswerOptions {
   std::size_t count = 1;  // maximum number of answers
@@ -196,7 +197,7 @@ class REGARD_API Answerer {
   std::shared_ptr<State> state_;
 };
 
-// --- masks ---
+// The following types are for masked words.
 
 struct Filling {
   std::string token;

@@ -60,7 +60,7 @@ class REGARD_API Shape {
   std::span<const std::int64_t> sizes() const noexcept {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
-  std::string text() const;  // such as "[2, 3]"
+  std::string text() const;  // text such as "[2, 3]"
   friend REGARD_API bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:
@@ -96,7 +96,7 @@ class REGARD_API Tensor {
   // resource_exhausted if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
   static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
-  // View memory of the caller. It must outlive the tensor unless `keeper` owns it.
+  // View memory of the caller. The memory must outlive the tensor unless `keeper` owns it.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
   static Tensor of(std::initializer_list<float> values);  // [n]
   // throws usage if the number of values does not fit the shape

@@ -3,14 +3,14 @@
 // Every function and object of the public headers may be used from any thread. Calls on one object are
 // serialised, except those on a Tokenizer, which run in parallel. The computations of one thread pool are
 // serialised too. Results are bit-identical to those of the same call alone. The caller must ensure that no
-// object is destroyed or assigned to while another thread uses it, and that no thread reads the elements of a
-// Tensor while another writes them (regard/tensor.h). Callbacks run on the thread of the call that they
+// object is destroyed or assigned to while another thread uses it. While a thread writes the elements of a
+// Tensor, no other thread may read them (regard/tensor.h). Callbacks run on the thread of the call that they
 // belong to, and may call the library.
 //
-// fork(): the child may use the library and the parent's objects if, at the time of the fork, no other thread
-// was inside the library and fork() was not called from within a callback. Objects of the parent run on the
-// child's single thread; after set_threads(), new objects have several threads again. The child may always
-// call exit().
+// fork(): the child may use the library and the parent's objects under two conditions. At the time of the
+// fork, no other thread was inside the library, and fork() was not called from within a callback. Objects of
+// the parent run on the child's single thread; after set_threads(), new objects have several threads again.
+// The child may always call exit().
 #pragma once
 
 #include <string>

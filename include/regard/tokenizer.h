@@ -38,7 +38,7 @@ enum class TruncationStrategy : std::uint8_t {
 
 struct EncodeOptions {
   bool add_special = true;    // add the tokenizer's special tokens: [CLS], </s>, …
-  bool match_special = true;  // "<s>" in the text is the special token; if false, ordinary text
+  bool match_special = true;  // true: "<s>" in a text is the special token; false: it is ordinary text
   bool as_file = true;        // truncate and pad as set in the tokenizer's file; if false, do neither
   // If above 0, truncate to this number of tokens, including special tokens, regardless of the file.
   std::int64_t max_length = 0;
@@ -54,7 +54,7 @@ struct TextOffsets {
 // The result of encoding a text. Every vector except `overflowing` has one entry per token.
 struct Encoding {
   std::vector<std::int32_t> ids;
-  std::vector<std::string> tokens;             // spelled as in the vocabulary
+  std::vector<std::string> tokens;             // tokens, spelled as in the vocabulary
   std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
   std::vector<TextOffsets> character_offsets;  // offsets in code points, as in Hugging Face's library
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
@@ -111,15 +111,16 @@ class REGARD_API Tokenizer {
   // usage if there are no files or options conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
-  // Throws usage if max_length or stride is negative, if max_length is not 0 and less than the number of
-  // special tokens, or if a text must be truncated and stride is not less than max_length minus the special
-  // tokens. Throws invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
+  // Throws usage if max_length or stride is negative, or if max_length is from 1 to the number of special
+  // tokens − 1. Throws usage also if a text must be truncated and stride is at least max_length − the number
+  // of special tokens. Throws invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
   // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are
   // padded to one length if the tokenizer's file enables padding.
   std::vector<Encoding> encode(std::span<const TextPair> texts, const EncodeOptions& options = {}) const;
-  // Return the ids of encode() without truncation and padding. Several times faster than encode().
+  // Return the ids of encode() without truncation and padding. Faster than encode(), because offsets, words
+  // and masks are not computed.
   std::vector<std::int32_t> ids(std::string_view text, const EncodeOptions& options = {}) const;
   // Return at most `count` (1 to 1024) segmentations of a text by a unigram model, best first, without
   // special tokens. Throws usage for other models and for a `count` out of range.

@@ -55,7 +55,7 @@ struct TrainingValidation {
   double loss = 0.0;
   std::map<std::string, double> metrics = {};  // values by name as in run files; does not include the loss
   bool best = false;                           // true if better than all earlier validations
-  bool averaged = false;  // the validated weights are the average of the last checkpoints
+  bool averaged = false;  // true if the validated weights are the mean of the last checkpoints
   double seconds = 0.0;   // duration of the validation
   std::vector<TrainingSample> samples = {};
 };
@@ -74,7 +74,7 @@ struct TrainingCallbacks {
 struct TrainingResult {
   std::int64_t steps = 0;
   bool ended = false;  // true if the run reached one of its limits
-  // stopped by stop() or a callback; a checkpoint was written, so the run can be resumed
+  // true if stop() or a callback stopped the run; a checkpoint was written, so the run can be resumed
   bool cancelled = false;
   std::string metric = {};      // name of the metric that selects the best checkpoint
   double best = 0.0;            // best value of the metric; NaN if there was no validation
@@ -88,10 +88,10 @@ struct TrainingResult {
 class REGARD_API Training {
  public:
   // Read the run file and its data, build the model and create the run's folder, or open it to resume.
-  // `run_file` may be a run folder. Throws bad_file or usage for invalid settings, naming the key; bad_file
-  // for invalid data; io if a file cannot be read or written; and usage if another process is writing to the
-  // folder, if the folder is not empty and `resume` is false, or if the settings differ in a key that a
-  // resumed run cannot change.
+  // `run_file` may be a run folder. Throws bad_file or usage for invalid settings, naming the key, bad_file
+  // for invalid data, and io if a file cannot be read or written. Throws usage if another process is writing
+  // to the folder, or if the folder is not empty and `resume` is false. Throws usage also if the settings
+  // differ in a key that a resumed run cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
   // If the run has not ended, stop it without writing a checkpoint: the steps since the last checkpoint are

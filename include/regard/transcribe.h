@@ -4,10 +4,10 @@
 //   regard::Transcript transcript = transcriber.transcribe("speech.wav");
 //   std::string subtitles = format(transcript, "srt");
 //
-// WAV files of every encoding are supported; FLAC, OGG and MP3 files if the library was built with
-// libsndfile, and other sampling rates than the model's if it was built with libsoxr. Results are
-// bit-identical for any number of threads. A Transcriber may be used from several threads; its calls are
-// serialised. Errors are thrown as regard::Error.
+// WAV files of every encoding are supported. FLAC, OGG and MP3 files require a build with libsndfile.
+// Sampling rates other than the model's require a build with libsoxr. Results are bit-identical for any
+// number of threads. A Transcriber may be used from several threads; its calls are serialised. Errors are
+// thrown as regard::Error.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,13 @@ namespace regard {
 // Options of a transcription. Fields other than `beam`, `word_times` and `interventions` apply only to
 // Whisper.
 struct TranscribeOptions {
-  std::string language = {};  // code, such as "en"; if empty, detected from the first 30 seconds
-  bool translate = false;     // translate to English
-  bool timestamps = true;     // generate timestamps; if false, there is one segment per 30 seconds
-  std::string prompt = {};    // text that is treated as preceding the sound; may contain names, to show their
-                              // spelling
-  bool use_previous = true;   // use the transcript so far as the prompt of the next 30 seconds
+  // code of the language, such as "en"; if empty, detected from the first 30 seconds
+  std::string language = {};
+  bool translate = false;  // translate to English
+  bool timestamps = true;  // generate timestamps; if false, there is one segment per 30 seconds
+  // text that is treated as preceding the sound; it may contain names, to show their spelling
+  std::string prompt = {};
+  bool use_previous = true;  // use the transcript so far as the prompt of the next 30 seconds
   // temperatures of sampling, tried in this order
   std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
   // Decode again at the next temperature if the compression ratio is above `compression_ratio`, or the mean

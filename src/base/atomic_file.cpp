@@ -116,10 +116,11 @@ std::filesystem::path AtomicFile::resolve() {
     return path_;
   }
   // The kernel may refuse to follow a link (fs.protected_symlinks). Such a link is an error here too.
-  if (::stat(path_.c_str(), &status) != 0 && errno != ENOENT) throw io_error(path_, "cannot create", errno);
+  if (::stat(path_.c_str(), &status) != 0 && errno != ENOENT)
+    throw io_error(path_, "cannot create the file", errno);
   std::filesystem::path path = path_;
   for (int links = 0; ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode); ++links) {
-    if (links == kMostLinks) throw io_error(path_, "cannot create", ELOOP);
+    if (links == kMostLinks) throw io_error(path_, "cannot create the file", ELOOP);
     if (is_link_to_open_file(path)) {
       const int own = descriptor_of(path);
       descriptor_ = own >= 0 ? duplicate(own) : open_in_place(path, O_APPEND);
@@ -130,7 +131,7 @@ std::filesystem::path AtomicFile::resolve() {
     path = target.is_absolute() ? target : folder_of(path) / target;
   }
   if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return path;
-  if (S_ISDIR(status.st_mode)) throw io_error(path_, "cannot create", EISDIR);
+  if (S_ISDIR(status.st_mode)) throw io_error(path_, "cannot create the file", EISDIR);
   descriptor_ = open_in_place(path, 0);
   if (descriptor_ < 0) throw io_error(path_, "cannot open", errno);
   return path;
@@ -140,12 +141,12 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), tar
   if (descriptor_ >= 0) return;
   struct stat before {};
   const bool replaces = ::lstat(target_.c_str(), &before) == 0;
-  // A rename does not require permission to write the old file; refuse read-only files nevertheless.
+  // rename() would replace a read-only file without an error, so refuse such a file here.
   if (replaces && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
-    throw io_error(path_, "cannot replace", errno);
+    throw io_error(path_, "cannot replace the file", errno);
   temporary_.emplace(target_, TemporaryEntry::Kind::file);
   descriptor_ = ::fcntl(temporary_->descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (descriptor_ < 0) throw io_error(path_, "cannot create", errno);
+  if (descriptor_ < 0) throw io_error(path_, "cannot create the file", errno);
   if (replaces) keep_attributes(descriptor_, before);
 }
 

@@ -20,7 +20,7 @@ namespace {
 [[noreturn]] void refuse_corrupt(const std::string& file, const char* format, const std::string& reason) {
   throw file_error(file, std::string("the ") + format + " data is corrupt")
       .found(reason)
-      .remedy("Copy or compress the file again");
+      .remedy("Copy the file again, or compress the original again");
 }
 
 #if REGARD_HAVE_ZLIB

@@ -1,5 +1,5 @@
-// Streaming decompression of gzip (RFC 1952) and zstd (RFC 8878). Output is produced in pieces of the
-// caller's size, so memory does not depend on how much the data expands.
+// Streaming decompression of gzip (RFC 1952) and zstd (RFC 8878). Each step fills at most the caller's
+// buffer, so memory use does not depend on the decompressed size.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ class Decompressor {
   };
   virtual ~Decompressor() = default;
 
-  // Decompress from `in` to `out` until `in` is used up or `out` is full. Concatenated gzip members and zstd
-  // frames are one stream. Throws bad_file if the data is corrupt.
+  // Decompress from `in` to `out` until `in` is used up or `out` is full. Concatenated gzip members or zstd
+  // frames are decompressed as one stream. Throws bad_file if the data is corrupt.
   virtual Step step(std::span<const char> in, std::span<char> out) = 0;
   // Return true if the data may end after the bytes consumed so far.
   virtual bool complete() const = 0;
 };
 
-// `file` is the name used in messages. Throws bad_file with a remedy if this build does not have the
-// library.
+// Return a decompressor. `file` is the name used in messages. Throws bad_file with a remedy if regard was
+// built without the library for this compression.
 std::unique_ptr<Decompressor> make_decompressor(Compression compression, const std::string& file);
 
 }  // namespace regard::base

@@ -9,8 +9,8 @@
 
 namespace regard::base {
 
-// Return the number of bytes of zlib.compress(data) (RFC 1950, default level). Empty if this build lacks
-// zlib.
+// Return the number of bytes of zlib.compress(data) (RFC 1950, default level). Returns std::nullopt if regard
+// was built without zlib.
 std::optional<std::size_t> deflated_size(std::string_view data);
 
 }  // namespace regard::base

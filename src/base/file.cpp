@@ -113,11 +113,12 @@ std::string read_all(const Descriptor& file, const struct stat& status, const st
   if (sized) {
     if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
       throw too_long(path, max_bytes).found(std::to_string(status.st_size) + " bytes");
-    // Reserve more than the size: for the read that detects the end, and for padding that a parser may
-    // append.
+    // Reserve more than the size of the file, for the read that detects the end and for padding that a parser
+    // may append.
     content.reserve(static_cast<std::size_t>(status.st_size) + 256);
   }
-  // Read until the end of the file: pipes have no size, and the size of a regular file may change meanwhile.
+  // Read until the end of the file: pipes have no size, and the size of a regular file may change during the
+  // read.
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   while (true) {
     const std::size_t before = content.size();
@@ -177,7 +178,7 @@ void sync_folder(const std::filesystem::path& folder) {
   before_step("sync folder", folder);
   const Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (file.number() < 0) throw io_error(folder, "cannot open", errno);
-  // Some file systems do not support syncing a folder and return EINVAL; ignore that.
+  // Some file systems do not support syncing a folder and return EINVAL. Ignore this error.
   if (::fsync(file.number()) != 0 && errno != EINVAL) throw io_error(folder, "cannot sync", errno);
 }
 

@@ -34,7 +34,7 @@ class ClosedPipe : public Error {
  public:
   explicit ClosedPipe(const Error& error) : Error(error) {}
 };
-// Throws io_error(), or ClosedPipe if `error_number` is EPIPE.
+// Throws the error of io_error(), or ClosedPipe if `error_number` is EPIPE.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, const std::string& action,
                                     int error_number);
 

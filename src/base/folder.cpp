@@ -29,7 +29,7 @@ void remove_tree(const std::filesystem::path& path) {
 // Suffix of a folder that is being replaced in two steps.
 constexpr const char* kReplaced = "replaced";
 
-// Call renameat2(). Returns false if the system or the file system does not support the flag.
+// Call renameat2(). Returns false if the system or the file system does not support `flag`.
 bool rename_with(unsigned flag, const char* step, const std::filesystem::path& from,
                  const std::filesystem::path& to) {
   int error = planned_failure(step, to);
@@ -127,7 +127,7 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
 
 namespace {
 
-// Remove an entry unless a process uses it. TemporaryEntry locks the entries that it has created.
+// Remove a temporary entry unless a process uses it. An entry in use is locked by its TemporaryEntry.
 void remove_leftover(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const FolderLock held(descriptor);  // FolderLock closes the descriptor, which is -1 for a symbolic link
@@ -154,7 +154,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   if (error != EWOULDBLOCK) throw io_error(folder, "cannot lock", error);
   throw Error(ErrorKind::usage, "another process is writing to the folder" + lock_holder(folder),
               {folder.string(), -1, -1})
-      .remedy("Wait for it to end, stop it, or choose another folder");
+      .remedy("Wait until that process ends, stop it, or choose another folder");
 }
 
 std::shared_ptr<FolderLock> FolderLock::for_reading(const std::filesystem::path& folder) {

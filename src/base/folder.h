@@ -1,5 +1,5 @@
-// Atomic changes of folders: after a crash, each step is either done or not done. Failures of the system are
-// Errors of kind io.
+// Atomic changes of folders: after a crash, each change has been made either completely or not at all.
+// Failures of the system are Errors of kind io.
 #pragma once
 
 #include <filesystem>
@@ -24,8 +24,8 @@ void replace_folder(const std::filesystem::path& ready, const std::filesystem::p
 // Restore the names of folders in `parent` after a process was killed inside replace_folder().
 void restore_replaced(const std::filesystem::path& parent);
 
-// Rename the folder to a temporary name before removing it, so that readers never see a partly removed
-// folder.
+// Rename the folder to a temporary name before removing it, so that no process can open a partly removed
+// folder by its name.
 void remove_folder(const std::filesystem::path& folder);
 
 // Create or atomically replace the symbolic link `link` with the target `target` (stored unmodified; a
@@ -35,8 +35,8 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
 // Remove temporary entries of killed processes from the folder (not from its subfolders).
 void remove_leftovers(const std::filesystem::path& folder);
 
-// Lock of a folder: exclusive for a writer, shared for readers to prevent removal. The system releases it
-// when the process ends for any reason.
+// Lock of a folder. A writer's lock is exclusive. Readers share a lock, which prevents removal of the folder.
+// The system releases a lock when its process ends for any reason.
 class FolderLock {
  public:
   // Acquire a writer's lock. Throws usage if another process holds a lock, naming a writer's process if it is
@@ -58,9 +58,9 @@ class FolderLock {
   int descriptor_;
 };
 
-// Return the process that holds the writer's lock of the folder, as listed by the system; std::nullopt if
-// there is none, or if the process is unknown (in another container, on a network file system). Takes no
-// lock.
+// Return the process that holds the writer's lock of the folder, as listed by the system. Returns
+// std::nullopt if there is no writer, or if the system does not list it (in another container, on a network
+// file system). Takes no lock.
 std::optional<long> writer_of(const std::filesystem::path& folder);
 
 // Creates a folder with its content. The folder gets its final name only at commit(). If the object is

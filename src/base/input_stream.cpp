@@ -68,7 +68,8 @@ bool InputStream::read(std::string& to) {
 bool InputStream::decompress(std::string& to) {
   if (begin_ == raw_.size() && ended_ && !output_waits_) {
     if (decompressor_->complete() || interrupted_) return false;
-    throw file_error(name_, "the compressed data is truncated").remedy("Copy or compress the file again");
+    throw file_error(name_, "the compressed data is truncated")
+        .remedy("Copy the file again, or compress the original again");
   }
   const std::size_t before = to.size();
   to.resize(before + kPiece);

@@ -1,5 +1,5 @@
-// The bytes of a file or of standard input as they arrive. Data compressed with gzip or zstd is recognised by
-// its first bytes, regardless of the file's name, and decompressed.
+// Reads the bytes of a file or of standard input as they arrive. Data compressed with gzip or zstd is
+// recognised by its first bytes, regardless of the file's name, and decompressed.
 #pragma once
 
 #include <cstdint>

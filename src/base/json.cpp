@@ -142,7 +142,7 @@ class Builder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // key() has checked that the key is new. Append the member, because a lookup would search through all
+    // key() has checked that the key is new. Append the member without a lookup, which would search all
     // earlier keys.
     auto& members = parent.get_ref<Json::object_t&>();
     members.Container::emplace_back(std::move(key_), std::move(value));
@@ -186,7 +186,7 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
         .expected("at most " + std::to_string(limits.bytes) + " bytes");
   if (text.starts_with("\xEF\xBB\xBF"))
     throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, limits.first_byte})
-        .remedy("Save the file without it");
+        .remedy("Save the file without a byte-order mark");
   // Refuse zero bytes, which JSON does not allow: the parser treats them as the end of the input.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw Error(ErrorKind::bad_file, "invalid JSON: a zero byte",

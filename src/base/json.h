@@ -1,5 +1,5 @@
 // JSON from untrusted files: parsed with limits and read value by value. Messages name the key, the value
-// found and the expected type. Errors in the content are bad_file and name the file.
+// found and the expected type. Errors in the content have the kind bad_file and name the file.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace regard::base {
 
 struct JsonLimits {
   std::size_t depth = 128;                   // maximum nesting of arrays and objects
-  std::size_t bytes = std::size_t{1} << 30;  // maximum size of the text
-  std::int64_t first_byte = 0;               // offset of the text in the file; used in messages
+  std::size_t bytes = std::size_t{1} << 30;  // maximum size of the text in bytes
+  std::int64_t first_byte = 0;               // offset of the text in the file, in bytes; used in messages
 };
 
 // Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order

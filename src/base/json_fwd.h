@@ -1,4 +1,5 @@
-// Json as an incomplete type, for headers that only name it. base/json.h has the complete type.
+// Declares Json as an incomplete type, for headers that only name the type. base/json.h has the complete
+// type.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

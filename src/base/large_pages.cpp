@@ -40,8 +40,8 @@ void* allocate_in_large_pages(std::size_t bytes) {
   const std::lock_guard lock(regions_mutex);
   Region* region = current;
   if (region == nullptr || region->size - region->used < rounded) region = new_region(rounded);
-  // Continue with the region that has more free space. A region larger than kRegion holds one allocation,
-  // which starts in its first kRegion bytes.
+  // Use the region with more free space for the next allocations. A region larger than kRegion bytes holds
+  // one allocation, which starts in the first kRegion bytes.
   if (region->size == kRegion && (current == nullptr || region->used + rounded < current->used))
     current = region;
   void* piece = reinterpret_cast<std::byte*>(region) + region->used;

@@ -39,7 +39,7 @@ bool LineReader::next(std::string& line) {
     searched_ = buffer_.find('\n', searched_);
   }
   const bool whole = searched_ != std::string::npos;
-  // The first line, or the whole input, has arrived, so a byte order mark cannot be incomplete.
+  // The buffer contains the whole first line or the whole input, so a byte order mark is complete.
   if (line_number_ == 0 && begin_ == 0 && std::string_view(buffer_).starts_with(kByteOrderMark))
     begin_ = kByteOrderMark.size();
   if (!whole && begin_ == buffer_.size()) {

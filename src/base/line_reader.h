@@ -15,13 +15,13 @@ namespace regard::base {
 // Handling of a line that is not UTF-8.
 enum class BadUtf8 {
   refuse,  // throw bad_file with file, line and byte
-  flag,    // return it; valid() then returns false, and bad_lines() counts it
-  keep,    // return it without a check
+  flag,    // return the line; valid() returns false, and bad_lines() counts the line
+  keep,    // return the line without a check
 };
 
 class LineReader {
  public:
-  // maximum size of a line in bytes; a longer one throws bad_file
+  // maximum size of a line in bytes; a longer line throws bad_file
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
 
   // "-" is standard input. Throws io if the file cannot be opened.

@@ -1,8 +1,8 @@
 // The namespaces of the directories of src/. The namespace regard itself contains only the public API.
 //
-// The names of base, tensor, ops, nn and models are used in most directories above them. They are visible
-// without their namespace in the directories that may include them (tools/check_layers.sh). The names of the
-// other directories are qualified.
+// Most directories use the names of base, tensor, ops, nn and models. These names are visible without their
+// namespace in the directories that may include them (tools/check_layers.sh). The names of the other
+// directories are qualified.
 #pragma once
 
 namespace regard::base {}

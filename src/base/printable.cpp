@@ -11,7 +11,7 @@ std::string printable(std::string_view text, std::size_t longest) {
     const bool continues = (byte & 0xC0u) == 0x80u;
     if (result.size() >= longest && !continues)
       return result + "… (" + std::to_string(text.size()) + " bytes)";
-    // U+0080 to U+009F are control characters too, in two bytes of UTF-8.
+    // U+0080 to U+009F are also control characters. UTF-8 encodes them in two bytes.
     const bool second_control = byte == 0xC2 && next >= 0x80 && next <= 0x9F;
     if (byte >= 0x20 && byte != 0x7F && !second_control) {
       result += text[i];

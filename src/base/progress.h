@@ -1,6 +1,6 @@
-// A progress line on standard error: text, a bar and the time left. It is shown only on a terminal, unless
-// `quiet` is set; it is drawn at most ten times per second, and without colour if NO_COLOR is set. Results
-// are printed to standard output instead.
+// A progress line on standard error: text, a bar and the time left. The line is shown only on a terminal and
+// only if `quiet` is false. It is drawn at most ten times per second, and without colour if NO_COLOR is set.
+// Results are printed to standard output.
 #pragma once
 
 #include <span>
@@ -52,7 +52,8 @@ class ProgressBar {
 // Return true if the descriptor (1: standard output, 2: standard error) is a terminal that supports colour
 // (TERM is not "dumb") and NO_COLOR is not set.
 bool colour_allowed(int descriptor);
-// Size of the terminal on a descriptor, in characters. Default: 80 × 24, used if the size is unknown.
+// Size of the terminal on a descriptor, in characters. Default: 80 × 24, if the system does not report the
+// size.
 struct TerminalSize {
   int columns = 80, rows = 24;
 };

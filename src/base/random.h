@@ -19,7 +19,7 @@ struct RandomKey {
   std::uint32_t place = 0;  // hash of the module's name: place_of(name)
 };
 
-// Return the FNV-1a hash of the name, which is the same on every machine.
+// Return the FNV-1a hash of the name. The hash is the same on every machine.
 constexpr std::uint32_t place_of(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

@@ -13,7 +13,7 @@
 namespace regard::base {
 namespace {
 
-// Some file systems limit names to 143 bytes; the other parts of a temporary name take fewer than 40.
+// Some file systems limit names to 143 bytes; the other parts of a temporary name take fewer than 40 bytes.
 constexpr std::size_t kLongestPart = 64;
 // Maximum number of processes that write to one path at the same time.
 constexpr int kSlots = 256;
@@ -23,21 +23,23 @@ bool is_folder(TemporaryEntry::Kind kind) {
 }
 
 int create(const std::filesystem::path& name, TemporaryEntry::Kind kind) {
-  // open() with O_CREAT and mkdir() apply the umask. Reading it would require changing it for all threads.
+  // open() with O_CREAT and mkdir() apply the umask, so this code need not read it. A process can read its
+  // umask only by changing it for all threads.
   if (!is_folder(kind))
     return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (::mkdir(name.c_str(), 0777) != 0) return -1;
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor >= 0) return descriptor;
   const int error = errno;
-  // Another process may have removed the folder, which is not locked yet, as a leftover. Then the name may be
-  // in use.
+  // Another process may have removed the folder as a leftover, because the folder is not locked yet. In this
+  // case report the name as used, so that the caller tries the next name.
   if (error != ENOENT) ::rmdir(name.c_str());
   errno = error == ENOENT ? EEXIST : error;
   return -1;
 }
 
-// Return true if the name still refers to the opened file: another process may have removed it.
+// Return true if the name still refers to the opened file. Another process may have removed or replaced the
+// file.
 bool still_named(int descriptor, const std::filesystem::path& name) {
   struct stat open {
   }, named{};
@@ -90,13 +92,13 @@ TemporaryEntry::TemporaryEntry(const std::filesystem::path& path, Kind kind) {
       descriptor = create(name, kind);
     }
     if (descriptor < 0 && errno == EEXIST) continue;  // another process uses this name: try the next one
-    if (descriptor < 0) throw io_error(path, "cannot create", errno);
+    if (descriptor < 0) throw io_error(path, "cannot create a temporary file or folder", errno);
     if (lock(descriptor, name)) {
       name_ = name;
       descriptor_ = descriptor;
       return;
     }
-    ::close(descriptor);  // another process has removed it as a leftover before it was locked
+    ::close(descriptor);  // another process has removed the entry as a leftover before it was locked
   }
   throw io_error(path, "cannot find a free temporary name", EEXIST);
 }

@@ -10,7 +10,8 @@
 
 namespace regard::base {
 
-// Part of the name of every temporary entry; is_leftover() returns true if `name` is such a name.
+// Part of the name of every temporary entry. is_leftover() returns true if `name` is the name of a temporary
+// entry.
 constexpr const char* kLeftoverMark = ".regard-tmp-";
 bool is_leftover(const std::filesystem::path& name);
 

@@ -28,8 +28,8 @@ namespace regard::base {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// Number of spins before a worker sleeps: about 20 to 50 microseconds, longer than the gap between two loops
-// of a step and shorter than a time slice.
+// Number of spins before a worker sleeps. The spins take about 20 to 50 microseconds: longer than the gap
+// between two loops of a step, and shorter than a time slice.
 constexpr int kSpins = 2000;
 
 constexpr int kGenerationShift = 17;
@@ -201,9 +201,9 @@ struct ThreadPool::State {
     inside = before;
   }
 
-  // Grow the scratch of all workers to the largest request. Tasks are assigned dynamically, so a worker that
-  // has had only small tasks may get a large one, for which it must not allocate memory. Called between
-  // loops; skips the caller's scratch, which may be in use.
+  // Grow the scratch of all workers to the largest request. Tasks are assigned dynamically, so any worker may
+  // get the largest task, and a task must not allocate memory. Called between loops. Skips the caller's
+  // scratch, which may be in use.
   void equalise_scratch() {
     const std::size_t largest = largest_scratch.load(std::memory_order_relaxed);
     for (std::size_t worker = 1; worker <= workers.size(); ++worker) scratch[worker].grow(largest);

@@ -3,8 +3,8 @@
 // oversubscription (oversubscription_monitor.h).
 //
 // Threads: every function may be called from any thread. After fork(), a pool in the child has no workers:
-// its size is 1 and it runs on the calling thread, even if other threads were using it at the time of the
-// fork.
+// its size is 1, and it runs on the calling thread. This also applies if other threads were using the pool at
+// the time of the fork.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class ThreadPool {
 
   // Call body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()).
   // Returns when all tasks are done. After an exception no further tasks start, and the first exception is
-  // rethrown here. If called from inside a body, runs inline as that body's worker. The loop itself allocates
-  // nothing. Loops of several threads outside the pool are serialised.
+  // rethrown here. A call from inside a body runs all its tasks inline, with the worker index of that body.
+  // The loop itself allocates nothing. Loops of several threads outside the pool are serialised.
   template <class Body>
   void parallel_for(std::int64_t tasks, Body&& body) {
     if (tasks <= 0) return;
@@ -51,15 +51,14 @@ class ThreadPool {
         &called);
   }
 
-  // Wait until ready() returns true as a result of other tasks of this loop; call it inside a body. Throws if
-  // another task has thrown, because ready() may then never return true; parallel_for rethrows that task's
-  // exception.
+  // Wait until other tasks of this loop make ready() return true. Call only inside a body. Throws if another
+  // task has thrown, because ready() may then never return true; parallel_for rethrows that task's exception.
   template <class Ready>
   void wait_until(const Ready& ready) const {
     while (!ready()) wait_or_give_up();
   }
 
-  // While the returned lock exists, loops of other threads outside the pool wait, so that scratch memory
+  // While the returned lock exists, loops of other threads outside the pool wait. Scratch memory therefore
   // keeps its content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 

@@ -14,16 +14,16 @@ int launched_processes();
 
 // Join the processes that the launcher started, or return a run of one process if launched_processes() is 1.
 // Loads the module regard_mpi.so from the folder ../lib/regard beside the program's folder. Throws usage if
-// the module does not exist (regard was built without MPI) or cannot be loaded, or if MPI has a different
-// number of processes than the launcher; io if MPI cannot start.
+// the module does not exist (regard was built without MPI) or cannot be loaded. Throws usage if the number of
+// processes differs between MPI and the launcher. Throws io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
 // The threads of a rank, and the physical cores of its host that they may use.
 struct HostShare {
   int threads = 1;           // number of threads of the rank
-  int cores = 1;             // number of physical cores on which they may run
-  bool bound = false;        // true if the host has more cores than that
-  std::string text() const;  // "1 thread each, bound to 1 core each"
+  int cores = 1;             // number of physical cores on which these threads may run
+  bool bound = false;        // true if the threads are bound to fewer cores than the host has
+  std::string text() const;  // text such as "1 thread each, bound to 1 core each"
 };
 
 // Return this rank's share for `threads` threads; 0 means the physical cores of this host, divided among its

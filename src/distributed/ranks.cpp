@@ -155,7 +155,7 @@ void Exchange::wait(std::size_t begin, std::size_t end) {
 }
 
 void Ranks::fail() const {
-  throw Error(ErrorKind::io, fmt::format("rank {} of {} cannot reach the others", rank(), size()))
+  throw Error(ErrorKind::io, fmt::format("rank {} of {} cannot reach the other ranks", rank(), size()))
       .found(transport_->failure())
       .remedy("Check the machines and the network, then continue from the last checkpoint with --resume");
 }

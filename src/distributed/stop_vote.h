@@ -1,5 +1,6 @@
-// StopVote: ends a long computation on all ranks soon after one of them receives a stop request. Without it,
-// that rank would wait for the others until they have finished, possibly longer than the time limit.
+// StopVote: ends a long computation on all ranks soon after one of them receives a stop request. Without the
+// vote, the rank with the request would wait until the other ranks have finished, possibly beyond the time
+// limit.
 //
 // Every rank constructs the vote, calls stopped() from time to time while it computes, and finish() at the
 // end. The notices of the vote are matched separately from all other messages (Channel::notices), so other

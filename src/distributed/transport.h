@@ -15,7 +15,7 @@ inline constexpr int kFirstNotice = 1 << 30;
 // A message is matched only with a message of its own channel.
 enum class Channel : unsigned char {
   data,
-  results,  // results of computations on data; may be sent before all data has arrived
+  results,  // sums of received data; sent while other data is still being exchanged
   notices,
 };
 

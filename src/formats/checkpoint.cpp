@@ -106,7 +106,7 @@ void RunFolder::check_free(const std::filesystem::path& path) {
   const std::string name = path.string();
   if (is_run_folder(path))
     throw Error(ErrorKind::usage, "the folder already holds a run", {name, -1, -1})
-        .remedy("Resume it with --resume, or choose another folder");
+        .remedy("Resume that run with --resume, or choose another folder");
   if (!std::filesystem::is_directory(path))
     throw Error(ErrorKind::usage, "a file with this name exists", {name, -1, -1})
         .remedy("Choose another folder");
@@ -216,7 +216,7 @@ std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> exc
   std::vector<std::int64_t> all = steps();
   std::reverse(all.begin(), all.end());
   std::string warning;
-  bool unreadable = true;  // the system can read none of the checkpoints
+  bool unreadable = true;  // true if the system can read none of the checkpoints
   const auto add = [&](const Error& error) {
     warning += (warning.empty() ? "" : "; ") + std::string(error.what());
     unreadable = unreadable && error.kind() == ErrorKind::io;
@@ -259,10 +259,11 @@ std::optional<Checkpoint> RunFolder::best() const {
   if (!step) return latest();
   try {
     Checkpoint good = validated(*step);
-    // Unless another process has written a checkpoint meanwhile, the latest one may name another best one.
+    // If `latest` still points to the same checkpoint, its unreadable state.json may name another best
+    // checkpoint.
     if (!problem.empty() && linked(kLatest) == newest)
       good.warning = "the best checkpoint is unknown: " + problem + "; using the checkpoint of step " +
-                     std::to_string(*step) + ", the best before";
+                     std::to_string(*step) + ", which was the best checkpoint before";
     return good;
   } catch (const Error& error) {
     // if another process has written a checkpoint meanwhile, try again
@@ -281,9 +282,9 @@ void RunFolder::prune(int keep_last) const {
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // Each checkpoint records the best step so far, which is never later than its own step. In descending
-  // order, the best step of a kept checkpoint is marked as kept before the loop visits it, and any other
-  // checkpoint is removed before its best step.
+  // Each checkpoint records the best step so far, which is never later than its own step. The loop runs from
+  // the last step to the first. It therefore marks the best step of a kept checkpoint before it visits that
+  // step, and it removes any other checkpoint before the best step that this checkpoint names.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);
@@ -300,7 +301,7 @@ void validate_checkpoint(const std::filesystem::path& folder) {
 CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
     : run_(run), step_(step), temporary_(temporary_beside(run.checkpoint_folder(step))) {
   if (!run.writable()) throw usage_error("the run folder was opened read-only: " + run.path().string());
-  if (step < 0) throw usage_error("negative checkpoint step: " + std::to_string(step));
+  if (step < 0) throw usage_error("the step of a checkpoint is negative: " + std::to_string(step));
   if (std::filesystem::exists(temporary_)) remove_folder(temporary_);
   make_folder(temporary_);
 }

@@ -34,7 +34,7 @@ struct Checkpoint {
   // Empty if this is the requested checkpoint. Otherwise a message with the damaged checkpoint, the reason,
   // and the checkpoint that is used instead.
   std::string warning;
-  // While this exists, no process removes the checkpoint.
+  // While this lock exists, no process removes the checkpoint.
   std::shared_ptr<FolderLock> lock = nullptr;
 };
 
@@ -43,8 +43,8 @@ class RunFolder {
   // Return true if the folder is a run folder: it has run.toml and checkpoints/.
   static bool is_run_folder(const std::filesystem::path& path);
 
-  // Throw usage unless a new run may be created at `path`: the path does not exist, or is a folder that is
-  // empty or contains only leftovers of a process killed before it wrote run.toml.
+  // Throw usage unless a new run may be created at `path`. The path must not exist, or be an empty folder, or
+  // be a folder with only the leftovers of a process that was killed before it wrote run.toml.
   static void check_free(const std::filesystem::path& path);
   // Create the folder of a new run (and its parents) with `run_toml`, and lock it for writing. Throws usage
   // as check_free() does.
@@ -62,13 +62,13 @@ class RunFolder {
   std::vector<std::int64_t> steps() const;
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
-  // Return the latest checkpoint, validated; if it is damaged, the newest valid one, with a warning;
-  // std::nullopt if there is no checkpoint yet. If there are checkpoints but none is valid, throws io if the
-  // system can read none of them, else bad_file.
+  // Return the latest checkpoint after validation. If it is damaged, return the newest valid one with a
+  // warning. Return std::nullopt if there is no checkpoint yet. If no checkpoint is valid, throws io if the
+  // system can read none of them, otherwise bad_file.
   std::optional<Checkpoint> latest() const;
-  // Return the best checkpoint, validated; latest() with a warning if it is damaged; latest() if none was
-  // marked best. With a warning too
-  // if the state.json of the latest checkpoint, which names the best one, cannot be read.
+  // Return the best checkpoint after validation. If it is damaged, return latest() with a warning. If no
+  // checkpoint was marked as best, return latest(). The result also has a warning if the state.json of the
+  // latest checkpoint, which names the best one, cannot be read.
   std::optional<Checkpoint> best() const;
 
   // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that a
@@ -83,15 +83,16 @@ class RunFolder {
   bool has(std::int64_t step) const;
   // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
-  // Return the key "best_step" in the state.json of the checkpoint of `step`; nullopt if it has none or
-  // cannot be read. `problem` gets the reason if it cannot be read.
+  // Return the key "best_step" in the state.json of the checkpoint of `step`; std::nullopt if the file has no
+  // such key or cannot be read. `problem` gets the reason if the file cannot be read.
   std::optional<std::int64_t> best_called_by(std::int64_t step, std::string* problem = nullptr) const;
-  // Return best_called_by() of the latest checkpoint; if it is nullopt, of the newest checkpoint for which it
-  // is not. `problem` gets the reason if the state.json of the latest one cannot be read.
+  // Return the first best_called_by() that is not std::nullopt. The order is: the latest checkpoint, then all
+  // checkpoints from the newest to the oldest. `problem` gets the reason if the state.json of the latest
+  // checkpoint cannot be read.
   std::optional<std::int64_t> best_called_by_latest(std::string* problem = nullptr) const;
   Checkpoint validated(std::int64_t step) const;
-  // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` and `problem`
-  // are a checkpoint that is not tried again, and its error.
+  // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` is the step of a
+  // checkpoint that is known to be invalid, and `problem` is its error.
   std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except,
                                         const Error* problem = nullptr) const;
 
@@ -123,9 +124,9 @@ class CheckpointWriter {
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);
 
-  // Move the checkpoint to its folder, where it replaces one of the same step. Then set the links `latest`
-  // and `best`, and remove old checkpoints. `best` points to this checkpoint if options.best is set, else to
-  // the one that its state.json names.
+  // Move the checkpoint to its folder, where it replaces a checkpoint of the same step. Then set the links
+  // `latest` and `best`, and remove old checkpoints. `best` points to this checkpoint if options.best is set,
+  // else to the one that its state.json names.
   Checkpoint commit(CommitOptions options = {});
 
  private:

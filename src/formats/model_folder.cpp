@@ -46,7 +46,7 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
   const bool adapted = std::filesystem::exists(model.path / "adapter_config.json");
   if (adapted && !std::filesystem::exists(config))
     throw file_error(path.string(), "the folder is a LoRA adapter, not a model")
-        .remedy("Give the folder of its base model as the model, and this one with --adapter");
+        .remedy("Give the folder of the base model as the model, and the adapter's folder with --adapter");
   if (adapted) model.adapter = model.path;
   if (!std::filesystem::exists(config))
     throw file_error(path.string(), "not a model folder: it has no config.json");

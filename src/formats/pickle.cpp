@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Object::Kind;
 
-// Python's classes and functions that are supported.
+// Supported classes and functions of Python.
 constexpr const char* kOrderedDict = "collections OrderedDict";
 constexpr const char* kRebuildTensor = "torch._utils _rebuild_tensor_v2";
 constexpr const char* kRebuildParameter = "torch._utils _rebuild_parameter";
@@ -187,7 +187,7 @@ class Machine {
     }
   }
 
-  // Functions that read bytes, numbers and texts.
+  // The following functions read bytes, numbers and texts.
   Error fault(const std::string& message) const {
     return {ErrorKind::bad_file,
             "pickle refused: " + message,
@@ -221,7 +221,7 @@ class Machine {
     return result;
   }
 
-  // Functions that operate on the stack and on marks.
+  // The following functions operate on the stack and on marks.
   Object& make(Kind kind) {
     if (objects_.size() >= kMaxObjects) throw fault("it creates too many objects");
     objects_.emplace_back().kind = kind;
@@ -277,7 +277,7 @@ class Machine {
     return false;
   }
 
-  // Functions for instructions that create or fill containers.
+  // The following functions run instructions that create or fill containers.
   void make_tuple(std::size_t from) {
     Object& tuple = make(Kind::tuple);
     tuple.items.assign(stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
@@ -303,7 +303,7 @@ class Machine {
     stack_.resize(from);
   }
 
-  // Functions for instructions that create storages and tensors.
+  // The following functions run instructions that create storages and tensors.
   Ref item(const Object& tuple, std::size_t index, Kind kind) const {
     if (index >= tuple.items.size() || tuple.items[index]->kind != kind)
       throw fault("malformed description of a tensor");

@@ -117,7 +117,8 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
     if (entry.begin != end)
       throw Error(ErrorKind::bad_file,
                   "tensor \"" + entry.name + "\": its data " +
-                      (entry.begin < end ? "overlap another tensor's" : "leave a gap before them"),
+                      (entry.begin < end ? "overlap the data of another tensor"
+                                         : "begin after a gap of unused bytes"),
                   {file, -1, static_cast<std::int64_t>(entry.begin)});
     end = entry.begin + entry.size;
   }
@@ -133,16 +134,16 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, cons
   if (file.size() < kLengthBytes)
     throw file_error(name, "not a safetensors file: it is too short")
         .found(std::to_string(file.size()) + " bytes")
-        .expected("at least " + std::to_string(kLengthBytes));
+        .expected("at least " + std::to_string(kLengthBytes) + " bytes");
   const std::uint64_t length = little_endian(file);
   if (length > kMaxSafetensorsHeader)
     throw file_error(name, "not a safetensors file: the header is too long")
         .found(std::to_string(length) + " bytes")
-        .expected("at most " + std::to_string(kMaxSafetensorsHeader));
+        .expected("at most " + std::to_string(kMaxSafetensorsHeader) + " bytes");
   if (length > file.size() - kLengthBytes)
     throw file_error(name, "the file is truncated within its header")
         .found(std::to_string(file.size()) + " bytes")
-        .expected("at least " + std::to_string(kLengthBytes + length));
+        .expected("at least " + std::to_string(kLengthBytes + length) + " bytes");
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
   JsonLimits limits;
   limits.first_byte = kLengthBytes;

@@ -28,7 +28,7 @@ struct TensorEntry {
   std::uint64_t elements() const noexcept;
 };
 
-// Immutable; any number of threads may read it.
+// Immutable: any number of threads may read one object.
 class TensorFile {
  public:
   virtual ~TensorFile() = default;
@@ -42,7 +42,8 @@ class TensorFile {
   // in the file. Throws bad_file if there is no such tensor, and for tensors that can only be stored (more
   // than eight dimensions, a dtype without arithmetic).
   virtual Tensor tensor(std::string_view name) const = 0;
-  // Release the tensor's pages after it was packed elsewhere. Later reads load them again.
+  // Release the memory pages of a mapped tensor, for example after the tensor was packed. Later reads load
+  // the pages again.
   virtual void release(const TensorEntry& entry) const noexcept = 0;
 };
 
@@ -65,7 +66,7 @@ const char* spelling_of(DType dtype) noexcept;
 // number of bits of one element; 0 for an unknown spelling
 unsigned bits_of(const std::string& spelling) noexcept;
 
-// Index of entries by name. The entries must outlive the index and must not move.
+// Index of entries by name. The entries must outlive the index, and their addresses must not change.
 class EntryIndex {
  public:
   EntryIndex() = default;

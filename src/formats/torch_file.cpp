@@ -48,7 +48,7 @@ void gather(const std::byte* from, std::byte* to, std::size_t item, std::span<co
   }
 }
 
-// PyTorch's magic number of the older form, 0x1950a86a20f9469cfc6c.
+// Magic number of PyTorch's older file format, 0x1950a86a20f9469cfc6c.
 constexpr const char* kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t kOlderProtocol = 1001;
 
@@ -79,7 +79,8 @@ void TorchFile::read_archive() {
     folder = member.substr(0, slash);
     data = &place;
   }
-  if (data == nullptr) throw file_error(name_, "a ZIP archive without data.pkl: not a file of tensors");
+  if (data == nullptr)
+    throw file_error(name_, "the ZIP archive has no data.pkl, so it is not a file of tensors");
   if (const auto order = members.find(folder + "/byteorder"); order != members.end()) {
     const std::string text(reinterpret_cast<const char*>(map_.bytes().data()) + order->second.begin,
                            order->second.size);
@@ -101,7 +102,7 @@ void TorchFile::read_older_form() {
   };
   const Pickle magic = next();
   if (magic.root()->kind != Kind::large || magic.root()->text != kMagic)
-    throw file_error(name_, "neither a ZIP archive nor PyTorch's legacy format")
+    throw file_error(name_, "the file is neither a ZIP archive nor in PyTorch's legacy format")
         .remedy("Convert the model to safetensors with the program that made it");
   const Pickle protocol = next();
   if (protocol.root()->kind != Kind::integer || protocol.root()->integer != kOlderProtocol)
@@ -125,7 +126,7 @@ void TorchFile::read_older_form() {
   for (const pickle::Ref key : keys.root()->items) {
     std::uint64_t elements = 0, size = 0;
     if (key->kind != Kind::text || !item.contains(key->text) || map_.bytes().size() - at < sizeof elements)
-      throw file_error(name_, "its storages do not match those that its tensors use");
+      throw file_error(name_, "the storages in the file differ from the storages that the tensors use");
     std::memcpy(&elements, map_.bytes().data() + at, sizeof elements);
     at += sizeof elements;
     if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_.bytes().size() - at)

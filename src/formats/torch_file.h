@@ -18,8 +18,8 @@ namespace regard::formats {
 
 class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
  public:
-  // Throws io if the file cannot be mapped; bad_file unless it is a dictionary from names to tensors in one
-  // of the two forms, little endian.
+  // Throws io if the file cannot be mapped. Throws bad_file unless the file contains a dictionary from names
+  // to tensors, little-endian and in one of the two forms.
   static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const noexcept override { return map_.path(); }

@@ -24,7 +24,7 @@ Error no_weights(const std::filesystem::path& folder) {
           .remedy("GGUF is not supported; convert the original model to safetensors");
     if (name.extension() == ".pt" || name.extension() == ".h5" || name.extension() == ".msgpack" ||
         name.extension() == ".onnx")
-      error.found(name.string()).remedy("Convert it to safetensors first");
+      error.found(name.string()).remedy("Convert the model to safetensors first");
   }
   return error;
 }
@@ -93,7 +93,7 @@ Weights Weights::open_index(const std::filesystem::path& path) {
           .found(shard);
   }
   if (map.size() != weights.names_.size())
-    throw file_error(weights.label_, "the shards hold tensors that the index does not name")
+    throw file_error(weights.label_, "the shards contain tensors that the index does not name")
         .found(std::to_string(weights.names_.size()) + " tensors")
         .expected(std::to_string(map.size()));
   return weights;

@@ -20,13 +20,14 @@ namespace regard::formats {
 // Return true if a file name from a JSON file is plain: not empty, without a folder, not "." or "..".
 bool plain_file_name(std::string_view name) noexcept;
 
-// Immutable; any number of threads may read it. The files are memory-mapped; open() reads only the headers.
+// Immutable: any number of threads may read one object. The files are memory-mapped; open() reads only the
+// headers.
 class Weights {
  public:
-  // Open the first of these that exists: model.safetensors; model.safetensors.index.json and its shards;
-  // pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of each
-  // shard exactly once, and must name shards by plain file names. Throws bad_file for invalid files, io if a
-  // file cannot be read.
+  // Open the first of these files that exists: model.safetensors; model.safetensors.index.json and its
+  // shards; pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of
+  // each shard exactly once, and must name shards by plain file names. Throws bad_file for invalid files, io
+  // if a file cannot be read.
   static Weights open(const std::filesystem::path& folder);
   // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);
@@ -40,7 +41,7 @@ class Weights {
   const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is no such tensor
   Tensor tensor(std::string_view name) const;             // returns the tensor as TensorFile::tensor() does
   void release(std::string_view name) const;  // releases the tensor's pages as TensorFile::release() does
-  // return a function that does release(), and may be called after this object is destroyed
+  // return a function that calls release(); it may be called after this object is destroyed
   std::function<void()> releaser(std::string_view name) const;
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
@@ -54,7 +55,7 @@ class Weights {
   std::string label_;
   std::vector<std::shared_ptr<const TensorFile>> files_;
   std::vector<std::string> names_;
-  // Maps a name to the file index and entry; refers to the lists of the files.
+  // For each name, the index of its file and its entry in the entry list of that file.
   std::unordered_map<std::string_view, std::pair<std::size_t, const TensorEntry*>> index_;
 };
 

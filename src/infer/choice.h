@@ -41,7 +41,7 @@ class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);
 
-  // Reserve a buffer for requests under this rule with up to `tokens` tokens, including the prompt.
+  // Reserve a buffer for requests that use `rule` and have up to `tokens` tokens, including the prompt.
   void prepare(const ChoiceRule& rule, std::int64_t tokens);
 
   // Choose the candidates of each row. logits [rows, vocabulary] is modified. The rows of one request must be
@@ -51,8 +51,7 @@ class Chooser {
   // Return the candidates of rows [first, first + count), which belong to one request. Valid until the next
   // choose().
   Candidates candidates(std::size_t first, std::size_t count) const;
-  // Return the most probable tokens of a row; options.report_top is their number. Valid until the next
-  // choose().
+  // Return the options.report_top most probable tokens of a row. Valid until the next choose().
   const std::vector<TokenScore>& top(std::size_t row) const { return top_[row]; }
   // Return the first error among rows [first, first + count): the model's output is not finite, or no token
   // can be drawn. Null if there is none. Valid until the next choose().

@@ -18,7 +18,8 @@ struct Candidates {
   std::span<const std::int32_t> token;     // [rows, each]; −1 marks an empty entry
 };
 
-// Number of tokens per row to allocate memory for at the start. The memory grows if more are generated.
+// Number of tokens per row for which memory is allocated at the start. The memory grows if more are
+// generated.
 inline constexpr std::int64_t kFirstRoom = 4096;
 
 class Hypotheses {
@@ -43,7 +44,7 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // Return, for each running row, the row that it continues, as numbered before the last advance().
+  // Return, for each running row, the index before the last advance() of the row that it continues.
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
   // Return the index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }

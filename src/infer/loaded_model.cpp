@@ -127,7 +127,7 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
   for (const auto& [name, parameters] : tasks.items()) loaded.tasks.push_back(name);
   if (task.empty()) return;
   if (!tasks.contains(task)) {
-    Error error = usage_error("the folder has no such task").found("\"" + task + "\"");
+    Error error = usage_error("the model folder does not define this task").found("\"" + task + "\"");
     std::string known;
     for (const std::string& name : loaded.tasks) known += (known.empty() ? "" : ", ") + name;
     throw error.expected(known.empty() ? "none: config.json has no task_specific_params" : "one of " + known);
@@ -241,7 +241,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
     loaded.source = nullptr;
   if (loaded.options.start_token < 0)
     throw file_error(folder.config_file, "\"decoder_start_token_id\" is missing")
-        .remedy("Add it to generation_config.json");
+        .remedy("Add this key to generation_config.json");
   // In training, `regard train` appends the end token to each source even if the tokenizer does not.
   if (own && loaded.source && !loaded.options.end_tokens.empty())
     loaded.source_end =
@@ -279,7 +279,7 @@ ModelInput LoadedModel::within_positions(std::vector<std::int32_t> ids, bool tru
     throw input_error("the text is too long for the model")
         .found(std::to_string(ids.size()) + " tokens")
         .expected("at most " + std::to_string(limit))
-        .remedy("Split it into sentences, or use --truncate");
+        .remedy("Split the text into sentences, or use --truncate");
   return ids;
 }
 

@@ -44,32 +44,32 @@ struct LoadedModel {
   std::vector<std::string> tasks;  // names of the tasks in task_specific_params
   // true if special tokens are added to prompts; false for models trained by regard
   bool adds_special = true;
-  // end token appended to every source; −1 means none except those that the tokenizer adds
+  // id of the end token appended to every source; −1 if regard appends none
   std::int32_t source_end = -1;
   bool normalizes_whitespace = false;  // value of kNormalizeWhitespace; applies to sources and targets
   std::string warning;  // message if the best checkpoint is damaged and another one is used; usually empty
 
   // Open `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder. Throws
-  // as ModelFolder::open, load_model and Tokenizer::load do; bad_file if the tokenizer does not match the
-  // model; usage if settings.reads does not match the model, or there is no such task.
+  // as ModelFolder::open, load_model and Tokenizer::load do. Throws bad_file if the tokenizer does not match
+  // the model. Throws usage if settings.reads does not match the model or the selected task does not exist.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
   static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
     return open(path, FolderSettings{.weight_mode = mode});
   }
 
-  // Load the tokenizers of the folder in which `model` is, to show token ids as text. If that is not
-  // possible, return the message of the error and leave the tokenizers null.
+  // Load the tokenizers of the model's folder, to show token ids as text. If that is not possible, return the
+  // message of the error and leave the tokenizers null.
   std::string add_tokenizers(const formats::ModelFolder& folder_of_model);
 
   // Encode `text` as the model's input: the source of a model with an encoder, otherwise the prompt. If it
   // has more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is
   // set; otherwise throws invalid_input. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
-  // Encode a rendered conversation with encode_chat(); otherwise like read().
+  // Like read(), but encode a rendered conversation, with encode_chat().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
-  // Return the token ids of a source, encoded as in training: special tokens are added but not recognised in
-  // the text, except the language code at the start of a Marian source (">>fra<< …").
+  // Return the token ids of a source, encoded as in training. Special tokens are added. They are not
+  // recognised in the text, except the language code at the start of a Marian source (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
   // Return `text` with normalised white space if normalizes_whitespace is set, otherwise unmodified.
   std::string as_trained(std::string_view text) const;

@@ -15,9 +15,10 @@ struct Request {
   std::uint64_t id = 0;              // id chosen by the caller; passed to the listener
   ModelInput source;                 // source, for encoder–decoders only
   std::vector<std::int32_t> prompt;  // first tokens of the decoder; if empty, the start token is used
-  // options of the request; if null, those of the scheduler apply
+  // options of the request; if null, the scheduler's options apply
   std::shared_ptr<const SearchOptions> options = nullptr;
-  // The encoder's output [positions, hidden] for `source` if it is already computed; otherwise undefined.
+  // The encoder's output [positions, hidden] for `source` if it is already computed; otherwise an undefined
+  // tensor.
   Tensor encoded = {};
 };
 

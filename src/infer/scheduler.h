@@ -3,8 +3,8 @@
 // are removed at the end of the step, and waiting ones are admitted at the start of the next. A step that
 // neither admits nor removes a request allocates nothing, except to grow buffers for long texts.
 //
-// The bit rule: the results of a request are bit-identical regardless of what else is in the batch, when it
-// was submitted, how its prefill was split over steps, and which requests share its cache pages.
+// The bit rule: the results of a request are bit-identical regardless of what else is in the batch. They do
+// not depend on the time of submission, the division of the prefill into steps, or shared cache pages.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ struct SchedulerLimits {
   // other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one step,
   // if it is the first of that step.
   std::int64_t tokens_at_once = 8192;
-  // Pages of the cache. A request is admitted only when its worst-case number of pages can be reserved. 0
-  // means no limit: the cache grows as needed.
+  // Number of pages of the cache. A request is admitted only when its worst-case number of pages can be
+  // reserved. 0 means no limit: the cache grows as needed.
   std::int64_t cache_pages = 0;
-  // A cache with a limit that has at most this many bytes is made resident at construction, so that it does
-  // not increase the memory in use later. Default: 0.
+  // Maximum size in bytes of a cache whose memory is made resident at construction, so that the memory use
+  // does not grow later. Only for a cache with a limit of pages. Default: 0, which means never.
   std::int64_t resident_bytes = 0;
   // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
   // Maximum number of ended requests whose cache pages are kept for prompts that begin with the same tokens,
   // as in conversations. The most recently used ones are kept. Pages are released when a running request
-  // needs them. Only for decoders. 0 keeps none.
+  // needs them. Only for decoders. 0 means none.
   std::int64_t kept_prefixes = 0;
   // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
   // others. In the other steps the oldest request is first.
@@ -77,10 +77,10 @@ class Scheduler {
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
-  // Throws invalid_input if the source or prompt is empty or too long or an id is outside the vocabulary,
-  // usage if the source is not what the model reads (InputSpec) or an option is invalid, and
-  // resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be called
-  // from any thread, also during step().
+  // Throws invalid_input if the source or prompt is empty or too long, or if an id is outside the vocabulary.
+  // Throws usage if the model does not read this kind of source (InputSpec), or if an option is invalid.
+  // Throws resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be
+  // called from any thread, also during step().
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends the request to the queue
 

@@ -11,7 +11,7 @@ namespace {
 // The matrix products need about 24 × hidden_size² operations. Attention needs 4 × hidden_size operations per
 // key and runs at about half the speed.
 constexpr std::int64_t kKeysAsCostly = 3;
-// maximum cost of a step's tokens; avoids overflow
+// upper limit of a step's token budget; avoids overflow
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 31;
 
 }  // namespace
@@ -43,8 +43,8 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
   // A row holds the tokens of the window and of one step, a contiguous range of positions. A range that
-  // starts inside a page can occupy one page more than pages_for() returns. The second extra page is a
-  // margin.
+  // starts inside a page can occupy one page more than pages_for() returns. Two pages are added; one of them
+  // is a margin.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 
@@ -58,9 +58,9 @@ void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
   cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
 }
 
-// Return the maximum number of pages that the job may still allocate. When rows fork, diverge or end, the sum
-// over all jobs grows at most by the number of released pages, because one of the rows that share a page is
-// not counted. An admitted request therefore never runs out of pages.
+// Return the maximum number of pages that the job may still allocate. If several rows share a page, one of
+// them is not counted. When rows fork, diverge or end, the sum over all jobs therefore grows at most by the
+// number of released pages, and an admitted request always has enough pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
   // Independent sequences that have ended need no more pages. In a beam search, all rows are counted, because
   // a fork may use an ended row again.
@@ -118,9 +118,9 @@ void Scheduler::allot(Job& job, std::int64_t& budget) {
     budget -= job.fed_now;
     return;
   }
-  // A token that attends to many others takes longer to compute than one at the start of a text. Later
-  // slices of a prompt are therefore shorter, so that all steps take about the same time and a long prompt
-  // does not delay a short one.
+  // A token that attends to many other tokens takes longer to compute than a token at the start of a text.
+  // Later slices of a prompt are therefore shorter, so that all steps take about the same time and a long
+  // prompt does not delay a short one.
   const std::int64_t window = cache_.shape().window;
   const std::int64_t keys = window > 0 ? std::min(before, window) : before;
   const std::int64_t even = kKeysAsCostly * model_.hidden_size();

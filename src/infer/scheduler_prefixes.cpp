@@ -67,7 +67,7 @@ void Scheduler::keep_prefix(const Job& job) {
     const bool same = std::equal(kept.tokens.begin(),
                                  kept.tokens.begin() + static_cast<std::ptrdiff_t>(common), tokens.begin());
     if (same && kept.tokens.size() >= tokens.size()) return;  // this prefix is already kept
-    // Prefer to replace the longest prefix that this one extends.
+    // If the new prefix extends kept prefixes, replace the longest of them.
     if (same && (to == nullptr || kept.tokens.size() > to->tokens.size())) to = &kept;
   }
   if (to == nullptr) to = &*std::ranges::min_element(prefixes_, {}, &Prefix::used);

@@ -23,7 +23,7 @@ enum class EarlyStopping {
   // stop if the best running hypothesis, scored at its current length, is not above the worst finished one
   no,
   yes,    // stop as soon as there are `beam` finished hypotheses
-  never,  // as `no`, but the running hypothesis is scored at the maximum length if length_penalty > 0
+  never,  // like `no`, but the running hypothesis is scored at the maximum length if length_penalty > 0
 };
 
 constexpr std::int64_t kDefaultNew = 128;  // default maximum number of new tokens after a prompt
@@ -58,7 +58,7 @@ struct SearchOptions {
   std::vector<std::int32_t> end_tokens;             // tokens that end a sequence
   std::shared_ptr<const StopStrings> stop_strings;  // strings that end a sequence; may be null
   std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1 if there is none
-  Probe* probe = nullptr;       // called in every pass; may ablate heads. Not owned; may be null
+  Probe* probe = nullptr;       // probe of every pass, which may ablate heads; not owned; may be null
   // Number of most probable tokens to report with each token to Listener::chosen(), for greedy search and
   // sampling. −1 reports nothing.
   std::int64_t report_top = -1;
@@ -95,9 +95,9 @@ std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
 // Translate the sources. Return one result per source, in order, each with up to n_best hypotheses. Throws
-// usage for a model of another kind and for invalid options; invalid_input for sources that are empty, longer
-// than the model's number of positions, or have ids outside the vocabulary; numeric if the model's output is
-// not finite. The caller must call prepare_for_inference() first.
+// usage for a model of another kind and for invalid options. Throws invalid_input if a source is empty, is
+// longer than the model's number of positions, or has an id outside the vocabulary. Throws numeric if the
+// model's output is not finite. The caller must call prepare_for_inference() first.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);

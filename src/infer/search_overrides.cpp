@@ -44,8 +44,8 @@ SearchOptions SearchOverrides::over(SearchOptions search, std::uint64_t seed) co
   if (early_stopping) search.early_stopping = early_stopping_of(*early_stopping);
   search.seed = seed;
   search.check();
-  // A minimum above the maximum is an error only if the user gave the minimum. If the folder's minimum
-  // exceeds the maximum, the maximum applies.
+  // A minimum number of new tokens above the maximum is an error only if the user gave the minimum. If the
+  // folder's minimum exceeds the maximum, the maximum applies.
   if (min_new && search.max_new > 0 && search.rules.min_new > search.max_new)
     throw usage_error("--min-new exceeds --max-new")
         .found(std::to_string(search.rules.min_new))

@@ -62,7 +62,7 @@ std::uint64_t Sessions::join(Request request) {
   if (std::ssize(live_) >= limits_.sessions)
     throw resource_error("the maximum number of sessions is reached")
         .found(std::to_string(live_.size()))
-        .remedy("Wait until a session ends, or raise the limit");
+        .remedy("Wait until a session ends, or increase the maximum number of sessions");
   const std::uint64_t id = request.id = next_id_++;
   joining_.push_back(std::move(request));
   live_.emplace(id, false);

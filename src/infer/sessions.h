@@ -3,7 +3,7 @@
 // regardless of what else is in the batch.
 //
 // Threads: join(), cancel() and live() may be called from any thread at any time, also from within a
-// callback. step() must be called by one thread at a time; it runs the model and calls the listener.
+// callback. step() runs the model and calls the listener. Only one thread at a time may call it.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct SessionLimits {
   // Maximum number of ended sessions whose cache pages are kept, for prompts that begin with the same tokens;
   // see SchedulerLimits.
   std::int64_t kept_prefixes = 0;
-  std::int64_t resident_bytes = 0;  // see SchedulerLimits
+  std::int64_t resident_bytes = 0;  // maximum size of a resident cache in bytes (SchedulerLimits)
 
   std::int64_t cache_pages() const { return pages_for(cache_tokens); }
   void check() const;  // throws usage if a limit is invalid
@@ -103,7 +103,7 @@ class Sessions : private Listener {
   void failed(std::uint64_t id, const Error& error) override;
   void take_inbox();
   bool deliver();
-  // returns false to drop the event; removes the session if the event ends it
+  // returns false if the event must be dropped; removes a session that the event ends
   bool wanted(const Event& event);
   static SchedulerLimits inner(const SessionLimits& limits);
 

@@ -8,8 +8,8 @@
 namespace regard::infer {
 namespace {
 
-// Number of tokens before the window that are decoded too, because the first tokens of a text may be decoded
-// differently.
+// Number of tokens before the window that are also decoded, because a token at the start of a text may be
+// decoded differently.
 constexpr std::size_t kMargin = 8;
 
 }  // namespace

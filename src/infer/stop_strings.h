@@ -1,4 +1,4 @@
-// Stop strings: texts that end a generation once they have been generated.
+// Stop strings: generation ends when the output contains one of these texts.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ class StopStrings {
   std::size_t window_ = 0;
 };
 
-// Forwards streamed text up to the first stop string. Holds back a suffix that may be the start of one.
+// Forwards streamed text up to the first stop string. Withholds a suffix that may be the start of a stop
+// string.
 class StopFilter {
  public:
   // `stops` may be null

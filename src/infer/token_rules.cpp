@@ -18,7 +18,7 @@ void ban(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = kNever;
 }
 
-// Lower the score of each token in `seen` (raise it if penalty < 1), once regardless of how often it occurs.
+// Lower the score of each token in `seen` (raise it if penalty < 1). The number of occurrences has no effect.
 void penalise(std::span<float> scores, Ids seen, double penalty) {
   const auto factor = static_cast<float>(penalty);
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -164,16 +164,18 @@ void TokenRules::check(std::int64_t vocabulary) const {
           .expected("a finite number");
   for (const std::vector<std::int32_t>& word : bad_words) {
     if (word.empty())
-      throw usage_error("bad_words_ids has a sequence without tokens").expected("at least one token in each");
+      throw usage_error("bad_words_ids has a sequence without tokens")
+          .expected("at least one token in each sequence");
     check_ids("bad_words_ids", word);
   }
   for (const SequenceBias& one : biases) {
     if (one.tokens.empty())
-      throw usage_error("sequence_bias has a sequence without tokens").expected("at least one token in each");
+      throw usage_error("sequence_bias has a sequence without tokens")
+          .expected("at least one token in each sequence");
     check_ids("sequence_bias", one.tokens);
   }
   if (ending && !(ending->factor > 0.0))
-    throw usage_error("exponential_decay_length_penalty needs a positive factor")
+    throw usage_error("the factor of exponential_decay_length_penalty is not positive")
         .found(std::to_string(ending->factor))
         .expected("a number above 0");
   if (forced_first >= 0) check_ids("forced_bos_token_id", {&forced_first, 1});

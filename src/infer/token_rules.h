@@ -10,8 +10,8 @@
 
 namespace regard::infer {
 
-// If the text ends with all tokens of the sequence except its last one, `bias` is added to the score of the
-// last one.
+// If the text ends with all tokens of the sequence except its last one, `bias` is added to the score of that
+// last token.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;
@@ -25,9 +25,9 @@ struct EndingPressure {
 };
 
 // Whisper's rules for timestamp tokens (Radford et al. 2022, section 4.5), as in transformers'
-// WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, they do not
-// decrease, and a timestamp is chosen if the total probability of all timestamps exceeds that of every other
-// token.
+// WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, and they do not
+// decrease. A timestamp is chosen if the total probability of all timestamps exceeds the probability of every
+// other token.
 struct TimestampRules {
   // id of the timestamp of 0 seconds; the preceding token ("no timestamps") is forbidden
   std::int32_t first = 0;
@@ -41,8 +41,8 @@ struct TokenRules {
   std::vector<SequenceBias> biases;         // no two biases have the same sequence
   double encoder_repetition_penalty = 1.0;  // values above 1 make tokens of the source more likely
   double repetition_penalty = 1.0;  // values above 1 make earlier tokens less likely (Keskar et al. 2019)
-  // Subtracted from the score of a token that was already generated: presence_penalty once,
-  // frequency_penalty once for each occurrence (the penalties of OpenAI's API).
+  // The penalties of OpenAI's API, subtracted from the score of a token that was already generated:
+  // presence_penalty once, and frequency_penalty once per occurrence.
   double presence_penalty = 0.0, frequency_penalty = 0.0;
   std::int64_t no_repeat_ngram = 0;                  // size of n-grams that must not occur twice
   std::int64_t encoder_no_repeat_ngram = 0;          // size of n-grams of the source that must not occur
@@ -51,15 +51,15 @@ struct TokenRules {
   // transformers, min_length has no effect if min_new is not 0.
   std::int64_t min_length = 0, min_new = 0;
   std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
-  std::vector<std::int32_t> forced_last;       // tokens allowed as the last of max_new tokens
-                                               // (forced_eos_token_id)
+  std::vector<std::int32_t> forced_last;       // tokens allowed as the last of max_new (forced_eos_token_id)
   std::optional<EndingPressure> ending;        // rule of the key exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // forbidden tokens
-  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that is not forced
+  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first unforced token
   bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
   // rules for timestamps, applied after all other rules except `renormalise`
   std::optional<TimestampRules> timestamps;
-  // Report log-probabilities after the rules. Has no effect on beam searches, which always report these.
+  // If true, report log-probabilities after the rules; if false, before the rules. No effect on beam
+  // searches, which always report log-probabilities after the rules.
   bool scores_after_rules = false;
 
   bool change_nothing() const;

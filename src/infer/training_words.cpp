@@ -50,8 +50,8 @@ bool is_symbol(std::string_view word) {
   return category >= Category::symbol_math && category <= Category::symbol_other;
 }
 
-// Call `visit(word, count)` for a word with a letter or digit, or for each character of any other word that
-// is not a mark or joiner.
+// Call `visit(word, count)` if the word has a letter or digit. Otherwise call it for each character of the
+// word that is not a mark or joiner.
 template <typename Visit>
 void visit_words(const text::WordCount& one, const Visit& visit) {
   if (has_letter_or_digit(one.word)) return visit(one.word, one.count);
@@ -107,7 +107,7 @@ std::optional<TrainingWords> TrainingWords::of_model(const std::filesystem::path
 std::vector<std::pair<std::size_t, std::size_t>> TrainingWords::unseen_places(std::string_view text) const {
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (std::size_t i = 0; i < text.size();) {
-    // Words are split by the rule above: sequences of letters, marks and digits, and single other characters.
+    // A word is a sequence of letters, marks and digits, or one other character, as in visit_words().
     const std::size_t begin = i;
     for (utf8::Decoded symbol; i < text.size(); i += static_cast<std::size_t>(symbol.size)) {
       symbol = utf8::decode(text, i);

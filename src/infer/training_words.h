@@ -19,15 +19,15 @@ namespace regard::infer {
 
 constexpr const char* kTrainingWordsFile = "source_words.tsv";
 
-// Return the content of the file for these texts. Words are split at white space, and between letters or
-// digits and other characters, in Unicode normalisation form C. Each character that is not a letter, mark or
-// digit is a word. Empty if the content would be longer than 64 MiB. Deterministic. `pool` may be null.
+// Return the content of the file for these texts. The texts are normalised to NFC and split at white space. A
+// word is a sequence of letters, marks and digits, or one other character. Returns an empty string if the
+// content would be longer than 64 MiB. The result is deterministic. `pool` may be null.
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool);
 
 class TrainingWords {
  public:
-  // Read the file of a run folder. Returns nullopt if `folder` has none. Throws io, and bad_file with the
-  // line that is not a word and a count.
+  // Read the file of a run folder. Returns nullopt if `folder` has none. Throws io if the file cannot be
+  // read, and bad_file, naming the line, if a line is not "WORD<tab>COUNT".
   static std::optional<TrainingWords> open(const std::filesystem::path& folder);
 
   // Read the file of the run that `model` belongs to: a run folder, or one of its checkpoints.
@@ -58,7 +58,7 @@ class TrainingWords {
 
   // for each word in lower case, its most frequent spelling
   std::unordered_map<std::string, Spelling> words_;
-  std::unordered_set<std::string> spellings_;  // all words as they are in the file
+  std::unordered_set<std::string> spellings_;  // all words, spelled as in the file
   bool has_signs_ = false;
 };
 

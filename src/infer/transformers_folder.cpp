@@ -68,7 +68,7 @@ Json after_white_space(const Json& normalizer) {
   return {{"type", "Sequence"}, {"normalizers", std::move(parts)}};
 }
 
-// Return a tokenizer.json with which AutoTokenizer returns the same ids as in training: white space is
+// Return a tokenizer.json with which AutoTokenizer returns the same ids as in training. White space is
 // normalised as in the run, sources end with the end token, and prompts have no special tokens.
 std::string tokenizer_file(const text::Tokenizer& tokenizer, const TransformerConfig& config,
                            const std::string& end, bool normalizes_white_space) {

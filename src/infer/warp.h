@@ -1,4 +1,4 @@
-// Warping of scores before sampling, like Hugging Face's logits warpers, in their order: temperature, top-k,
+// Warping of scores before sampling, like Hugging Face's logits warpers. The order is: temperature, top-k,
 // top-p (nucleus; Holtzman et al. 2020), min-p (relative to the most probable token), typical (Meister et al.
 // 2023), and the cut-offs epsilon and eta (Hewitt et al. 2022).
 #pragma once

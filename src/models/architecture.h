@@ -23,7 +23,7 @@
 namespace regard::models {
 
 // The embedding of images: x = norm([special tokens, projection(patches)] + positions). Patches are in
-// row-major order. InputEmbeddingConfig::norm names the norm; if it is empty, there is none.
+// row-major order. InputEmbeddingConfig::norm is the name of the norm; empty if there is no norm.
 struct PatchConfig {
   // size of an image: number of channels; height and width in pixels
   std::int64_t channels = 3, height = 0, width = 0;
@@ -33,7 +33,8 @@ struct PatchConfig {
   std::vector<std::string> specials;  // special tokens before the patches, each [1, 1, hidden]
   std::string positions;              // name of the position table [1, tokens, hidden]
   bool bias = true;                   // true if the projection has a bias
-  bool flat = false;  // special tokens are stored as [hidden], positions as [tokens, hidden] (CLIP)
+  // true if the file stores special tokens as [hidden] and positions as [tokens, hidden] (CLIP)
+  bool flat = false;
   // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, which means the size of a
   // patch.
   std::int64_t row_stride = 0, column_stride = 0;
@@ -125,7 +126,8 @@ struct DenseConfig {
 // The head selects rows, then applies the norm, the dense layers and the output projection. A projection with
 // the name of a token table is tied to that table.
 struct HeadConfig {
-  // rows that the head reads; first_two means the mean of the first two, mean that of all rows of a sequence
+  // Rows of each sequence that the head reads. first_two: the mean of the first two rows. mean: the mean of
+  // all rows.
   enum class Rows { all, first, last, first_two, mean };
   Output output = Output::none;
   Rows rows = Rows::all;
@@ -137,7 +139,8 @@ struct HeadConfig {
   std::int64_t out = 0;
   std::string bias;  // full name of the projection's bias; empty if there is none
   // Name of a second projection (NAME.weight, NAME.bias), applied to the sequence's second row. The output is
-  // the mean of both (DeiT). Only for Rows::first without dense layers. Empty if there is none.
+  // the mean of both projections (DeiT). Requires Rows::first and no dense layers. Empty if there is no
+  // second projection.
   std::string second;
   bool bias_is_row = false;    // true if the projection's bias is stored as [1, out]
   float factor = 1.0f;         // factor of the hidden states before the projection (T5 version 1.0)
@@ -159,7 +162,8 @@ struct Architecture {
   std::string memory_projection;
   HeadConfig head;
   bool head_pools = false;  // true if the head's dense layers are the base model's pooler
-  // The base model's pooler of the first token, for a class that does not use it. Loaded if the file has it.
+  // The base model's pooler of the first token, if the head does not use a pooler. It is loaded only if the
+  // file contains it.
   std::optional<DenseConfig> pooler;
   PositionRule positions;
   NameRules names;

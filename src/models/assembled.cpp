@@ -162,15 +162,15 @@ class Assembled : public Network {
   }
 
  private:
-  // Locks held during a pass: the model's mutex, because a pass may replace position tables and packed
-  // weights, and the thread pool's lock, so that no kernel of the pass has to lock the pool again.
+  // Locks held during a pass: the model's mutex and the thread pool's lock. A pass may replace position
+  // tables and packed weights. While the pass holds the pool's lock, its kernels need not lock the pool.
   struct Turn {
     Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
   };
 
-  // Return the encoder's output after the projection, if there is one. `room` stores the result.
+  // Return the encoder's output, after the projection if the model has one. `room` stores the result.
   const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {
     if (!memory_projection_ || memory == nullptr) return memory;
     room = *memory;
@@ -241,7 +241,7 @@ class Assembled : public Network {
   TokenTables tables_;
   std::unique_ptr<Stack> encoder_, decoder_;       // encoder and decoder; null if the model has none
   std::unique_ptr<nn::Linear> memory_projection_;  // may be null
-  std::unique_ptr<Head> head_, pooler_;  // pooler_: a pooler that the head does not use; both may be null
+  std::unique_ptr<Head> head_, pooler_;  // pooler_: pooler that the head does not use; either may be null
 };
 
 }  // namespace

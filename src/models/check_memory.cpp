@@ -9,7 +9,7 @@ namespace regard::models {
 
 void check_memory(const Memory* memory, std::int64_t sequences) {
   if (memory == nullptr || memory->hidden == nullptr)
-    throw usage_error("the decoder needs the encoder's output");
+    throw usage_error("the decoder requires the encoder's output, which is missing");
   ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
   if (memory->shape.sequences() != sequences)
     throw usage_error("the encoder's output has a wrong number of sequences for the decoder")

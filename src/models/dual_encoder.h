@@ -53,8 +53,8 @@ class DualEncoder : public Network {
   Network& vision() { return *vision_; }
   std::int64_t size() const { return config_.size; }
   bool sigmoid() const { return config_.sigmoid; }
-  // If the model was trained on padded texts, append padding to `ids` up to that length. Longer texts are not
-  // changed.
+  // If the model was trained on padded texts, append padding to `ids` up to the length used in training.
+  // Longer texts are not changed.
   void pad(std::vector<std::int32_t>& ids) const;
 
   // Compute the vectors [sequences, size], before normalisation, from the last hidden states of a batch.

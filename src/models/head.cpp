@@ -36,8 +36,8 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
   if (config.bias_is_row) bias_->stored_shape = {1, config.out};
 }
 
-// Select the rows that the head reads. Throws invalid_input if it reads the first, the last or the first two
-// rows of each sequence and a sequence has too few.
+// Select the rows that the head reads. If the head reads the first, the last or the first two rows of each
+// sequence, throws invalid_input for a sequence with too few rows.
 Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
   if (config_.rows == HeadConfig::Rows::all) return hidden;
   if (config_.rows == HeadConfig::Rows::first_two) return mean_of_first_two(tape, hidden, shape);
@@ -76,8 +76,8 @@ Var Head::features(Tape& tape, Var hidden) const {
   return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
 }
 
-// Return x multiplied by a dropout mask. ops::dropout() would overwrite x, but the backward pass of a tanh
-// requires its value.
+// Return x multiplied by a dropout mask. Unlike ops::dropout(), do not overwrite x, because the backward pass
+// of a tanh reads x.
 Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
   if (config_.dropout == 0.0f || !tape.options().training) return x;
   const Tensor ones = tape.arena().tensor(x->value.shape());
@@ -114,7 +114,8 @@ Var Head::second_projection(Tape& tape, Var hidden, const Ragged& shape) const {
   for (std::size_t s = 0; s < rows.size(); ++s) {
     rows[s] = shape.offsets[s] + 1;
     if (rows[s] >= shape.offsets[s + 1])
-      throw input_error("the head needs two tokens of each sequence").found("sequence " + std::to_string(s));
+      throw input_error("the head requires two tokens of each sequence")
+          .found("sequence " + std::to_string(s));
   }
   return second_->forward(tape, ops::select_rows(tape, hidden, rows));
 }

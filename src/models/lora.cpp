@@ -145,7 +145,7 @@ void Lora::add_biases_and_modules() {
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())
-        .remedy("`regard info` lists the model's weights; a tied weight has no separate module");
+        .remedy("Run `regard info` to list the model's weights; a tied weight has no separate module");
   if (config_.bias == "none") return;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (const std::string module = module_of(names[i]);
@@ -164,7 +164,7 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
       if (table && config.adapts(module, true))
         throw usage_error("an embedding or output layer cannot have a low-rank update")
             .found("\"" + module + "\"")
-            .remedy("Name it in modules_to_save instead");
+            .remedy("Name the layer in modules_to_save instead");
       continue;
     }
     if (!config.adapts(module)) continue;
@@ -188,7 +188,7 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
                     return std::string("query");
                   }() +
                   "\"")
-        .remedy("`regard info` lists the model's weights");
+        .remedy("Run `regard info` to list the model's weights");
   add_biases_and_modules();
 }
 
@@ -208,7 +208,7 @@ void Lora::read(const formats::SafetensorsFile& file) {
     const auto found = index.find(short_name(name, rules));
     if (found == index.end())
       throw file_error(file.path().string(), "the adapter's \"" + entry + "\" matches no weight of the model")
-          .remedy("The adapter may belong to another base model");
+          .remedy("Check that the adapter was trained for this base model");
     return found->second;
   };
   for (const formats::TensorEntry& entry : file.entries()) {

@@ -1,7 +1,8 @@
-// LoRA adapters (Hu et al. 2021, https://arxiv.org/abs/2106.09685) in PEFT's folders: adapter_config.json,
-// and adapter_model.safetensors with "base_model.model.MODULE.lora_A.weight" [rank, in], "….lora_B.weight"
-// [out, rank] and complete weights (biases, modules to save) under their own names. During a pass, the model
-// applies the updates separately. merge() adds them to the model's weights.
+// LoRA adapters (Hu et al. 2021, https://arxiv.org/abs/2106.09685) in PEFT's folders, which contain
+// adapter_config.json and adapter_model.safetensors. An update has the tensors
+// "base_model.model.MODULE.lora_A.weight" [rank, in] and "….lora_B.weight" [out, rank]. Complete weights
+// (biases, modules to save) have their own names. During a pass, the model applies the updates separately.
+// merge() adds them to the model's weights.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ class Lora {
   std::vector<Parameter*> parameters() const;
   const LoraConfig& config() const { return config_; }
 
-  // Return the contents of adapter_model.safetensors (views) and of adapter_config.json. `task_type` is
-  // PEFT's, or "".
+  // Return the contents of adapter_model.safetensors (views) and of adapter_config.json. `task_type` is a
+  // task type of PEFT, or empty.
   std::vector<formats::NamedTensor> tensors() const;
   Json config_json(const std::string& task_type) const;
 
@@ -70,9 +71,9 @@ std::vector<std::string> full_names(Network& model);
 // Return PEFT's task_type for the model's output, or "" if there is none.
 std::string peft_task_type(const Network& model);
 
-// Return the names that training adds to modules_to_save, as PEFT does: classifier and score (heads of
-// different families) for sequence and token classification, qa_outputs for question answering; empty for
-// other outputs.
+// Return the names that training adds to modules_to_save, as PEFT does. For sequence and token
+// classification: classifier and score, the heads of different families. For question answering: qa_outputs.
+// For other outputs: none.
 std::vector<std::string> peft_head_modules(const Network& model);
 
 // low_rank_parameters() returns the parameters of all low-rank updates in the model. adapter_name() returns a

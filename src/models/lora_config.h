@@ -23,8 +23,9 @@ struct LoraConfig {
   // Rank and alpha of individual modules. Key: a regular expression for the end of the name.
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;
   std::vector<std::pair<std::string, double>> alpha_pattern;
-  std::vector<std::int64_t> layers;         // numbers of the layers to adapt; empty means all
-  std::vector<std::string> layers_pattern;  // names of lists of layers, such as "h"; empty means any
+  std::vector<std::int64_t> layers;  // numbers of the layers to adapt; empty means all
+  // names of modules that contain the layers, such as "h"; empty means any
+  std::vector<std::string> layers_pattern;
   // biases that are also trained: none, all, or lora_only (those of adapted modules)
   std::string bias = "none";
   std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
@@ -42,7 +43,7 @@ struct LoraConfig {
   // and for an unsupported variant of LoRA (DoRA, …).
   static LoraConfig from_json(const Json& json, const std::string& file);
   // Return adapter_config.json. transposed: the base model's weights are stored as [in, out]
-  // (fan_in_fan_out). task_type: PEFT's, or "".
+  // (fan_in_fan_out). task_type: a task type of PEFT, or empty.
   Json to_json(bool transposed, const std::string& task_type) const;
 
   // Throw if a value is out of range or a regular expression is invalid: bad_file if `file` is given, else

@@ -1,5 +1,5 @@
 // Input of a model: token ids, features or pixels. Only the first layer of a model (models/stack.h,
-// InputEmbedding) reads its content; all other code passes it on.
+// InputEmbedding) reads the content of an input; other code only forwards the input.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ModelInput {
   Tensor values;
 
   ModelInput() = default;
-  // Not explicit, because token ids are the usual input.
+  // This constructor is not explicit, because token ids are the most frequent input.
   ModelInput(std::vector<std::int32_t> token_ids, std::vector<std::int32_t> token_types = {})
       : ids(std::move(token_ids)), types(std::move(token_types)) {}
   explicit ModelInput(Tensor features_or_pixels) : values(std::move(features_or_pixels)) {}
@@ -44,8 +44,8 @@ struct InputSpec {
   // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]. Unused if kind is tokens. 0
   // frames means any number that results in at least one position.
   Shape shape;
-  // Name of the input in Hugging Face's models. Their shape is [batch, bins, frames] if bins_first, and
-  // [batch, frames] if there is one bin.
+  // Name of the input in Hugging Face's models. Their input has the shape [batch, bins, frames] if bins_first
+  // is true, and [batch, frames] if there is one bin.
   const char* name = "pixel_values";
   bool bins_first = false;
   std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty for patches
@@ -56,8 +56,8 @@ struct InputSpec {
 
   // Throw usage ("expected image input, found text") if the model does not read this kind of input.
   void require(InputKind given) const;
-  // Return the number of positions of the input. Throws usage if its kind differs, and invalid_input if its
-  // shape or dtype differs or it is not contiguous.
+  // Return the number of positions of the input. Throws usage if the input has another kind. Throws
+  // invalid_input if it has another shape or dtype, or is not contiguous.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
   ModelInput blank() const;  // return a valid input: token 0, or values of 0

@@ -10,7 +10,8 @@
 namespace regard::models {
 
 struct NameRules {
-  // Prefixes that a file may omit from, or add to, the model's name ("bert.", "model.").
+  // Prefixes of names ("bert.", "model."). A file may omit a prefix that the model's name has, or have a
+  // prefix that the model's name lacks.
   std::vector<std::string> prefixes;
   // Older endings of names: a file may have `second` instead of `first`, such as LayerNorm.gamma instead of
   // LayerNorm.weight.

@@ -52,10 +52,10 @@ enum class Output {
 
 // Rule for the default positions of a padded batch.
 struct PositionRule {
-  // if true, the ids other than `padding` are numbered from 0; if false, the position is the column
+  // true: the ids other than `padding` are numbered from 0; false: the position is the column
   bool over_tokens = false;
   std::int64_t padding = -1;
-  std::int64_t first = 0;  // number of position 0 in the checkpoint
+  std::int64_t first = 0;  // position id that the checkpoint uses for position 0
 };
 
 class Network {
@@ -66,8 +66,8 @@ class Network {
   // size of the decoder's vocabulary if there is a decoder, else of the encoder's
   virtual std::int64_t vocabulary() const = 0;
   virtual std::int64_t source_vocabulary() const { return vocabulary(); }
-  // Return the specification of the encoder's input or, if there is no encoder, of the decoder's input (token
-  // ids).
+  // Return the specification of the encoder's input. If there is no encoder, return that of the decoder's
+  // input (token ids).
   virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
   // maximum number of positions of a sequence; 0 means no limit
@@ -81,17 +81,17 @@ class Network {
   virtual Json config() const = 0;
 
   // Compute the last hidden states [source tokens, hidden] of the encoder. For encoders and encoder–decoders.
-  // Throws usage if the model has no encoder or does not read this kind of input, and invalid_input if the
-  // shape of an input is wrong, an id is outside the vocabulary or a position is beyond the model's limit.
+  // Throws usage if the model has no encoder or does not read this kind of input. Throws invalid_input if the
+  // shape of an input is wrong, an id is outside the vocabulary, or a position is beyond the model's limit.
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
   // Compute the last hidden states [target tokens, hidden] of the decoder. For decoders and encoder–decoders.
-  // target.shape.positions are used unmodified; with a cache, the positions must continue at the length of
-  // the slot. With a cache, `memory` is required only if some selected slots have no cross-attention yet; it
-  // must then contain one sequence for each of these slots, in the order of the batch. Throws usage if the
-  // model has no decoder, `memory` or `cache` does not fit the batch, or a pass with a cache records;
-  // invalid_input if an id is outside the vocabulary or a position is beyond the model's limit;
-  // resource_exhausted if the cache is full.
+  // target.shape.positions are used unmodified. With a cache, the positions must continue at the length of
+  // the slot. With a cache, `memory` is required only if some selected slots have no cross-attention yet. In
+  // this case it must contain one sequence for each of these slots, in the order of the batch. Throws usage
+  // if the model has no decoder, if `memory` or `cache` does not fit the batch, or if a pass with a cache
+  // records. Throws invalid_input if an id is outside the vocabulary or a position is beyond the model's
+  // limit. Throws resource_exhausted if the cache is full.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
@@ -111,8 +111,8 @@ class Network {
   // Adapt the model to a file before loading weights: remove a head that the file lacks, and add a pooler
   // that it has. holds(name) returns true if the file has a tensor for this name of the model.
   virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);
-  // Return the weights of a pooler that the head does not use. They are loaded from the file, never trained,
-  // and not part of parameters(). carried() saves them.
+  // Return the weights of a pooler that the head does not use. They are loaded from the file and are not
+  // trained. parameters() does not contain them; carried() does.
   virtual std::vector<Parameter*> pooler_parameters() { return {}; }
   // Return the naming rules of the family's checkpoints.
   virtual const NameRules& name_rules() const;
@@ -137,8 +137,8 @@ class Network {
   const Carried& carried() const { return carried_; }
   void set_carried(Carried carried) { carried_ = std::move(carried); }
 
-  // Allocate gradients of zero for all parameters if `trainable`, else free them. Skip the constants of
-  // name_rules().
+  // If `trainable` is true, allocate gradients of zero for all parameters; otherwise free the gradients. Skip
+  // the weights listed in name_rules().constants.
   void set_trainable(bool trainable);
   void clear_gradients();
   std::int64_t parameter_count();  // number of elements of all weights; a tied weight counts once
@@ -147,9 +147,9 @@ class Network {
   Carried carried_;
 };
 
-// Build the network of the family that config's "model_type" names, without weights. Throws bad_file with
-// `file` and the key if the family is unknown, a key is missing, or a type or value is wrong; for
-// regard-transformer also if a key is unknown.
+// Build the network of the family that config's "model_type" names, without weights. Throws bad_file, naming
+// `file` and the key, if the family is unknown, a key is missing, or a type or value is wrong. For
+// regard-transformer, an unknown key is an error too.
 std::unique_ptr<Network> make_model(const Json& config, const std::string& file = "config");
 
 // Initialise every weight, with the distributions of the papers' reference implementations. The values of a

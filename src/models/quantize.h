@@ -1,7 +1,7 @@
-// Quantisation to int8 for inference. Each matrix becomes integers from −127 to 127 and one scale per output
-// (for an embedding table, per id). In a file, a weight NAME is an I8 tensor of the same shape and the F32
-// tensor NAME_scale, and the value is NAME · NAME_scale with broadcasting; config.json has a
-// "quantization_config".
+// Quantisation to int8 for inference. Each matrix is stored as integers from −127 to 127 and one scale per
+// output (for an embedding table, one scale per id). In a file, a weight NAME is an I8 tensor of the same
+// shape and the F32 tensor NAME_scale, and the value is NAME · NAME_scale with broadcasting; config.json has
+// a "quantization_config".
 #pragma once
 
 #include "base/json.h"

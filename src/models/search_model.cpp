@@ -164,8 +164,8 @@ class SearchModel : public Network {
     return hidden;
   }
 
-  // Store the source in those selected slots that have none yet. Return the decoder's first states for these
-  // slots, by layer.
+  // Store the source in those selected slots that have no source yet. Return the decoder's first states for
+  // these slots, by layer.
   std::vector<Var> start_sources(Tape& tape, const Memory* memory, Cache& cache) const {
     const std::span<const std::int32_t> slots = cache.slots();
     const auto lacks = [&](std::int32_t slot) { return !cache.has_cross(slot); };

@@ -52,7 +52,7 @@ std::string sequence_class(const std::string& model_type);
 
 // Read config.json. The first class in "architectures" determines the head: ForSequenceClassification,
 // ForTokenClassification, ForCausalLM (rnn, lstm, gru) or ForConditionalGeneration (rnn-search). Throws
-// bad_file with `file` and the key.
+// bad_file, naming `file` and the key.
 SequenceConfig read_sequence_config(const Json& config, const std::string& file);
 
 // Build the network, without weights.

@@ -41,7 +41,7 @@ class TokenEmbedding : public InputEmbedding {
     };
     positions_ = table(config.positions, config.position_rows);
     types_ = table(config.types, config.type_count);
-    // These tables are small and read row by row, so they stay f32 in quantised models.
+    // Position and type tables are small and read row by row, so they stay f32 in quantised models.
     for (nn::Embedding* small : {positions_.get(), types_.get()})
       if (small != nullptr) small->weight().use = Parameter::Use::other;
     if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);
@@ -134,7 +134,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
 
 namespace {
 
-// A call of a layer, with copies of its arguments, which must exist until the backward pass.
+// A call of a layer, with copies of the arguments. The copies must exist until the backward pass.
 struct LayerCall {
   const nn::Block* block = nullptr;
   Var x = nullptr;

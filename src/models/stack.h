@@ -55,7 +55,7 @@ class Stack {
 
   InputSpec input_spec() const { return input_->input_spec(); }
   Var forward(Tape& tape, const InputBatch& batch, const Memory* memory, Cache* cache) const;
-  kernels::Precision precision() const;  // of attention, for inference
+  kernels::Precision precision() const;  // return the precision of attention for inference
   void collect(std::vector<Parameter*>& parameters) const;
   void prepare_for_inference(const nn::Preparation& how) const;
 

@@ -35,18 +35,18 @@ class Binder {
                                        [&](const std::string& part) { return name.find(part) != name.npos; });
       if (!ignored)
         throw file_error(weights_.label(), "tensor \"" + name + "\" is not part of the model")
-            .remedy("The config may belong to a different model (layers, family or head)");
+            .remedy(
+                "Check that config.json belongs to these weights: same family, head and number of layers");
       binding.ignored.push_back(name);
     }
     return binding;
   }
 
  private:
-  // Return the error for a missing tensor. Also used if the tensor exists but is bound to another
-  // weight.
+  // Return the error for a missing tensor. Also used if the tensor exists but belongs to another weight.
   Error missing(const std::string& name) const {
     return file_error(weights_.label(), "tensor \"" + name + "\" is missing")
-        .remedy("The config may belong to a different model (layers, family or head)");
+        .remedy("Check that config.json belongs to these weights: same family, head and number of layers");
   }
 
   std::optional<std::string> find(const std::string& name) {

@@ -51,7 +51,7 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit(number("heads", "Number of attention heads; must divide hidden_size unless head_size is set.", 1,
                kMany),
         c.heads);
-  visit(number("kv_heads", "Number of key/value heads (grouped-query attention); 0 means as many as heads.",
+  visit(number("kv_heads", "Number of key/value heads (grouped-query attention); 0 means the value of heads.",
                0, kMany),
         c.kv_heads);
   visit(number("head_size", "Size of a head; 0 means hidden_size / heads.", 0, 1 << 16), c.head_size);
@@ -68,8 +68,9 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit(word("positions", "Position encoding.", {"sinusoidal", "learned", "rotary", "none"}), c.positions);
   visit(Key{.name = "max_positions",
             .unit = "tokens",
-            .meaning = "Maximum sequence length. 0 means no limit, or for learned positions data.max_length "
-                       "or training.context.",
+            .meaning =
+                "Maximum sequence length. 0 means no limit; with learned positions, 0 means the value of "
+                "data.max_length or training.context.",
             .low = 0,
             .high = 1 << 30},
         c.max_positions);

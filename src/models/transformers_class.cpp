@@ -11,14 +11,14 @@ namespace {
 // Maximum lengths, in tokens, for models without a limit. transformers computes sinusoids for all positions
 // when it loads a model; rotary positions have no table, so their limit is larger.
 constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
-// epsilon of PyTorch's layer norm by default, used by the encoder–decoder classes
+// default epsilon of PyTorch's layer norm, used by the encoder–decoder classes
 constexpr double kLayerNormEpsilon = 1e-5;
 
 [[noreturn]] void refuse(const char* key, const std::string& found, const std::string& expected) {
   throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
       .found(found)
       .expected(expected)
-      .remedy("The commands of regard can open the run folder");
+      .remedy("Use the run folder with the commands of regard");
 }
 
 std::string quoted(const std::string& text) {

@@ -31,10 +31,10 @@ std::int64_t transformers_positions(const TransformerConfig& config);
 Json transformers_config(const TransformerConfig& config);
 
 // Return the tensors with the names and layouts of the class. `model` must have been built from `config`. The
-// converted model computes the same function with different weights: hidden units are reordered if the class
-// orders its sinusoids differently, keys and values shared by several query heads are repeated, missing
-// biases become zeros, smaller heads are padded with zeros, and the table is multiplied by the embedding
-// factor if the class has none.
+// converted model computes the same function with different weights. Hidden units are reordered if the class
+// orders its sinusoids differently. Keys and values shared by several query heads are repeated. Missing
+// biases become zeros, and smaller heads are padded with zeros. The embedding table is multiplied by the
+// embedding factor if the class has no such factor.
 std::vector<formats::NamedTensor> transformers_weights(Network& model, const TransformerConfig& config);
 
 }  // namespace regard::models

@@ -162,7 +162,7 @@ Tensor position_table(const Source& from, const std::string& side, nn::SinusoidL
   return nn::sinusoids(rows, config.hidden_size, layout);
 }
 
-// --- Marian, Pegasus, Blenderbot ---
+// The following functions convert to Marian, Pegasus and Blenderbot.
 
 void add_side(const Source& from, const std::string& side, std::int64_t layers, Writer& to) {
   for (std::int64_t i = 0; i < layers; ++i) {
@@ -212,9 +212,9 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
   return std::move(to.tensors);
 }
 
-// --- decoders ---
+// The following functions convert to decoders (GPT-2, Llama).
 
-// Add the embedding table multiplied by its factor, and the output table unless both are shared.
+// Add the embedding table multiplied by its factor. Add the output table if it is a separate weight.
 void add_decoder_tables(const Source& from, const std::string& name, Writer& to) {
   const TransformerConfig& config = from.config();
   const Tensor table = from.table("embedding");

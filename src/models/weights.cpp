@@ -83,7 +83,9 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
         std::memcmp(copy.data(), first.data(), first.bytes()) != 0)
       throw file_error(weights.label(),
                        "\"" + name + "\" differs from \"" + bound.name + "\", although the config ties both")
-          .remedy("If they should differ, set tie_word_embeddings to false; otherwise remove the copy");
+          .remedy(
+              "If the two weights should differ, set tie_word_embeddings to false; otherwise remove the "
+              "copy");
     weights.release(name);
   }
 }

@@ -1,6 +1,6 @@
 // Load a model's weights from files and save them. A file's tensor names may differ from the model's within
-// the family's NameRules. Loading sets each parameter's name to the name of its tensor in the file, which
-// gradients and saved files then use.
+// the family's NameRules. Loading sets each parameter's name to the name of its tensor in the file. Gradients
+// and saved files use this name.
 #pragma once
 
 #include <filesystem>
@@ -28,16 +28,16 @@ enum class WeightMode {
 // f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to
 // f32, and their mapped pages are released. An I8 tensor NAME requires an F32 tensor NAME_scale; the weight
 // is NAME · NAME_scale. All tensors are checked before the first weight is set, except those of a pooler that
-// the head does not use; these are checked last. Throws bad_file if a tensor is missing, unused, or has the
-// wrong shape or an unsupported dtype, if the scales or values of an int8 weight are invalid, or if two
-// copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has no bf16
-// instructions or the file has int8 weights.
+// the head does not use; these are checked last. Throws bad_file if a tensor is missing, is unused, or has
+// the wrong shape or an unsupported dtype. Throws bad_file also if the scales or values of an int8 weight are
+// invalid, or if two copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has
+// no bf16 instructions or the file has int8 weights.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, in the layout of the file from which they were loaded, including copies of
-// tied weights. With stored_dtypes, values are converted back to the file's dtypes (I8 tensors stay f32), and
-// weights held for inference (Parameter::Held) are returned in the dtype in which they are held, with their
-// scales. Otherwise weights are f32, as views if possible.
+// tied weights. With stored_dtypes, values are converted back to the file's dtypes (I8 tensors stay f32).
+// Weights held for inference (Parameter::Held) then keep their dtype and are returned with their scales.
+// Without stored_dtypes, weights are f32, as views if possible.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
 // Build the folder's model, load its weights and, if there is one, add its adapter (lora.h).
@@ -47,9 +47,9 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
 // Load a model with the adapter merged into its weights, to save it.
 std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
-// Write the model as a Hugging Face folder that can be opened like `from`: model.safetensors with the stored
-// names, layouts and dtypes (if `dtype` is set, all weights have that dtype), and copies of the configuration
-// files, the tokenizer's files and the modules of sentence-transformers. config.json states whether there are
+// Write the model as a Hugging Face folder that can be opened like `from`. model.safetensors has the stored
+// names, layouts and dtypes; if `dtype` is set, all weights have that dtype. The configuration files, the
+// tokenizer's files and the modules of sentence-transformers are copied. config.json states whether there are
 // int8 weights (quantize.h). The folder is created atomically. Throws usage if `to` exists.
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);

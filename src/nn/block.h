@@ -49,7 +49,7 @@ class Block {
   void prepare_for_inference(const Preparation& how);
 
  private:
-  // The norms of a branch; null where there is none.
+  // The norms of a branch. A norm that the branch does not have is null.
   struct Norms {
     std::unique_ptr<Norm> before, branch, after;
     std::uint32_t dropout_place = 0;

@@ -12,7 +12,7 @@ Var show(Tape& tape, std::string_view point, std::string_view what, Var value) {
   ReplacingProbe* replacing = replacing_probe(tape);
   const Var used = replacing == nullptr ? value : replacing->replace(tape, name, value);
   if (used != value && !(used->value.shape() == value->value.shape()))
-    throw usage_error("a probe replaced a value with one of another shape")
+    throw usage_error("a probe replaced a value with a value of another shape")
         .at({name, -1, -1})
         .found(used->value.shape().text())
         .expected(value->value.shape().text());

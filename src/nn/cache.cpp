@@ -11,7 +11,7 @@
 namespace regard::nn {
 namespace {
 
-constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens if there is no limit
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // capacity in tokens of a cache without a limit
 
 static_assert(kPageTokens == kernels::kBf16PageRows);
 
@@ -47,7 +47,7 @@ std::int64_t CacheShape::page_bytes() const {
 }
 
 Cache::Cache(const CacheShape& shape, std::int64_t slots) : shape_(shape), pool_(page_floats(shape)) {
-  if (slots < 1) throw usage_error("a cache needs at least one slot");
+  if (slots < 1) throw usage_error("a cache must have at least one slot");
   const auto count = static_cast<std::size_t>(slots);
   slots_.resize(count), reordered_.resize(count), taken_.resize(count);
   selected_.reserve(count);
@@ -59,7 +59,7 @@ Cache::Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity)
 }
 
 Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages) {
-  if (pages < 1) throw usage_error("a cache needs at least one page");
+  if (pages < 1) throw usage_error("a cache must have at least one page");
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
@@ -114,10 +114,10 @@ void Cache::select(std::span<const std::int32_t> slots) {
   selected_.assign(slots.begin(), slots.end());
 }
 
-// --- tables ---
+// The following functions manage page tables.
 
 // Add pages until the table has room for `rows` rows. If a bounded cache has too few free pages, throw and
-// take none.
+// add none.
 void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
@@ -125,7 +125,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
       throw resource_error("the cache has too few free pages")
           .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
                  std::to_string(pool_.size()) + " free")
-          .remedy("Give the cache more pages, or admit fewer sequences");
+          .remedy("Increase the number of cache pages, or admit fewer sequences");
     pool_.grow(pool_.size() + more - pool_.free());
   }
   for (std::int64_t i = 0; i < more; ++i) {
@@ -169,7 +169,8 @@ void Cache::own_last_page(Table& table) {
   }
   const float* from = table.at[last];
   if (pool_.free() == 0) {
-    if (bounded_) throw resource_error("the cache has no free pages").remedy("Give the cache more pages");
+    if (bounded_)
+      throw resource_error("the cache has no free pages").remedy("Increase the number of cache pages");
     pool_.grow(pool_.size() + 1);
   }
   const std::int32_t page = pool_.take();
@@ -231,7 +232,7 @@ ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t
           {table.at.data(), kPageTokens, keys, keys + shape_.key_floats(), is_bf16(shape_)}};
 }
 
-// --- sequences ---
+// The following functions change, copy or measure sequences.
 
 void Cache::clear(std::int64_t slot) {
   release(at(slot));
@@ -304,7 +305,7 @@ bool Cache::writes_to_shared_page(std::int64_t slot) const {
   return table.length % kPageTokens != 0 && pool_.users(table.pages[last]) > 1;
 }
 
-// --- layers ---
+// The following functions are called by the decoder's layers.
 
 void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
   Table& table = at(slot).self;
@@ -312,7 +313,7 @@ void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
     throw resource_error("cache: slot " + std::to_string(slot) + " has no room for " +
                          std::to_string(tokens) + " more tokens")
         .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
-        .remedy("Make the cache larger, or call reserve() first");
+        .remedy("Create a larger cache, or call reserve() first");
   own_last_page(table);
   add_pages(table, table.length + tokens);
 }

@@ -40,7 +40,7 @@ struct CacheShape {
   std::int64_t kv_heads = 0;
 
   std::int64_t key_floats() const;    // size of a layer's keys in a page, in floats
-  std::int64_t value_floats() const;  // the same for values
+  std::int64_t value_floats() const;  // size of a layer's values in a page, in floats
   std::int64_t page_bytes() const;    // bytes of one page: kPageTokens tokens, all layers
 };
 
@@ -56,8 +56,8 @@ class Cache {
   // Create a cache for `capacity` tokens per slot, rounded up to pages. reserve() increases it; pages for
   // cross-attention and copies of shared pages are added when needed. Throws usage if slots < 1.
   Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity);
-  // Create a cache with a fixed total of `pages` pages for all slots. Calls that require more pages throw
-  // resource_exhausted, so the caller must plan their use.
+  // Create a cache with a fixed total of `pages` pages for all slots. A call that requires more pages throws
+  // resource_exhausted.
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
@@ -85,7 +85,7 @@ class Cache {
   // resource_exhausted if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
-  // Make the memory of all pages resident, which otherwise happens when a page is first used. The cache must
+  // Make the memory of all pages resident. Otherwise a page becomes resident at its first use. The cache must
   // be empty.
   void make_resident() { pool_.make_resident(); }
 
@@ -97,7 +97,7 @@ class Cache {
   // true if a page must be copied before the slot's next token is written
   bool writes_to_shared_page(std::int64_t slot) const;
 
-  // --- for the decoder's layers ---
+  // The following functions are for the decoder's layers.
 
   // Reserve unshared pages for the slot's next `tokens` tokens. Throws resource_exhausted if they do not fit.
   void make_room(std::int64_t slot, std::int64_t tokens);
@@ -134,7 +134,7 @@ class Cache {
     std::vector<const float*> at;     // address of each page; null if the page is released
     std::vector<std::int32_t> pages;  // number of each page in the pool; −1 if the page is released
     std::int64_t length = 0;          // rows
-    std::int64_t kept_from = 0;       // pages before this one are released
+    std::int64_t kept_from = 0;       // index of the first page that is not released
     bool stale_tail = false;          // bf16: the last page may contain rows of another sequence
   };
   struct Slot {

@@ -40,8 +40,7 @@ class Convolution {
   std::int64_t out() const { return config_.out; }
   const FrameWindow& window() const { return config_.window; }
 
-  // Append the weights, which are never quantised, because they are a small part of the model and close to
-  // its input.
+  // Append the weights. They are never quantised, because convolutions are few and are the first layers.
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:

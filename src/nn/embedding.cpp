@@ -15,9 +15,9 @@ Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t s
   weight_->use = Parameter::Use::table;
 }
 
-// If the tape records gradients, drop the packed copy of the weight; throw usage if the weight is stored for
-// inference only (Parameter::is_held()). If it does not, pack an inference-only weight that is not packed
-// yet.
+// If the tape records gradients, discard the packed copy of the weight, or throw usage if the weight is
+// stored for inference only (Parameter::is_held()). If the tape records no gradients, pack an inference-only
+// weight that is not packed yet.
 void Embedding::settle_packed(Tape& tape) const {
   if (weight_->is_held()) {
     if (tape.recording()) throw usage_error("a model loaded for inference cannot record gradients");

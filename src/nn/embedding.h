@@ -43,7 +43,7 @@ class Embedding {
   void settle_packed(Tape& tape) const;
   void make_ready(ThreadPool& pool);
   std::unique_ptr<Parameter> weight_;
-  // the packed weight; a recording pass drops it, because training changes the weight
+  // packed weight; a recording pass discards it, because training changes the weight
   mutable kernels::PackedMatrix packed_;
 };
 

@@ -45,8 +45,8 @@ class Linear {
   // Return true if x may be stored as bf16 (ops/bf16_store.h). Low-rank updates read it as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }
 
-  // Return the weight and the bias (or null), for an operation that includes this layer. Like forward(), this
-  // drops packed weights if the tape records.
+  // Return the weight and the bias (or null), for an operation that includes this layer. Like forward(),
+  // discard packed weights if the tape records.
   struct Variables {
     Var weight, bias;
     bool transposed;
@@ -64,7 +64,7 @@ class Linear {
   std::int64_t in_, out_ = 0;
   bool transposed_;
   std::vector<std::int64_t> columns_;
-  // Allocated separately, because parameters have a pointer to their block, which must not move.
+  // The block is allocated separately: parameters contain a pointer to it, so its address must not change.
   std::unique_ptr<LinearBlock> weight_;
   std::unique_ptr<ParameterBlock> bias_;  // biases of all parts; null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
@@ -72,7 +72,7 @@ class Linear {
   void begin_pass(const Tape& tape) const;
   Var forward_updated(Tape& tape, Var x, const Options& options) const;
   void make_ready(ThreadPool& pool);
-  // the packed weight; a recording pass drops it, because training changes the weights
+  // packed weights; a recording pass discards them, because training changes the weights
   mutable kernels::PackedMatrix packed_;
 };
 

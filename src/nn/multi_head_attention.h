@@ -19,7 +19,7 @@
 
 namespace regard::nn {
 
-// Zeros in the AttentionSpec mean its defaults; head_dim 0 means hidden / heads.
+// A zero in a field of AttentionSpec means the default of that field. Default of head_dim: hidden / heads.
 struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden
@@ -38,7 +38,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   // Names under the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
 
-  AttentionConfig completed() const;  // returns the configuration with defaults replaced by values
+  AttentionConfig completed() const;  // returns the configuration with each default replaced by its value
 };
 
 // Arguments of forward() other than x. Null or empty means absent.
@@ -90,7 +90,7 @@ class MultiHeadAttention {
   std::uint32_t dropout_place_;
   // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
   std::unique_ptr<Linear> query_, key_value_, output_;
-  std::unique_ptr<Norm> query_norm_, key_norm_;  // either both or none is set
+  std::unique_ptr<Norm> query_norm_, key_norm_;  // both are set, or both are null
 };
 
 }  // namespace regard::nn

@@ -43,7 +43,7 @@ void PagePool::grow(std::int64_t pages) {
 }
 
 void PagePool::make_resident() {
-  // Pages are adjacent within a segment, so a write to each line of a page reaches all of the segment.
+  // Pages are adjacent within a segment, so writes to every cache line of every page cover the whole segment.
   for (float* page : pages_)
     for (std::int64_t i = 0; i < floats_; i += kFloatsInLine) page[i] = 0.0F;
 }

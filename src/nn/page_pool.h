@@ -19,7 +19,7 @@ class PagePool {
   // Grow to at least `pages` pages. A page that was never written uses no physical memory.
   void grow(std::int64_t pages);
 
-  // Write to all pages, none of which may be in use. Their memory is then resident.
+  // Make the memory of all pages resident by writing to it. No page may be in use.
   void make_resident();
 
   std::int64_t size() const { return static_cast<std::int64_t>(pages_.size()); }

@@ -1,5 +1,5 @@
 // Computed position encodings: sinusoids, which are added to the embeddings, and rotations of queries and
-// keys. (Learned positions are an nn::Embedding.) A table is extended when a position exceeds it, and is
+// keys. Learned positions are an nn::Embedding. A table is extended when a position exceeds it, and is
 // otherwise reused.
 #pragma once
 

@@ -50,7 +50,7 @@ class Recurrent {
   // One direction of one layer.
   struct Direction {
     Parameter weight_ih, weight_hh, bias_ih, bias_hh;
-    mutable kernels::PackedMatrix packed_ih, packed_hh;  // packed weights, which a recording pass drops
+    mutable kernels::PackedMatrix packed_ih, packed_hh;  // packed weights; a recording pass discards them
   };
   ops::Recurrence run(Tape& tape, Direction& direction, Var x, const Ragged& shape, Var initial,
                       bool reverse) const;

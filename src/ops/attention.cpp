@@ -126,7 +126,8 @@ struct Operands {
   std::array<Columns, 3> list() const { return {query, key, value}; }
 };
 
-// Return true if the bf16 kernel computes the problem. Otherwise the f32 kernel reads widened operands.
+// Return true if the bf16 kernel supports the problem. Otherwise the f32 kernel is used with widened
+// operands.
 bool uses_bf16(const AttentionProblem& problem, const Operands& operands, Var out) {
   return operands.stored() && is_bf16(out) && kernels::bf16_attention_supports(problem);
 }
@@ -248,7 +249,7 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
   check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
   if (tape.recording()) throw usage_error("attention: a pass with cached keys cannot record gradients");
   if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
-    throw usage_error("attention: each sequence of the queries needs its cached keys")
+    throw usage_error("attention: the numbers of query sequences and of sequences with cached keys differ")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.size()));
   Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, false);
   AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);

@@ -24,7 +24,8 @@ struct AttentionBias : kernels::AttentionBiasStrides {
   Var bias = nullptr;
 };
 
-// Zeros in the AttentionSpec mean its defaults. Dropout is applied if the tape is in training mode.
+// A zero in a field of AttentionSpec means the default of that field. Dropout is applied if the tape is in
+// training mode.
 struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;

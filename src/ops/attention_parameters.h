@@ -14,14 +14,14 @@ namespace regard::ops {
 // y = x weight + bias.
 struct Projection {
   Tensor weight;  // [in, out]
-  Tensor bias;    // [out]; undefined if there is none
+  Tensor bias;    // [out]; undefined if there is no bias
 };
 
 struct HeadParameters {
   // [hidden, size]. In cross-attention, key and value have the hidden size of the memory. With grouped-query
   // attention, several heads have the same key and value.
   Projection query, key, value;
-  Projection output;  // the rows of W_O that multiply this head [value size, hidden]; the layer's bias
+  Projection output;  // rows of W_O for this head [value size, hidden], and the bias of the layer
 };
 
 class AttentionParameters {

@@ -24,7 +24,7 @@ inline std::uint16_t* bf16_data(const Tensor& value) {
   return static_cast<std::uint16_t*>(value.data());
 }
 
-// The same as Tape::make(), for a bf16 value.
+// Like Tape::make(), but the value is bf16.
 Var make_bf16(Tape& tape, Shape shape, bool needs_gradient);
 
 // Return contiguous f32 values: the memory of `value` itself, or a converted copy in the tape's arena.
@@ -33,8 +33,8 @@ float* widened(Tape& tape, const Tensor& value);
 // Round the f32 `values`, which have the shape of `value`, to bf16 and store them in `value`.
 void store_rounded(Tape& tape, const float* values, const Tensor& value);
 
-// The destructor frees the memory that the tape's arena has allocated since construction. Do not allocate
-// values that must live longer, such as gradients, while it exists.
+// The destructor frees the memory that the tape's arena has allocated since construction. While this object
+// exists, do not allocate values that are used after its destruction, such as gradients.
 class TemporaryValues {
  public:
   explicit TemporaryValues(Tape& tape) : arena_(tape.arena()), mark_(arena_.mark()) {}
@@ -47,7 +47,7 @@ class TemporaryValues {
   Arena::Mark mark_;
 };
 
-// The same as kernels::activate_backward(), with x stored as bf16; dy is changed in place.
+// Like kernels::activate_backward(), but x is stored as bf16. dy is changed in place.
 void activate_backward_stored(Tape& tape, kernels::Activation activation, const std::uint16_t* x, float* dy,
                               std::int64_t count);
 

@@ -29,7 +29,8 @@ void require_contiguous(std::string_view operation, std::string_view name, Var x
 // Throw usage unless x is null or an f32 vector of `size` elements.
 void require_vector(std::string_view operation, std::string_view name, Var x, std::int64_t size);
 
-// Throw invalid_input, naming the id, if an id is outside [0, bound) and not equal to a negative `allowed`.
+// Throw invalid_input, naming the id, if an id is outside [0, bound). If `allowed` is negative, an id equal
+// to it is valid.
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,
                  std::int32_t allowed = 0);
 

@@ -21,7 +21,7 @@ struct CrossEntropyOptions {
 Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                   const CrossEntropyOptions& options = {});
 
-// Like cross_entropy(), for logits = hidden Wᵀ + b, which are computed in chunks of rows, so that only a part
+// Like cross_entropy(), for logits = hidden Wᵀ + b. The logits are computed in chunks of rows, so only a part
 // of them is in memory at a time. hidden: [rows, features]; weight: [classes, features]; bias: [classes] or
 // null; packed: the packed weight, used if no gradient is needed. The forward pass also computes the
 // gradients while the logits of a chunk are in memory; the backward pass only scales them.

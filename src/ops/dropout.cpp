@@ -56,7 +56,7 @@ kernels::Dropout dropout_problem(const Tape& tape, std::int64_t columns, const R
     throw usage_error("dropout: the rate must be in [0, 1)").found(std::to_string(options.rate));
   if (static_cast<std::int64_t>(shape.positions.size()) != shape.tokens() ||
       static_cast<std::int64_t>(shape.sequence_index.size()) != shape.tokens())
-    throw usage_error("dropout: each token of the batch needs its position and its sequence's index")
+    throw usage_error("dropout: each token of the batch requires a position and a sequence index")
         .found(std::to_string(shape.positions.size()) + " positions and " +
                std::to_string(shape.sequence_index.size()) + " indices for " +
                std::to_string(shape.tokens()) + " tokens");

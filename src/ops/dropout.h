@@ -21,7 +21,8 @@ struct DropoutOptions {
 // pass.
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options);
 
-// Return residual + dropout(x). If dropout is active, x is overwritten, and the requirements above apply.
+// Return residual + dropout(x). If dropout is active, x is overwritten, and the requirements of dropout()
+// apply.
 Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const DropoutOptions& options);
 
 }  // namespace regard::ops

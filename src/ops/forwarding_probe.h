@@ -1,5 +1,5 @@
-// ForwardingProbe: the base class of a probe that passes the calls on to another probe. A class derived from
-// it overrides the calls that it handles itself.
+// ForwardingProbe: base class of probes that forward each call to another probe. A derived class overrides
+// the functions that it implements itself.
 #pragma once
 
 #include "base/namespaces.h"
@@ -10,7 +10,7 @@ namespace regard::ops {
 
 class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
  public:
-  // `next` receives the calls. Not owned; may be null.
+  // `next` receives the calls. It is not owned and may be null.
   explicit ForwardingProbe(Probe* next = nullptr) { set_next(next); }
 
   void set_next(Probe* next) {
@@ -55,8 +55,8 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
 
  private:
   Probe* next_;
-  ReplacingProbe* replacing_;    // next_, if it replaces values
-  ParametersProbe* parameters_;  // next_, if it receives parameters
+  ReplacingProbe* replacing_;    // next_ if it is a ReplacingProbe, otherwise null
+  ParametersProbe* parameters_;  // next_ if it is a ParametersProbe, otherwise null
 };
 
 }  // namespace regard::ops

@@ -12,7 +12,7 @@ namespace regard::ops {
 
 struct GroupNormOptions {
   std::int64_t groups = 1;  // number of channel groups; must divide the number of channels
-  double epsilon = 1e-5;    // added to the variance
+  double epsilon = 1e-5;    // constant added to the variance
   bool overwrite = false;   // if no gradient is needed, overwrite x with the result and return x
 };
 

@@ -30,7 +30,8 @@ void check(const Tape& tape, Var x, Var weight, Var bias, const LinearOptions& o
 
 struct LinearNode : Tape::Node {
   Var x, weight, bias, residual;
-  // Input of the activation's derivative, in f32 or bf16. Both are null if there is no activation.
+  // Input of the activation's derivative: `pre` in f32 or `stored_pre` in bf16. Both pointers are null if
+  // there is no activation.
   float* pre;
   std::uint16_t* stored_pre;
   bool owns_pre;  // true if `pre` has its own memory; false if it is the output value itself

@@ -57,7 +57,7 @@ struct Problem {
   const kernels::PackedMatrix* packed;       // Wᵀ
   const kernels::PackedMatrix& packed_back;  // W packed for d hidden; empty if not needed or too large
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
-  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // used in bf16 instead of packed and packed_back
+  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // for bf16: used instead of packed and packed_back
 };
 
 // Return the arguments of a product whose operand B is the weight. If `back` is true, operand A is the

@@ -9,7 +9,7 @@ namespace regard::ops {
 struct NormOptions {
   float epsilon = 1e-5f;
   bool rms = false;
-  float gain_offset = 0.0f;  // added to the gain; Gemma multiplies by (1 + gain)
+  float gain_offset = 0.0f;  // constant added to the gain; Gemma multiplies by (1 + gain)
   bool store_bf16 = false;   // store the result as bf16 (bf16_store.h)
 };
 

@@ -13,7 +13,8 @@
 namespace regard::ops {
 
 // Several weights (such as query, key and value) stored as rows of one block, so that one matrix product
-// computes all. Operations use the block; the weights' values and gradients are views of its rows.
+// computes the outputs of all of them. Operations use the block; the weights' values and gradients are views
+// of its rows.
 struct ParameterBlock {
   Variable variable;
   int trainable_parts = 0;
@@ -55,7 +56,7 @@ struct Parameter {
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
-  // How a layer uses the weight. Weights with `other` cannot be held in a smaller type.
+  // Use of the weight by its layer. A weight with `other` cannot be held in a smaller type.
   enum class Use : std::uint8_t {
     other,
     linear,             // [out, in]
@@ -64,9 +65,9 @@ struct Parameter {
   };
   Use use = Use::other;
 
-  // The data of a weight for inference only, whose `variable` has no memory. The numbers are in f32, f16 or
-  // bf16 as in the file, or in i8; an i8 number is multiplied by the scale of its output. The layer may pack
-  // the weight and then release the numbers.
+  // The data of a weight that is used for inference only. The `variable` of such a weight has no memory. The
+  // numbers are in f32, f16 or bf16 as in the file, or in i8; an i8 number is multiplied by the scale of its
+  // output. The layer may pack the weight and then release the numbers.
   struct Held {
     Tensor numbers, scale;     // numbers: the value's shape; scale: [outputs], i8 only
     DType dtype = DType::f32;  // dtype of the numbers; remains set after they are freed

@@ -18,7 +18,7 @@ inline void product(Tape& tape, const kernels::Gemm& problem) {
     kernels::gemm(tape.pool(), problem);
 }
 
-// Compute a product, some of whose matrices may be stored as bf16.
+// Compute a product. Each of its matrices may be stored as bf16.
 inline void product(Tape& tape, const kernels::Gemm& problem, const kernels::Bf16Storage& stored) {
   if (stored.a != nullptr || stored.b != nullptr || stored.c != nullptr)
     kernels::gemm_bf16(tape.pool(), problem, nullptr, stored);

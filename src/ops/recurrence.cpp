@@ -169,8 +169,9 @@ Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& sha
 
 namespace {
 
-// Return the state before each token [tokens, hidden] in token order: at the first step, columns [column,
-// column + hidden) of the initial state; at later steps, the row of `after` for the preceding step.
+// Return the state before each token [tokens, hidden] in token order. At the first step, this is columns
+// [column, column + hidden) of the initial state. At later steps, it is the row of `after` for the preceding
+// step.
 float* states_before(Tape& tape, const RecurrenceNode& node, const float* after, std::int64_t column) {
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();

@@ -38,15 +38,15 @@ class ReplacingProbe : public Probe {
   // Two calls have a null value. Before layer N, the point is STACK.N.skip: if a variable [tokens, hidden] is
   // returned, it is the layer's output, and the layer is not computed. Before the attention at POINT, the
   // point is POINT.context.skip: if a variable [tokens, features of POINT.context] is returned, it is the
-  // heads' output, and query, key, value and weights are not computed. Both calls are made only in passes
+  // heads' output. Query, key, value and weights are then not computed. Both calls are made only in passes
   // without a key/value cache, because the cache would lack the layer's keys and values.
   virtual Var replace(Tape& tape, std::string_view point, Var value) {
     (void)tape, (void)point;
     return value;
   }
 
-  // Return false if replace() always keeps the value at this point. Values that are neither replaced nor
-  // requested need not be computed separately, so replace() is then not called.
+  // Return false if replace() never changes the value at this point. Operations then do not call replace()
+  // there, and compute the value separately only if the probe requests it.
   virtual bool may_replace(std::string_view point) {
     (void)point;
     return true;

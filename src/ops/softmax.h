@@ -1,5 +1,5 @@
-// Softmax and log-softmax along the last dimension of contiguous x. For a row of −∞, softmax gives zeros and
-// log_softmax −∞.
+// Softmax and log-softmax along the last dimension of contiguous x. For a row of −∞, softmax returns zeros
+// and log_softmax returns −∞.
 #pragma once
 
 #include "base/namespaces.h"

@@ -83,23 +83,24 @@ class Tape {
     return kept;
   }
 
-  // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate`, the
-  // caller must add to it instead of overwriting it.
+  // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate` is true,
+  // the caller must add to it instead of overwriting it.
   struct Gradient {
     float* data = nullptr;  // memory with the variable's shape, contiguous; null if no gradient is needed
     bool accumulate = false;
   };
   Gradient gradient(Var variable);
 
-  // Return a variable with the same gradient as `out`, which the node that made `out` may overwrite and pass
-  // on: `out` itself or, with Options::keep, an alias with a copy of the gradient.
+  // Return a variable with the same gradient as `out`, for the node that made `out`. The node may overwrite
+  // this gradient and pass it on. The result is `out` itself or, with Options::keep, an alias with a copy of
+  // the gradient.
   Var consume(Var out);
 
   // Add the gradient of `from`, a result of consume(), to that of `to`, which has the same number of
   // elements. If `to` has no gradient yet, transfer the memory instead of copying.
   void pass_gradient(Var from, Var to);
 
-  // The same as pass_gradient(), except that memory is never transferred: `from` keeps its gradient.
+  // Like pass_gradient(), but always copy: `from` keeps its gradient.
   void add_gradient(Var from, Var to);
 
   // Return the memory of the gradient, for kernels that can only add to it. It is set to zero if nothing was

@@ -1,5 +1,5 @@
-// TapeObserver: observes the passes that the tapes of a thread record and run, and reports when the gradient
-// of a weight is final, so that it can be sent during the backward pass.
+// TapeObserver: observes the passes that the tapes of a thread record and run. It reports when the gradient
+// of a weight is final, so that the gradient can be sent during the backward pass.
 //
 // The backward pass runs the nodes in reverse order. The gradient of a weight is therefore final as soon as
 // the first node that uses the weight has run.
@@ -24,7 +24,7 @@ class TapeObserver {
   TapeObserver(const TapeObserver&) = delete;
   TapeObserver& operator=(const TapeObserver&) = delete;
 
-  // Follow the uses of a weight. Call it before the forward pass.
+  // Track the uses of a weight. Call this function before the forward pass.
   void track(Parameter& weight);
   // Return true if the backward pass will not write the gradient of the tracked weight again. Always false
   // for a weight that no operation uses. Later writes throw std::logic_error.
@@ -49,8 +49,7 @@ class TapeObserver {
 
   std::unordered_map<const Variable*, std::int64_t> uses_;  // index of the first node that uses the variable
   const Tape::Node* last_ = nullptr;                        // the last node counted
-  std::int64_t nodes_ =
-      0;  // recorded nodes, without those of segments; in the backward pass: unfinished ones
+  std::int64_t nodes_ = 0;  // recorded nodes outside segments; in the backward pass, those that have not run
   bool backward_ = false;
 };
 

@@ -14,8 +14,8 @@ struct Variable {
   // defined after a backward function has written it; always defined for trainable parameters
   Tensor gradient;
   bool needs_gradient = false;
-  bool gradient_started = false;  // the next writer must add, not overwrite
-  // True if the tape may recycle the memory of value (gradient) after its last use.
+  bool gradient_started = false;  // the gradient has a value: the next writer must add to it
+  // True if the tape may recycle the memory of `value` or `gradient` after its last use.
   bool owns_value = false, owns_gradient = false;
 };
 using Var = Variable*;

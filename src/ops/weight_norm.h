@@ -1,6 +1,6 @@
-// Weight normalisation (Salimans and Kingma 2016) over the last dimension, the same as torch's weight_norm
-// with dim = 2 for the weight of a 1-D convolution: w[.., k] = g[k] · v[.., k] / ‖v[.., k]‖. The norm is
-// taken over all other dimensions.
+// Weight normalisation (Salimans and Kingma 2016) over the last dimension, like torch's weight_norm with dim
+// = 2 for the weight of a 1-D convolution. w[.., k] = g[k] · v[.., k] / ‖v[.., k]‖. The norm is taken over
+// all other dimensions.
 #pragma once
 
 #include "base/namespaces.h"

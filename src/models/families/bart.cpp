@@ -1,6 +1,6 @@
 // BART (Lewis et al. 2020), Marian (Junczys-Dowmunt et al. 2018), Pegasus (Zhang et al. 2020) and Blenderbot
 // (Roller et al. 2021), as in transformers' modeling_bart.py, modeling_marian.py, modeling_pegasus.py and
-// modeling_blenderbot.py: encoder–decoders that differ in positions, pre- or post-norm, the norm after the
+// modeling_blenderbot.py. These encoder–decoders differ in positions, pre- or post-norm, the norm after the
 // embeddings, and tying of embedding tables.
 #include <cmath>
 

@@ -115,7 +115,8 @@ void ConfigReader::only(std::string_view key, const Json& value, std::string_vie
 
 void check_common(const ConfigReader& config, std::int64_t vocabulary) {
   if (config.has("quantization_config"))
-    throw config.wrong("quantization_config", "unquantised weights").remedy("Use the original model");
+    throw config.wrong("quantization_config", "unquantised weights")
+        .remedy("Use the unquantised original model");
   if (config.has("auto_map"))
     throw config.wrong("auto_map", "a model without custom code")
         .remedy("Code in a folder is never run. If the model belongs to a supported family, remove the key");

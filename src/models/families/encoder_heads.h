@@ -7,8 +7,8 @@
 
 namespace regard::models::families {
 
-// Return BERT's block, or its encoder, which other families use too. `prefix` is the prefix of the encoder's
-// weight names.
+// bert_block() and bert_encoder() return BERT's block and encoder, which other families use too. `prefix` is
+// the prefix of the encoder's weight names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the embedding of tokens and learned positions, followed by a norm, for a stack of `block`.
@@ -37,7 +37,8 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
 // Return the dropout before a classifier's projection, as in BERT. It applies to token_head(), and to
 // sequence_classifier() if there are dense layers.
 float classifier_dropout(const ConfigReader& config);
-// Return the head of a class …ForTokenClassification or …ForQuestionAnswering. Other classes get no head.
+// Return the head of a class …ForTokenClassification or …ForQuestionAnswering. For other classes, return no
+// head.
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 
 // Set the head, the pooler and the name rules of RoBERTa's classes in `all`, whose encoder must be set.

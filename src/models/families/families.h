@@ -38,8 +38,9 @@ Architecture whisper(const ConfigReader& config);
 DualEncoderConfig clip(const ConfigReader& config);
 DualEncoderConfig siglip(const ConfigReader& config);
 
-// Convert the config of the family that "model_type" names, unless it is a dual encoder. Throws bad_file with
-// the file and the key, and for an unknown family with the known families and the nearest name.
+// Convert a configuration to an Architecture. "model_type" names the family, which must not be a dual
+// encoder. Throws bad_file, naming the file and the key. For an unknown family, the error names the known
+// families and the nearest one.
 Architecture read(const Json& config, const std::string& file);
 
 // Build the network of any family, without weights. Throws the same errors as read().

@@ -7,7 +7,8 @@
 namespace regard::models::families {
 namespace {
 
-// The scaling of a configuration: its key, and the object that describes it or null if there is none.
+// The scaling of rotary positions in a configuration: its key and its value. The value is null if there is no
+// scaling.
 struct Scaling {
   const char* key;
   const Json* values;
@@ -91,7 +92,7 @@ void scale_yarn(const ConfigReader& config, const ConfigReader& scaling, double 
 
 nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim) {
   if (head_dim % 2 != 0)
-    throw file_error(config.file(), "rotary positions need an even head size")
+    throw file_error(config.file(), "rotary positions require an even head size")
         .found(std::to_string(head_dim));
   const Scaling found = scaling_of(config);
   const Json none = Json::object();

@@ -43,7 +43,7 @@ void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architect
       cross.memory_hidden = features;
     else if (features != all.hidden)  // these classes ignore cross_attention_hidden_size
       throw decoder.wrong("cross_attention_hidden_size", "the key to be absent")
-          .remedy("Remove it, or use a TrOCR decoder");
+          .remedy("Remove the key, or use a TrOCR decoder");
   } else if (features != all.hidden) {
     all.memory_projection = "enc_to_dec_proj";
   }

@@ -141,7 +141,7 @@ Architecture wav2vec2(const ConfigReader& config) {
   // Files written by PyTorch before version 2.0 contain older names.
   all.names.endings = {{"parametrizations.weight.original0", "weight_g"},
                        {"parametrizations.weight.original1", "weight_v"}};
-  // These weights are used in pre-training only.
+  // Weights that are used only in pre-training.
   all.names.ignored = {"masked_spec_embed", "quantizer.", "project_q.", "project_hid."};
   if (!writes) all.names.ignored.push_back("lm_head.");
   if (classifies) all.head = sound_classifier(config);

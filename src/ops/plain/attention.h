@@ -177,7 +177,7 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
   gradients.bias.assign(result.weight.size(), T(0));
   std::vector<T> weight_gradient(result.weight.size());
 
-  // Backward of out = (weight ∘ factor) v.
+  // Backward pass of out = (weight ∘ factor) v.
   detail::for_each_score(
       problem, [&](std::int64_t head, std::int64_t query, std::int64_t key, std::size_t i) {
         const T factor = detail::factor(problem, head, query, key);
@@ -189,7 +189,7 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
           value_gradient[c] += result.weight[i] * factor * gradient[c];
       });
 
-  // Backward of weight = softmax(score): d score = weight ∘ (d weight − Σ d weight ∘ weight).
+  // Backward pass of weight = softmax(score): d score = weight ∘ (d weight − Σ d weight ∘ weight).
   for (std::int64_t row = 0; row < problem.heads * problem.queries; ++row) {
     const std::int64_t begin = row * problem.keys;
     const T sum = detail::dot(weight_gradient.data() + begin, result.weight.data() + begin, problem.keys);
@@ -199,7 +199,7 @@ AttentionGradients<T> attention_backward(const Attention<T>& problem, const Atte
     }
   }
 
-  // Backward of score = cap tanh(scale q k / cap) + bias.
+  // Backward pass of score = cap tanh(scale q k / cap) + bias.
   detail::for_each_score(
       problem, [&](std::int64_t head, std::int64_t query, std::int64_t key, std::size_t i) {
         T gradient = gradients.bias[i] * problem.scale;

@@ -9,7 +9,7 @@ namespace regard::ops::plain {
 
 struct LowRank {
   std::int64_t tokens = 0, in = 0, rank = 0, out = 0;
-  std::int64_t features = 0, column = 0;  // features: columns of y; column: the first one to update
+  std::int64_t features = 0, column = 0;  // features: columns of y; column: first column to update
 };
 
 // Compute y[t, column + o] += scale · Σ_r b[o, r] Σ_i a[r, i] x[t, i]

@@ -50,8 +50,8 @@ void norm_forward(const Norm<Real>& norm, const Real* x, Real* y) {
   }
 }
 
-// Compute the gradients. dx is overwritten; values are added to gain_gradient and bias_gradient [columns],
-// which may be null.
+// Compute the gradients. dx is overwritten. The gradients of gain and bias are added to gain_gradient and
+// bias_gradient [columns], which may be null.
 template <class Real>
 void norm_backward(const Norm<Real>& norm, const Real* x, const Real* dy, Real* dx, Real* gain_gradient,
                    Real* bias_gradient) {

@@ -21,7 +21,7 @@ Real log_sum_exp(const Real* x, std::int64_t columns) {
   return maximum + std::log(sum);
 }
 
-// Compute y = softmax(x) for each row. A row of −∞ gives zeros.
+// Compute y = softmax(x) for each row. For a row of −∞, the result is zeros.
 template <class Real>
 void softmax(const Real* x, Real* y, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
