@@ -30,7 +30,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 namespace {
 
 struct Trained {

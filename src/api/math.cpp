@@ -15,7 +15,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 namespace {
 
 Error mismatch(const char* function, const Tensor& a, const Tensor& b) {

@@ -8,7 +8,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 namespace {
 
 inspect::StudyRequest inner(const Model& model, std::string_view view, const StudyOptions& options) {

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 namespace {
 
 text::EncodeOptions inner(const EncodeOptions& options) {

@@ -12,7 +12,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 
 struct REGARD_HIDDEN Training::State : train::Listener {
   State(const std::filesystem::path& file, const TrainingOptions& options, TrainingCallbacks to)

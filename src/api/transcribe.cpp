@@ -6,7 +6,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 namespace {
 
 tasks::TranscribeOptions inner(const TranscribeOptions& options, Probe* probe) {

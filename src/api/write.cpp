@@ -12,7 +12,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // also makes the names of nn, ops, tensor and base visible
 namespace {
 
 // Passes the first generated text to the callback, piece by piece.

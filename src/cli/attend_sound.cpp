@@ -88,7 +88,7 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
     throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
 }
 
-// Return the ids of --target, preceded by the prompt of a transcript without its first token.
+// Return the decoder ids of a transcript: its prompt without the first token, then the ids of --target.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& opened, const tasks::ShownSound& sound,
                                      const std::string& target) {
   std::vector<std::int32_t> ids(sound.prompt.begin() + 1, sound.prompt.end());

@@ -249,8 +249,8 @@ HttpClient::Response HttpClient::exchange(const std::string& request) {
   return exchange(request);
 }
 
-// Keep the warnings that this and all earlier responses contain. An intervention that one request does not
-// need may change the result of another one.
+// Keep only the warnings that every response so far contains. If an intervention changes nothing in one
+// request, it may still change the result of another one.
 void HttpClient::keep_warnings(const Json& response) {
   std::set<std::string> now;
   if (response.is_object() && response.contains("warnings") && response["warnings"].is_array())

@@ -101,12 +101,13 @@ void announce(const serve::Service& service, const serve::ServeOptions& options)
 // Configure glibc's malloc for a server.
 void configure_malloc() {
 #if defined(M_ARENA_MAX)
-  // By default there are 8 arenas per core; memory that the handler threads free is then spread over all of
-  // them, and the resident memory grows for a long time.
+  // By default, glibc uses up to 8 arenas per core. The memory that the handler threads free is then spread
+  // over all arenas, and the resident memory grows for a long time.
   constexpr int kArenas = 2;
   ::mallopt(M_ARENA_MAX, kArenas);
-  // By default these thresholds grow to 32 and 64 MiB with the largest block that was freed. Later blocks of
-  // this size are then placed in an arena, which keeps their memory after they are freed.
+  // By default, glibc raises the first threshold to the size of the largest freed block, up to 32 MiB, and
+  // the second to twice that size. Later blocks below the first threshold are placed in an arena, which keeps
+  // their memory after they are freed.
   constexpr int kThreshold = 1 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kThreshold);
   ::mallopt(M_TRIM_THRESHOLD, kThreshold);
@@ -146,7 +147,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
           print_message("reloaded\n");
       });
   }
-  // A second signal ends the program immediately.
+  // From here on, a second signal ends the program immediately.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   if (!globals.quiet) print_message("stopping\n");
   if (!service.stop() && !globals.quiet)

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostNumbers = 120000;
 // Maximum number of elements of the weights in Map::parameters: 0.8 MB of base64.
 constexpr std::size_t kMostParameters = 300000;
-// Maximum of tokens · features of an input for which the page shows activations.
+// Maximum value of tokens · features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
 using TokenizerPointer = std::shared_ptr<const text::Tokenizer>;  // null if the tokenizer is not loaded
@@ -72,7 +72,8 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
   const std::int32_t ids[] = {id};
   std::string text = tokenizer.decode(ids, false);
-  // The name of a token shows whether it begins with a space. Decoding removes this space.
+  // The name of a token in the vocabulary shows whether the token begins with a space. Decoding removes this
+  // space.
   const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
   if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
   while (text.starts_with(' ')) text.erase(0, 1);

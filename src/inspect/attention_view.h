@@ -82,18 +82,18 @@ struct Activation {
   std::vector<float> numbers;
 };
 
-// The model's logits for the token written at one position: the largest ones in descending order, and the
-// log-sum-exp that normalises them.
+// The model's logits at one position: the largest ones in descending order, the logit of the token that was
+// generated there, and the log-sum-exp that normalises them.
 struct GenerationStep {
   struct Candidate {
     std::int32_t id = 0;
     std::string text;
     float logit = 0;
-    std::string bytes = {};  // of a token that is not a sequence of whole characters; else empty
+    std::string bytes = {};  // the token's bytes if it is not a sequence of whole characters; otherwise empty
   };
   std::vector<Candidate> candidates;
   double log_sum_exp = 0;   // log-sum-exp over the whole vocabulary
-  float written_logit = 0;  // logit of the token that was written
+  float written_logit = 0;  // logit of the generated token
 };
 
 // Results for the same input without one head.
@@ -108,8 +108,8 @@ struct WhatIf {
   };
   Head off;
   std::optional<std::string> translation = {};  // text that the model generates without the head
-  std::optional<double> lost = {};  // mean decrease of the log-probability of the written tokens, in nats
-  std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model wrote
+  std::optional<double> lost = {};  // mean decrease of the log-probability of the generated tokens, in nats
+  std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model generated
   std::vector<Change> changes = {};        // changes of the weights of other heads, the largest first
 };
 

@@ -31,7 +31,7 @@ struct ValueEdit {
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
-  std::string tower = {};    // "text" or "vision" in a model with two encoders, else empty
+  std::string tower = {};    // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
   AppliedFlag applied = {};  // may be null
 };
 
@@ -76,7 +76,7 @@ class EditedPass : public ForwardingProbe {
   // Return the interventions that have changed nothing so far, here or in passes that have a copy of their
   // edits: no input had a token at their positions, or no pass computed their probe point.
   std::vector<std::string> unused() const;
-  std::vector<std::string> warnings() const;  // a sentence for each of unused()
+  std::vector<std::string> warnings() const;  // returns one sentence for each intervention in unused()
   bool empty() const { return values_.empty() && weights_.empty(); }
 
   void set_observer(Probe* observer) { set_next(observer); }
@@ -103,7 +103,8 @@ class EditedPass : public ForwardingProbe {
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
   std::vector<RequiredLength> lengths_;
-  std::vector<std::pair<AppliedFlag, std::string>> interventions_;  // the flag and the text of each
+  // for each intervention, its flag and its text
+  std::vector<std::pair<AppliedFlag, std::string>> interventions_;
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 

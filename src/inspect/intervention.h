@@ -58,7 +58,7 @@ struct Positions {
 
   bool all() const { return ranges.empty(); }
   bool contain(std::int64_t position) const;
-  // Return the index of `position` in the list; −1 if it is not in it.
+  // Return the index of `position` in the list; −1 if the list does not contain it.
   std::int64_t index_of(std::int64_t position) const;
   std::int64_t count() const;
   std::int64_t at(std::int64_t index) const;  // position number `index`; 0 ≤ index < count()
@@ -69,7 +69,7 @@ struct Positions {
 
 // A place in the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
-  std::string tower;         // "text" or "vision" in a model with two encoders, else empty
+  std::string tower;         // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
   std::optional<Head> head;  // if given as LAYER.HEAD, resolve() sets its kind
   std::string layer;         // name of the layer, such as "decoder.3"
   std::string point;         // name of the point, such as "decoder.3.residual"

@@ -15,7 +15,7 @@ OtherInputReader::OtherInputReader(Network& model, ThreadPool& pool, const infer
       dual_(dual_encoder_of(model)) {}
 
 void OtherInputReader::require_kind(bool files, const std::string& given) const {
-  if (dual_ != nullptr) return;  // it reads texts and images
+  if (dual_ != nullptr) return;  // a model with two encoders reads both texts and images
   const InputKind kind = model_.input_spec().kind;
   if (files == (kind != InputKind::tokens)) return;
   Error error = usage_error(files                       ? "the model reads text, not files"

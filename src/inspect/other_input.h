@@ -35,8 +35,8 @@ class OtherInputReader {
   OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                    const BetweenPasses& between, const FileReader& read_file);
 
-  // Return the input. If `decodes` is false, only values of the encoder are needed: the decoder's input of a
-  // file is then one token, and no target is generated. Throws usage if the model does not read this kind of
+  // Return the input. If `decodes` is false, only values of the encoder are needed, so no target is generated
+  // for a file and the decoder gets a single token. Throws usage if the model does not read this kind of
   // input or the input is incomplete, and the errors of the FileReader.
   PassInput read(const OtherInput& other, bool decodes) const;
 
@@ -54,7 +54,7 @@ class OtherInputReader {
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
   const FileReader& read_file_;
-  DualEncoder* dual_;  // the model, if it has two encoders
+  DualEncoder* dual_;  // the model if it has two encoders, otherwise null
 };
 
 }  // namespace regard::inspect

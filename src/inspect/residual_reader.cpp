@@ -34,7 +34,7 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
   RaggedBuffer shape;
   for (std::int64_t row = 0; row < rows; ++row) shape.add(1, static_cast<std::uint64_t>(row));
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows), 0);
-  // Nothing that is read depends on the encoder, so that one position of it is sufficient for each row.
+  // The results do not depend on the encoder's output, so one encoder position per row is sufficient.
   InputBuffer sources;
   Memory memory;
   if (model.kind() == ModelKind::encoder_decoder) {
@@ -52,7 +52,8 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
 Tensor logits_of(Network& model, ThreadPool& pool, std::int64_t layers, const Tensor& residual) {
   InjectedPass pass;
   pass.skip("decoder", layers, residual);
-  pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);  // in networks that skip no layers
+  // for networks that compute all layers, without skipping
+  pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);
   return run_rows(model, pool, residual.rows(), pass);
 }
 
@@ -87,7 +88,8 @@ class FrozenNorm {
     }
     const Tensor out = normed(probe);
     bias_.assign(out.row(0), out.row(0) + width);
-    // A layer norm maps a constant vector to its bias; without a norm, the output equals the input.
+    // Detect the kind of norm: a layer norm maps a constant vector to its bias, and without a norm the output
+    // equals the input.
     const double constant = distance(out, 1), alternating = distance(out, 2);
     centres_ = constant < 0.5 * alternating;
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
@@ -243,7 +245,7 @@ namespace {
       .expected("a model whose layers add to one residual, such as a Transformer decoder");
 }
 
-// Throw usage if the logits that are read from the last residual are not those of the model.
+// Throw usage if the logits read from the last residual differ from the model's logits.
 void require_close(const float* logits, const float* read, std::int64_t count) {
   float largest = 1.0f;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(logits[i]));

@@ -96,7 +96,8 @@ class Resolver {
     if (!kinds.empty()) site.head->kind = *kinds.begin();
   }
 
-  // Values of a text are taken in the text encoder only, and those of a file in the image encoder only.
+  // Throw usage if the values of a text are to be used in the image encoder, or those of an image in the text
+  // encoder.
   static void require_tower(const Intervention& one) {
     const bool file = !one.other.file.empty() || !one.files.empty();
     if (!file && !one.other.given() && one.texts.empty()) return;
@@ -156,7 +157,7 @@ class Resolver {
     return edits;
   }
 
-  // Return true if one of the places is not in the encoder.
+  // Return true if one of the places lies outside the encoder, so that the other input must be decoded too.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder
@@ -271,15 +272,16 @@ class Resolver {
     }
   }
 
-  // Values taken from an image or sound at all positions require that this input has the same number of
-  // positions as the other input. A text may have a different length: only positions that exist in both
+  // If an edit patches all positions of the encoder with values of an image or sound, both inputs must have
+  // the same number of positions. A text may have a different length: only positions that exist in both
   // inputs are edited.
   void require_length(const Intervention& one, std::int64_t positions, const std::string& tower) const {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
-  // Return the position in the other input for row number `row` of an edit: that of from=, otherwise the
-  // position of the edit. Throws usage if the other input has no such position.
+  // Return the position in the other input from which row `row` of an edit is taken: the position given by
+  // from=, otherwise the position that the edit changes. Throws usage if the other input has no such
+  // position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row
@@ -368,11 +370,11 @@ class Resolver {
   ThreadPool& pool_;
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
-  DualEncoder* dual_;  // the model, if it has two encoders
+  DualEncoder* dual_;  // the model if it has two encoders, otherwise null
   OtherInputReader inputs_;
-  std::map<std::string, ModelPoints> points_;  // by the name of the encoder if there are two
+  std::map<std::string, ModelPoints> points_;  // keys: name of the encoder, or "" in a model with one encoder
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
-  AppliedFlag applied_;  // of the intervention that is being added
+  AppliedFlag applied_;  // flag of the intervention that is being added
 };
 
 }  // namespace

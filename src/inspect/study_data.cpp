@@ -59,7 +59,8 @@ void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& option
 }
 
 void require_whole(const infer::LoadedModel& loaded, const MediaInput& media, const std::string& target) {
-  // A label describes the window that the model reads, a transcript the whole sound.
+  // A label belongs to the window that the model reads. A transcript belongs to the whole sound, so the sound
+  // must not be truncated.
   const bool window = loaded.model->input_spec().shape[0] > 0;
   if (media.cut && (!window || (loaded.model->kind() == ModelKind::encoder_decoder && !target.empty())))
     throw input_error("the sound is too long for a study")

@@ -40,7 +40,7 @@ class Study : public StudyContext {
   StudyTable alignment();
 
  private:
-  // of a model with two encoders, on pairs of an image and a text
+  // Studies of a model with two encoders, on pairs of an image and a text.
   StudyTable heads_of_pairs();
   StudyTable kinds_of_pairs();
 };

@@ -74,7 +74,8 @@ Located locate(const infer::LoadedModel& loaded, const std::string& word, const 
   return located;
 }
 
-// Return the token table of the side that reads the sentences; null if there is none.
+// Return the token embedding table of the encoder, or of the decoder in a decoder-only model; null if there
+// is none.
 const Parameter* token_table(Network& model) {
   const std::int64_t rows = model.source_vocabulary();
   for (const Parameter* parameter : model.parameters())

@@ -47,10 +47,10 @@ struct WordContext {
 constexpr std::size_t kMostContextSentences = 1000;
 
 // Run the encoder, or the decoder of a decoder-only model, on each sentence. "static" is the word's row of
-// the token table, "input" is the first layer's input (with positions), "output" follows the final norm. The
-// word is found regardless of case, as a whole word. Throws usage for a model that does not read text and for
-// more than kMostContextSentences sentences. Throws invalid_input if `word` is empty, if there is no
-// sentence, or if a sentence lacks the word.
+// the token embedding table, "input" is the first layer's input (with positions), "output" follows the final
+// norm. The word is found regardless of case, as a whole word. Throws usage for a model that does not read
+// text and for more than kMostContextSentences sentences. Throws invalid_input if `word` is empty, if there
+// is no sentence, or if a sentence lacks the word.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
                          std::vector<ContextSentence> sentences);
 
