@@ -243,7 +243,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   const std::int64_t length = last.value.rows();
   const Tensor& weights = matrix_of(last, length, length);
   if (query < 0 || query >= length)
-    throw usage_error("there is no such token")
+    throw usage_error("the index of the token is out of range")
         .found(fmt::format("token {}", query))
         .expected(fmt::format("0 to {}", length - 1));
   const std::vector<std::string>& names = last.rows;

@@ -122,7 +122,7 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   std::string left_out;
   if (sound.cut)
-    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown.", sound.seconds);
+    left_out = fmt::format("Only the first {:.1f} seconds of the sound are shown.", sound.seconds);
   add_sentence(left_out,
                inspect::limit_weights(*opened.model, globals.pool(), sound.input, std::ssize(request.written),
                                       inspect::kMostSoundWeights, request.selection));

@@ -87,7 +87,7 @@ class EmbedVerb {
     probes_.emplace(request.probes, *loaded, globals.pool());
     if (dual_encoder_of(*loaded->model) != nullptr && probes_->attends())
       throw usage_error("--attend is not available with a model that compares texts and images")
-          .remedy("Remove it");
+          .remedy("Remove --attend");
     source_->start(globals.pool(), probes_->probe());
     loaded->model->prepare_for_inference(globals.pool());
   }

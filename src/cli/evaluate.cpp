@@ -228,13 +228,13 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
       "images, IDX files, or a table of paths and labels or texts");
   verb.add_option("--task", options.task, "Task. Default: determined by the model's head")
       ->check(CLI::IsMember(kTasks));
-  verb.add_option(
-          "--columns", options.data.columns,
-          "Columns of the table: names, or numbers that start at 1, in the order that the task expects "
-          "(docs/evaluation.md). Example: text,label. Default: the first columns; .jsonl: the usual names")
+  verb.add_option("--columns", options.data.columns,
+                  "Columns of the table, in the order that the task expects: names, or numbers from 1. "
+                  "Example: text,label. Default: the first columns; .jsonl: the names in docs/evaluation.md")
       ->delimiter(',');
-  verb.add_option("--highest", options.data.highest,
-                  "Images: value of white in a table whose rows are grey pixels and a label")
+  verb.add_option(
+          "--highest", options.data.highest,
+          "Images: pixel value of white, for a table with the grey pixels and the label of one image per row")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");

@@ -142,7 +142,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
     if (signal == SIGHUP && announced)
       service.reload([quiet = globals.quiet](const std::string& error) {
         if (!error.empty())
-          print_message("regard: the models were not loaded again: {}\n", error);
+          print_message("regard: the models could not be reloaded: {}\n", error);
         else if (!quiet)
           print_message("reloaded\n");
       });
@@ -151,13 +151,13 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   if (!globals.quiet) print_message("stopping\n");
   if (!service.stop() && !globals.quiet)
-    print_message("regard: some requests were not finished within the time of --drain\n");
+    print_message("regard: some requests were not completed within the --drain time\n");
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
   verb.add_option("--max-concurrent", request.concurrent,
-                  "Maximum number of requests in progress for one client, and of its sequences that a model "
-                  "decodes\ntogether. The maximum for all clients together is a third higher")
+                  "Maximum per client: number of requests in progress, and number of sequences that a model "
+                  "decodes\nin one batch. The maximum for all clients together is a third higher")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")

@@ -124,11 +124,11 @@ class Summary {
       case Pattern::same_word:
         return "Tokens attend to other occurrences of themselves: " + percent + " of the weight.";
       case Pattern::first:
-        return "Most weight goes to the first token: " + percent +
-               ". Common in heads whose pattern has no match.";
+        return "Most weight is on the first token: " + percent +
+               ". This is common where no token matches the head's pattern.";
       case Pattern::special:
-        return "Most weight goes to special tokens: " + percent +
-               ". Common in heads whose pattern has no match.";
+        return "Most weight is on special tokens: " + percent +
+               ". This is common where no token matches the head's pattern.";
       case Pattern::diagonal:
         return "Attention follows the order of the source: " + percent +
                " of the weight is near the diagonal.";

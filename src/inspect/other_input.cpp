@@ -52,7 +52,8 @@ PassInput OtherInputReader::read_ids(const OtherInput& other) const {
 
 PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool decodes) const {
   require_kind(true, "file=" + other.file);
-  if (!read_file_) throw usage_error("an intervention cannot name a file here").found("file=" + other.file);
+  if (!read_file_)
+    throw usage_error("interventions of this call cannot read files").found("file=" + other.file);
   const bool targets = model_.kind() == ModelKind::encoder_decoder;
   if (!targets && (!other.target.empty() || !other.target_ids.empty()))
     throw usage_error("a target needs an encoder-decoder model").found("file=" + other.file);

@@ -86,8 +86,9 @@ std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec&
           .expected("ones, then zeros");
     kept.push_back(end - row);
     if (spec.normalizes_over_frames && kept.back() < shape[1])
-      throw input_error("this model takes no \"attention_mask\": its group norm covers the padding too")
-          .remedy("Leave the mask out, or give each sequence alone");
+      throw input_error(
+          "this model does not accept \"attention_mask\": its group norm would include the padding")
+          .remedy("Omit the mask, or run each sequence in a batch of its own");
   }
   return kept;
 }

@@ -108,7 +108,7 @@ bool is_off(const std::string& off, const std::string& name) {
 std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, const data::DataFiles& data,
                                             const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->rows)
-    throw usage_error("files cannot be read here").found("a model that reads images and texts");
+    throw usage_error("this call cannot read image files").found("a model that reads images and texts");
   std::vector<ImageTextPair> pairs;
   for (const MediaRow& row : options.media->rows(data)) {
     if (options.between) options.between();

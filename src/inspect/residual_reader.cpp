@@ -302,12 +302,12 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   require_next_token(model);
   const std::int64_t tokens = std::ssize(example.input.target);
   if (position < 0 || position >= tokens)
-    throw usage_error("there is no such position")
+    throw usage_error("the position is out of range")
         .found(std::to_string(position))
         .expected(fmt::format("0 to {}", tokens - 1));
   for (const std::int32_t id : {answer, std::max(instead, 0)})
     if (id < 0 || id >= model.vocabulary())
-      throw usage_error("there is no such token")
+      throw usage_error("the token id is out of range")
           .found(std::to_string(id))
           .expected(fmt::format("0 to {}", model.vocabulary() - 1));
   const ModelPoints points = ModelPoints::of(model, pool);

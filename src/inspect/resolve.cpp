@@ -135,7 +135,7 @@ class Resolver {
     std::vector<ValueEdit> edits;
     if (!site.layer.empty()) {
       if (one.action == Action::add)
-        throw usage_error("a vector is added at a point, not to a layer")
+        throw usage_error("a vector can be added at a probe point, not to a layer")
             .found(site.text)
             .expected(site.layer + ".residual");
       for (const auto& [point, features] : points.features)
@@ -149,7 +149,7 @@ class Resolver {
     if (site.features.all()) return {{site.point, 0, found->second, 0.0f, {}, false, {}}};
     for (const Positions::Range& range : site.features.ranges) {
       if (range.last >= found->second)
-        throw usage_error("the point has no such feature")
+        throw usage_error("the feature is out of range")
             .found(fmt::format("{}[{}]", site.point, range.last))
             .expected(fmt::format("0 to {}", found->second - 1));
       edits.push_back({site.point, range.first, range.last + 1, 0.0f, {}, false, {}});
@@ -261,7 +261,7 @@ class Resolver {
                                 : one.positions.all() ? value.rows()
                                                       : one.positions.count();
       if (rows > value.rows())
-        throw usage_error("the other input has fewer positions than the intervention sets")
+        throw usage_error("the other input has fewer positions than the intervention changes")
             .found(fmt::format("{} in '{}'", rows, one.text))
             .expected(fmt::format("at most {}", value.rows()));
       edit.offset = Tensor::empty({rows, edit.end - edit.begin});
@@ -287,7 +287,7 @@ class Resolver {
                               : one.positions.all() ? row
                                                     : one.positions.at(row);
     if (from < 0 || from >= tokens)
-      throw usage_error("the other input has no such position")
+      throw usage_error("the position is outside the other input")
           .found(fmt::format("{} in '{}'", from, one.text))
           .expected(fmt::format("0 to {}", tokens - 1));
     return from;
@@ -310,7 +310,7 @@ class Resolver {
     const Tensor vector = read_tensor("vector", one.vector);
     for (ValueEdit& edit : edits) {
       if (vector.elements() != edit.end - edit.begin)
-        throw usage_error("the vector does not fit the place")
+        throw usage_error("the size of the vector does not match the place")
             .at({one.vector, -1, -1})
             .found(vector.shape().text())
             .expected(fmt::format("[{}] for {}", edit.end - edit.begin, edit.point));
@@ -338,7 +338,7 @@ class Resolver {
         const Tensor pattern = pattern_of(one, *site.head);
         edit.from = one.from.at(0);
         if (edit.from >= pattern.rows())
-          throw usage_error("there is no such position to freeze")
+          throw usage_error("the query of from= does not exist")
               .found(fmt::format("{} in '{}'", edit.from, one.text))
               .expected(fmt::format("0 to {}", pattern.rows() - 1));
         edit.pattern = pattern.slice_rows(edit.from, edit.from + 1).clone();

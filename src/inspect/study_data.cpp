@@ -92,7 +92,7 @@ bool reads_media(const infer::LoadedModel& loaded) {
 
 void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->file || !options.media->rows)
-    throw usage_error("files cannot be read here")
+    throw usage_error("this call cannot read image or sound files")
         .found(fmt::format("a model that reads {}s", input_name(*loaded.model)));
 }
 
@@ -100,8 +100,8 @@ void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& opt
 void read_lines(const data::DataFiles& data,
                 const std::function<bool(const std::string&, const std::string&, const Place&)>& add) {
   if (!data.columns.empty() || data.header || data.highest > 0)
-    throw usage_error("--columns, --header and --highest apply to tables of images and sounds")
-        .expected("a file of texts without them");
+    throw usage_error("--columns, --header and --highest apply only to tables of images and sounds")
+        .remedy("Remove these options");
   for (const std::string& file : data.files) {
     LineReader reader(file);
     std::string line;

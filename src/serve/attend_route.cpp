@@ -214,7 +214,7 @@ void answer_sound(Call& call) {
   set_target(call, *host, request);
   std::string left_out;
   if (sound.cut)
-    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown.", sound.seconds);
+    left_out = fmt::format("Only the first {:.1f} seconds of the sound are shown.", sound.seconds);
   add_sentence(left_out, limit_weights(call, *host, request));
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   add_sentence(left_out, view.left_out);
