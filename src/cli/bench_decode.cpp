@@ -67,7 +67,7 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabul
 }
 
 // Return the bytes of the weights that every decoding step reads: all except position tables and, in an
-// encoder–decoder, the encoder. Token embeddings are counted once per parameter.
+// encoder–decoder, the encoder. A token embedding that is tied to the output projection is counted once.
 double weight_bytes(Network& model) {
   double bytes = 0;
   for (const Parameter* parameter : model.parameters()) {

@@ -57,8 +57,8 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// An ordinary pass with the metric of the sweep, over all sentences in one batch: the logits of every token
-// in memory, and their cross-entropy.
+// Run an ordinary pass with the metric of the sweep over all sentences in one batch. The logits of all tokens
+// are in memory at once.
 void ordinary_pass(Network& model, ThreadPool& pool, const std::vector<inspect::StudyExample>& examples) {
   Arena arena;
   Tape tape(pool, arena);

@@ -274,7 +274,7 @@ void attend_encoder_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, 
   const bool complete = written.size() == read.size();
   if (!complete && logits.defined()) written.push_back(likeliest(logits, logits.rows() - 1));
   view.tokens.written = shown_tokens(loaded.target, written);
-  if (written.size() < read.size()) {  // the model does not predict the last token
+  if (written.size() < read.size()) {  // without logits, the token after the last position is unknown
     view.tokens.written.emplace_back();
     return;
   }

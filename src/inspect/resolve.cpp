@@ -279,9 +279,8 @@ class Resolver {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
-  // Return the position in the other input from which row `row` of an edit is taken: the position given by
-  // from=, otherwise the position that the edit changes. Throws usage if the other input has no such
-  // position.
+  // Return the position of the other input from which row `row` of an edit is taken: that of from=, otherwise
+  // the position of the edit. Throws usage if the other input has no such position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row

@@ -33,7 +33,7 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
-  BetweenPasses between = {};          // called before passes and steps while a target is generated
+  BetweenPasses between = {};          // called before every pass and step while a target is generated
   const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
 };
 
@@ -46,7 +46,7 @@ const char* input_name(Network& model);
 
 // Return one example with the given `text` and `target` (see StudyExample). If the model reads images or
 // sounds, `text` is the name of a file. If `target` is empty, an encoder–decoder generates it, and other
-// models get an example without a label. Throws as pass_input() and options.media->file do, usage if
+// models get an example without a label. Throws the errors of pass_input() and options.media->file, usage if
 // options.media is needed and null, and invalid_input for a label that the model does not have.
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});

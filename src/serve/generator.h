@@ -51,7 +51,7 @@ class Generation {
   infer::Request request_;  // the request; valid until the generation starts
   std::string client_;
   std::int64_t rows_ = 1;
-  std::int64_t pages_ = 0;  // maximum number of cache pages if it shares none with others
+  std::int64_t pages_ = 0;  // maximum number of cache pages, if it shares no pages
   Clock::time_point begun_ = Clock::now(), first_token_{};
   std::uint64_t id_ = 0;  // id in the session
 
