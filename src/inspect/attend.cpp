@@ -209,9 +209,9 @@ std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const 
   return position_names(spec, input);
 }
 
-// Return, for each token of `ids`, true if it covers a part of a word of request.text that is not in
-// request.words. Empty if no token does, or if `ids` does not begin with the text's tokens (for example
-// because a language code precedes them).
+// Return, for each token of `ids`, true if the token covers part of a word of request.text that request.words
+// lacks. Return an empty list if there is no such token, or if `ids` does not begin with the text's tokens
+// (for example because a language code precedes them).
 std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
                                 std::span<const std::int32_t> ids) {
   if (request.words == nullptr || request.input || !request.pair.empty()) return {};

@@ -55,9 +55,9 @@ struct AttendRequest {
   bool page = false;
 };
 
-// Throws usage if a selected or ablated head does not exist or the request does not fit the kind of model,
-// and invalid_input if the text has no tokens. The source tokens of an image are its special tokens and
-// "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
+// Throws usage if a selected or ablated head does not exist, or if the request does not match the kind of
+// model. Throws invalid_input if the text has no tokens. The source tokens of an image are its special tokens
+// and "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
 // request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
@@ -83,7 +83,7 @@ std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& po
 // Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
 // tokens and tokens that are not complete characters are shown by their name in the vocabulary.
 std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
-// Return a token for display as above. If `tokenizer` is null, return the id as a number.
+// Return shown_token(*tokenizer, id) or, if `tokenizer` is null, the id as a number.
 std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

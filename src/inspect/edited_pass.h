@@ -118,8 +118,8 @@ class PointCapture : public Probe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
-  // Return the value at a point (for attention weights, those of sequence 0). Throws usage if the pass did
-  // not reach it.
+  // Return the value at a point; for attention weights, the value of sequence 0. Throws usage if the pass did
+  // not reach the point.
   const Tensor& at(std::string_view point) const;
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
 

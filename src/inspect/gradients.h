@@ -24,8 +24,8 @@ struct TokenAttribution {
 };
 struct AttributionOptions {
   std::int64_t steps = 50;
-  // Embedding [tokens, hidden] of the baseline, or [1, hidden] for every token. If undefined, zeros are
-  // used.
+  // Embedding [tokens, hidden] of the baseline, or one row [1, hidden] that is used for every token. If
+  // undefined, zeros are used.
   Tensor baseline;
   // Multiply the gradient by embedding − baseline instead of the embedding. If the embedding is an affine
   // function of the pixels (patches), this is the sum over each patch of gradient × pixel.

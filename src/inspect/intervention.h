@@ -15,16 +15,16 @@
 //            line, or SOURCE<tab>TARGET), text= or ids=
 //   patch    the value becomes that of another input (text=, ids=) at the same positions, or at those of
 //            from=POSITIONS
-//   add      by × a vector is added: vector=FILE#NAME of a safetensors file, or the mean over the tokens of
-//            another input (text=, ids=), minus that of a second one (minus=) if given
+//   add      a vector, multiplied by `by`, is added: vector=FILE#NAME of a safetensors file, or the mean over
+//            the tokens of another input (text=, ids=), minus the mean of a second input (minus=) if given
 //   scale    heads only: the attention weights are multiplied by `by`; with keys=POSITIONS only those of
 //            these keys
 //   uniform  heads only: all keys that the query may attend to get equal weights
 //   replace  heads only: the weights become those of another input (text=, ids=), or pattern=FILE#NAME
 //            [queries, keys]. A query past the end of the pattern keeps its weights; keys past its end get 0
-//   freeze   heads only: every query from position from= on gets the weights of the query at from= of another
-//            input (often the same text), or those of one row of pattern=. In generation this holds for all
-//            later steps
+//   freeze   heads only: all queries from position from= on get the same weights: those of the query at from=
+//            in another input (often the same text), or row from= of pattern=. During generation this applies
+//            to all later steps
 //
 // The other input of an image or sound model is a file: file=FILE in place of text=, and
 // files=FILE in place of texts= (one file name per line). minus= is then a file too.

@@ -19,8 +19,8 @@ namespace regard::inspect {
 // An image or sound as input of a pass.
 struct FileInput {
   ModelInput input;
-  // Encoder–decoders: the first tokens of the decoder, beginning with the start token (if empty, only the
-  // start token), and the options to generate the others (default: those of the folder).
+  // Encoder–decoders: the first decoder tokens, beginning with the start token (if empty, only the start
+  // token), and the options for generating the rest. Default: the folder's options.
   std::vector<std::int32_t> prompt = {};
   std::optional<infer::SearchOptions> search = {};
 };

@@ -95,7 +95,7 @@ class FrozenNorm {
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
   }
 
-  // Apply the linear function that equals the norm at `whole` [1, width] to the rows, without the bias.
+  // Apply to each row the linear function that equals the norm, without its bias, at `whole` [1, width].
   Tensor images(const Tensor& rows, const Tensor& whole) const {
     Tensor all = Tensor::empty({rows.rows() + 2, width_});
     for (std::int64_t r = 0; r < rows.rows(); ++r) stretch(rows.row(r), all.row(r));
@@ -215,9 +215,9 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // Row 0 is zero; its output is what the projection adds without any head, such as the bias, and is
-    // subtracted below. Row 1 + h · tokens + t has the context of head h at token t, and zeros for the other
-    // heads.
+    // Row 0 is zero. Its output is the part of the projection's output that no head contributes to, such as
+    // the bias; it is subtracted below. Row 1 + h · tokens + t has the context of head h at token t, and
+    // zeros for the other heads.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)

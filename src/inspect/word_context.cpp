@@ -29,8 +29,8 @@ bool is_word_character(char32_t c) {
          (category >= Category::number_decimal && category <= Category::number_other);
 }
 
-// Return the position of the first occurrence of the word as a whole word, in code points; (0, 0) if there
-// is none.
+// Return the first occurrence of the word as a whole word, as a range of code points; (0, 0) if there is
+// none.
 text::Offsets find_word(std::u32string_view text, std::u32string_view word) {
   const std::u32string wanted = utf8::lower(word);
   for (std::size_t at = 0; at + word.size() <= text.size(); ++at) {

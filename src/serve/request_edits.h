@@ -86,7 +86,7 @@ class ExclusiveUse {
   std::optional<TurnHolder> turn_;  // set if edits_ is null
 };
 
-// Return the generator of the request's interventions or, without interventions, that of the model.
+// Return the generator of the request's interventions or, without interventions, the generator of the model.
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host);
 
 }  // namespace regard::serve
