@@ -99,7 +99,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input, const st
   print_query(steps, *query, tokens, request.full);
 }
 
-// Return a sentence that compares the computed weights with those that the model computes.
+// Return a sentence that compares the weights of the explanation with the attention weights of the model.
 std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
   for (const ExplainStep& step : steps) {
     if (step.name != "weights") continue;

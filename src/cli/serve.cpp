@@ -24,7 +24,7 @@ struct ServeRequest {
   std::string api_keys, detect;
 };
 
-// Split "NAME=VALUE"; throws usage.
+// Split "NAME=VALUE". Throws usage if `text` has another form.
 std::pair<std::string, std::string> named_value(const std::string& text, const char* option,
                                                 const char* expected) {
   const std::size_t equals = text.find('=');

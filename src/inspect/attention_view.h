@@ -188,7 +188,8 @@ struct PassBatches {
 // model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
 // Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;
-// the input of a missing encoder or decoder is ignored. Returns the logits like the function above.
+// the input of a missing encoder or decoder is ignored. Return the logits [target tokens, vocabulary], or an
+// undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);
 

@@ -22,7 +22,8 @@ std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name
   return all;
 }
 
-// Return the input [batch, length], which must have `shape` if that is not null; empty if it is missing.
+// Return the input [batch, length], or an empty vector if it is missing. Throws invalid_input if it has
+// another shape than `shape`, which may be null.
 std::vector<std::int32_t> matrix(const TensorMap& inputs, const std::string& name, const Shape* shape) {
   const auto found = inputs.find(name);
   if (found == inputs.end()) return {};

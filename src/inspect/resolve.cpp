@@ -64,8 +64,8 @@ class Resolver {
   std::unique_ptr<EditedPass> take() { return std::move(pass_); }
 
  private:
-  // Return the points of the encoder that a site names. Throws usage if a model with two encoders needs a
-  // name, or another model has none.
+  // Return the points of the encoder that a site names. Throws usage if the name is missing in a model with
+  // two encoders, or if the model does not have this encoder.
   const ModelPoints& points_of(const Site& site) const {
     const auto found = points_.find(site.tower);
     if (found != points_.end()) return found->second;

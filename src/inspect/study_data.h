@@ -61,7 +61,7 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
 // An input that is read when it is needed, with its label.
 struct LabeledInput {
   std::string label;
-  std::function<PassInput()> read;  // the decoder's input of an encoder–decoder is the start token
+  std::function<PassInput()> read;  // for an encoder–decoder, the decoder's input is only the start token
 };
 // Read lines TEXT<tab>LABEL, or a data set of images or sounds, as read_examples() does; options.answer has
 // no effect. Throws invalid_input for a line without a tab. `loaded` must outlive the result.
