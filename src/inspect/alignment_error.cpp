@@ -118,7 +118,9 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   if (std::string link; links.next(link))
     throw Error(ErrorKind::invalid_input, "there are more alignments than texts", {links.name(), -1, -1})
         .expected(fmt::format("{} lines, one for each line of {}", texts.line_number(), texts.name()));
-  if (pairs.empty()) throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1});
+  if (pairs.empty())
+    throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1})
+        .expected("lines of TEXT<tab>TARGET");
   return pairs;
 }
 

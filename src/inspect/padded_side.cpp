@@ -16,7 +16,8 @@ std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t value = tensor.dtype() == DType::i64 ? tensor.i64()[i] : tensor.i32()[i];
     if (!std::in_range<std::int32_t>(value))
-      throw input_error("\"" + name + "\" has a number that is too large").found(std::to_string(value));
+      throw input_error("\"" + name + "\" has an integer outside the range of 32 bits")
+          .found(std::to_string(value));
     all[i] = static_cast<std::int32_t>(value);
   }
   return all;

@@ -114,7 +114,9 @@ void read_lines(const data::DataFiles& data,
                {reader.name(), reader.line_number(), -1}))
         return;
     }
-    if (!any) throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1});
+    if (!any)
+      throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1})
+          .expected("one text per line");
   }
 }
 

@@ -187,7 +187,7 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
   Network& model = *loaded.model;
   model.input_spec().require(InputKind::tokens);
   if (word.empty()) throw input_error("the word to compare is empty");
-  if (sentences.empty()) throw input_error("there is no sentence");
+  if (sentences.empty()) throw input_error("expected at least one sentence, found none");
   if (sentences.size() > kMostContextSentences)
     throw usage_error("too many sentences")
         .found(std::to_string(sentences.size()))
