@@ -211,7 +211,7 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
 const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
   api::require_matrix("follow_query", step.name.c_str(), step.value);
   if (step.value.rows() != rows || step.value.columns() < columns)
-    throw usage_error("follow_query: the step '" + step.name + "' does not match the other steps")
+    throw usage_error("follow_query: the step '" + step.name + "' has a wrong shape")
         .found(step.value.shape().text())
         .expected(fmt::format("[{}, {} or more]", rows, columns));
   return step.value;

@@ -80,13 +80,15 @@ void check_kind(const std::string& task, const infer::LoadedModel& model, const 
                        task != "audio-classification" && task != "speech-recognition";
   const std::string own = of_text ? task : task_of(model, name);
   if (own != task)
-    throw usage_error("the model cannot be evaluated as " + task).found(name).expected("--task " + own);
+    throw usage_error("--task " + task + " does not apply to this model")
+        .found(name)
+        .expected("--task " + own);
   if (of_text) model.model->input_spec().require(InputKind::tokens);
   const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
                     : task == "language-model" ? model.model->kind() == ModelKind::decoder
                                                : true;
   if (!fits)
-    throw usage_error("the model cannot be evaluated as " + task)
+    throw usage_error("--task " + task + " does not apply to this model")
         .found(name)
         .expected(task == "translation" ? "an encoder-decoder" : "a decoder");
 }
@@ -138,7 +140,7 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
   const bool classifies = model.model->output() == Output::sequence_classes;
   const std::string task = classifies ? "audio-classification" : "speech-recognition";
   if (!options.task.empty() && options.task != task)
-    throw usage_error("the model cannot be evaluated as " + options.task)
+    throw usage_error("--task " + options.task + " does not apply to this model")
         .found(path)
         .expected("--task " + task);
   model.options.beam = options.beam.value_or(1);
@@ -193,7 +195,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
     return;
   }
   if (!options.output.empty())
-    throw usage_error("--output cannot be combined with --compare").remedy("Remove one of the two");
+    throw usage_error("--output cannot be combined with --compare").remedy("Remove one of the two options");
   if (!options.adapter.empty())
     throw usage_error("--adapter cannot be combined with --compare")
         .remedy("Convert the model with its adapter first: regard convert MODEL MERGED --adapter FOLDER");

@@ -151,7 +151,7 @@ void generate_at(const GenerateOptions& options, Globals& globals) {
 
 void generate(const GenerateOptions& options, Globals& globals) {
   if (options.prompt && options.chat)
-    throw usage_error("--prompt cannot be combined with --chat").remedy("Remove one of the two");
+    throw usage_error("--prompt cannot be combined with --chat").remedy("Remove one of the two options");
   if ((options.prompt || options.chat) && options.decoding.input != "-")
     throw usage_error("an input file cannot be combined with --prompt or --chat")
         .remedy("Remove the file or the option")

@@ -89,7 +89,7 @@ ErrorKind kind_of(int status, const std::string& body) {
 void ServerOptions::exclude(bool set, const char* option) const {
   if (given() && set)
     throw usage_error(std::string(option) + " cannot be combined with --server")
-        .remedy("Remove one of the two");
+        .remedy("Remove one of the two options");
 }
 
 void add_server_options(CLI::App& verb, ServerOptions& options) {

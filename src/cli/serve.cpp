@@ -199,8 +199,7 @@ void add_serve(CLI::App& app, Globals& globals) {
   serve::ServeOptions& options = request->options;
   verb->add_option("MODEL", request->folders,
                    "Run folders or Hugging Face folders; the name of a model is that of its folder");
-  verb->add_option("--name", request->names,
-                   "Serve a folder under another name: NAME=FOLDER. May be repeated");
+  verb->add_option("--name", request->names, "Serve a folder under another name: NAME=FOLDER; repeatable");
   verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
   verb->add_option("--port", request->port, "Port; 0 selects any free port")
       ->check(CLI::Range(0, 65535))
@@ -208,19 +207,17 @@ void add_serve(CLI::App& app, Globals& globals) {
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
                    "File of API keys, one per line; required unless --host is a loopback address");
-  verb->add_option(
-      "--allow-host", options.allowed_hosts,
-      "Name accepted in the Host field, in addition to addresses and localhost. May be repeated");
+  verb->add_option("--allow-host", options.allowed_hosts,
+                   "Name accepted in the Host field, in addition to addresses and localhost; repeatable");
   verb->add_option("--cors", options.origins,
-                   "Origin whose web pages may use the server (https://example.org), or *. May be repeated");
+                   "Origin whose web pages may use the server (https://example.org), or *; repeatable");
   verb->add_option("--access-log", options.access_log,
                    "File for one JSON object per request, without texts; - is standard error, '' disables it")
       ->capture_default_str();
   verb->add_option("--detect", request->detect,
                    "Folder of a language classifier, for /detect and the source language \"auto\"");
-  verb->add_option(
-      "--languages", request->languages,
-      "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi. May be repeated");
+  verb->add_option("--languages", request->languages,
+                   "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi; repeatable");
   verb->add_option("--chat-template", options.chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
                    "zephyr. Default: the template in the folder");

@@ -123,7 +123,8 @@ class TranscribeVerb {
 void transcribe(const TranscribeRequest& request, Globals& globals) {
   const bool lines = globals.json || request.format == "text" || request.format == "json";
   if (!request.output_folder.empty() && !request.output.empty())
-    throw usage_error("--output cannot be combined with --output-folder").remedy("Remove one of the two");
+    throw usage_error("--output cannot be combined with --output-folder")
+        .remedy("Remove one of the two options");
   if (request.files.size() > 1 && request.output_folder.empty() && !lines)
     throw usage_error("several transcripts in the format " + request.format +
                       " cannot be written to one output")
@@ -188,7 +189,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt");
   add_whisper_options(*verb, *request);
   verb->add_option("--beam", request->options.whisper.beam,
-                   "Beam width at temperature 0, or of the CTC beam search")
+                   "Beam width of Whisper at temperature 0, or of the CTC beam search")
       ->check(positive())
       ->capture_default_str();
   verb->add_flag("--word-times", request->options.whisper.word_times,
