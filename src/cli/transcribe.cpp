@@ -173,11 +173,10 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->footer(
       "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files of every encoding are "
       "read;\n"
-      "FLAC, OGG, MP3 and other sampling rates if regard was built with libsndfile and libsoxr. Text appears "
+      "FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in the build. Text is printed "
       "as\n"
-      "soon as it is known; memory does not depend on the length of the sound. The options from --language "
-      "to\n"
-      "--no-speech are for Whisper.");
+      "soon as it is known. The memory used does not depend on the length of the sound. The options from\n"
+      "--language to --no-speech are for Whisper.");
   auto request = std::make_shared<TranscribeRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();

@@ -21,7 +21,7 @@ struct StackInput {
 };
 struct AnswerGradient {
   double difference = 0;
-  Tensor gradient;  // [tokens, hidden]
+  Tensor gradient;  // gradient [tokens, hidden]
 };
 // Return the difference of answer_difference() for the embedding `at`, and its gradient with respect to this
 // embedding. `edits` are interventions of the pass, which apply to the replaced value; may be null.

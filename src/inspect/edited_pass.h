@@ -47,8 +47,8 @@ struct WeightEdit {
   AppliedFlag applied = {};       // may be null
 };
 
-// Required number of positions of every sequence of an encoder: an intervention replaces the values at all
-// positions by those of another input of this length.
+// Required number of positions of every sequence of an encoder. An intervention requires it if it replaces
+// the values at all positions with the values of another input.
 struct RequiredLength {
   std::int64_t positions = 0;
   std::string intervention;  // text of the intervention, for messages
@@ -73,8 +73,8 @@ class EditedPass : public ForwardingProbe {
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
-  // Return the interventions that have changed nothing so far, here or in passes that have a copy of their
-  // edits: no input had a token at their positions, or no pass computed their probe point.
+  // Return the interventions that have changed nothing so far, in this object or in passes that have a copy
+  // of its edits. Reasons: no input had a token at their positions, or no pass computed their probe point.
   std::vector<std::string> unused() const;
   std::vector<std::string> warnings() const;  // returns one sentence for each intervention in unused()
   bool empty() const { return values_.empty() && weights_.empty(); }

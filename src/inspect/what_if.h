@@ -1,5 +1,5 @@
-// Computes how the results change without each of the heads with the highest scores (HeadSummary::telling),
-// for a page that cannot run a model.
+// For a page that cannot run a model: computes how the results change if one head is ablated, for each of the
+// heads with the highest scores (HeadSummary::telling).
 #pragma once
 
 #include <cstdint>

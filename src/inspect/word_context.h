@@ -30,7 +30,7 @@ struct ContextLayer {
   // for each occurrence, the index of the other occurrence with the largest cosine; −1 if there is none
   std::vector<std::int64_t> nearest;
   double mean_cosine = 0;  // mean cosine over all pairs of occurrences
-  // Means over pairs with the same sense and with different senses, and the silhouette
+  // Mean cosines over pairs with the same sense and over pairs with different senses, and the silhouette
   // (inspect/silhouette.h, distance 1 − cosine). NaN without senses or without such pairs.
   double same_sense = 0, other_sense = 0, silhouette = 0;
   PlaneProjection plane;
