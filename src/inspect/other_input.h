@@ -31,7 +31,7 @@ using FileReader = std::function<FileInput(const std::string& file)>;
 
 class OtherInputReader {
  public:
-  // The arguments must outlive the object. `loaded` may be null; texts then throw usage.
+  // The arguments must outlive the object. `loaded` may be null; reading a text then throws usage.
   OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                    const BetweenPasses& between, const FileReader& read_file);
 
