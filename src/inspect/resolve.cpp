@@ -96,8 +96,7 @@ class Resolver {
     if (!kinds.empty()) site.head->kind = *kinds.begin();
   }
 
-  // Throw usage if the values of a text are to be used in the image encoder, or those of an image in the text
-  // encoder.
+  // Throw usage for values of a text in the image encoder, and for values of an image in the text encoder.
   static void require_tower(const Intervention& one) {
     const bool file = !one.other.file.empty() || !one.files.empty();
     if (!file && !one.other.given() && one.texts.empty()) return;
