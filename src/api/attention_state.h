@@ -1,4 +1,4 @@
-// The state of a regard::Attention: the view of one pass.
+// State of a regard::Attention object: the View of one pass.
 #pragma once
 
 #include "inspect/attention_view.h"
@@ -10,7 +10,7 @@ namespace regard {
 struct REGARD_HIDDEN Attention::State {
   inspect::View view;
 
-  // Return the map of a head. Throws usage if there is none.
+  // Return the map of a head. Throws usage if there is no such head.
   const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const;
 };
 

@@ -30,7 +30,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 struct Trained {

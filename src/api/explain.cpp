@@ -14,7 +14,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 class Path {
@@ -211,7 +211,7 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
 const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
   api::require_matrix("follow_query", step.name.c_str(), step.value);
   if (step.value.rows() != rows || step.value.columns() < columns)
-    throw usage_error("follow_query: the step '" + step.name + "' does not match the other steps")
+    throw usage_error("follow_query: the step '" + step.name + "' has a wrong shape")
         .found(step.value.shape().text())
         .expected(fmt::format("[{}, {} or more]", rows, columns));
   return step.value;
@@ -243,7 +243,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   const std::int64_t length = last.value.rows();
   const Tensor& weights = matrix_of(last, length, length);
   if (query < 0 || query >= length)
-    throw usage_error("there is no such token")
+    throw usage_error("the index of the token is out of range")
         .found(fmt::format("token {}", query))
         .expected(fmt::format("0 to {}", length - 1));
   const std::vector<std::string>& names = last.rows;

@@ -7,9 +7,9 @@
 namespace regard::api {
 
 // Return a function that prepares a file as the folder of `loaded` specifies: an image file with one image,
-// or the first window of a sound file. A safetensors file contains the model's input, with one row, under its
-// name in transformers (pixel_values, input_features or input_values). `loaded` and `pool` must outlive the
-// function.
+// or the first window of a sound file. If the file is a safetensors file, its tensor is used as the model's
+// input without preparation. It has one row and the name of the input in transformers (pixel_values,
+// input_features or input_values). `loaded` and `pool` must outlive the function.
 inspect::FileReader file_reader(const infer::LoadedModel& loaded, ThreadPool& pool);
 
 }  // namespace regard::api

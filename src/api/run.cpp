@@ -19,7 +19,7 @@
 
 namespace regard {
 
-using namespace models;  // includes nn, ops, tensor and base
+using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 
 NamedTensors read_tensors(const std::filesystem::path& file) {
   NamedTensors tensors;
@@ -49,7 +49,7 @@ struct REGARD_HIDDEN Runner::State {
   }
   std::shared_ptr<ThreadPool> pool = api::pool();
   std::mutex calls;
-  infer::LoadedModel loaded;  // the model; attend() loads the tokenizers
+  infer::LoadedModel loaded;  // the loaded model; its tokenizers are loaded by attend()
   std::once_flag tokenizers;
 
   std::unique_ptr<inspect::EditedPass> resolve(const std::vector<std::string>& interventions) {

@@ -15,7 +15,7 @@
 
 namespace regard::api {
 
-// The pool of a task object, and the mutex that serialises its calls.
+// The thread pool of a task object, and the mutex that serialises calls of the object.
 struct Turns {
   std::shared_ptr<ThreadPool> pool = api::pool();
   std::mutex calls;

@@ -17,7 +17,7 @@
 namespace regard::cli {
 namespace {
 
-// maximum size of a text in bytes, as for lines
+// maximum size of a text in bytes, equal to that of an input line
 constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;
 
 struct AnswerRequest {

@@ -115,7 +115,7 @@ void attend(const AttendOptions& options, Globals& globals) {
   if (!options.compare.empty() && options.html.empty())
     throw usage_error("--compare needs --html, whose page shows both texts").remedy("Add --html FILE");
   if (!options.compare.empty() && !options.pair.empty())
-    throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two");
+    throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two options");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions), {},

@@ -20,8 +20,8 @@ struct AttendOptions : ViewOptions {
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
 
-// Add the data that only the HTML page shows: the results without each of the heads with the highest scores
-// (--what-if), and the view of the text of --compare.
+// Add the data that only the HTML page shows: the results with one head ablated at a time, for the heads with
+// the highest scores (--what-if), and the view of the text of --compare.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 

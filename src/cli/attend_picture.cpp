@@ -54,8 +54,7 @@ std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const Attend
   return all;
 }
 
-// Print the weight of each patch, in percent of the weight of all patches, arranged as the patches are in the
-// image.
+// Print a grid of the patches with the weight of each, in percent of the total weight.
 void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   inspect::Map map;
   map.rows = spec.patch_rows, map.columns = spec.patch_columns, map.weights = weights.weights;

@@ -88,7 +88,7 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
     throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
 }
 
-// Return the ids of --target, preceded by the prompt of a transcript without its first token.
+// Return the decoder ids of a transcript: its prompt without the first token, then the ids of --target.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& opened, const tasks::ShownSound& sound,
                                      const std::string& target) {
   std::vector<std::int32_t> ids(sound.prompt.begin() + 1, sound.prompt.end());
@@ -122,7 +122,7 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   std::string left_out;
   if (sound.cut)
-    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown.", sound.seconds);
+    left_out = fmt::format("Only the first {:.1f} seconds of the sound are shown.", sound.seconds);
   add_sentence(left_out,
                inspect::limit_weights(*opened.model, globals.pool(), sound.input, std::ssize(request.written),
                                       inspect::kMostSoundWeights, request.selection));

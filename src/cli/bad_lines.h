@@ -20,7 +20,7 @@ class BadLines {
 
   // Return the policy for the LineReader: refuse lines that are not UTF-8, or flag them for check().
   BadUtf8 policy() const { return skip_ ? BadUtf8::flag : BadUtf8::refuse; }
-  // Throw bad_file if the reader's last line is not UTF-8.
+  // Throw bad_file if the line that the reader returned last is not UTF-8.
   static void check(const LineReader& reader);
   // Return whether the line that caused `error` is skipped, and count it if so. Only errors of kind bad_file
   // and invalid_input are skipped, and only with --skip-bad.

@@ -67,7 +67,7 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabul
 }
 
 // Return the bytes of the weights that every decoding step reads: all except position tables and, in an
-// encoder–decoder, the encoder. Token embeddings are counted once per parameter.
+// encoder–decoder, the encoder. A token embedding that is tied to the output projection is counted once.
 double weight_bytes(Network& model) {
   double bytes = 0;
   for (const Parameter* parameter : model.parameters()) {
@@ -104,7 +104,7 @@ class Decoding {
     measured.prefill.push_back(first.seconds());
     measured.prefill_processor.push_back(processor_seconds_now() - before);
     if (scheduler_.waiting() > 0 || scheduler_.prefilling() > 0)
-      throw usage_error("the prompts do not fit into one step")
+      throw usage_error("the prompts have too many tokens for one step")
           .remedy("Choose a smaller --batch or --prompt");
     while (true) {
       const Stopwatch watch;

@@ -91,9 +91,9 @@ void add_bench_gemm(CLI::App& bench, Globals& globals) {
   CLI::App* gemm = bench.add_subcommand("gemm", "Time one matrix product, C [m, n] = A [m, k] B [k, n]");
   const auto request = std::make_shared<GemmBenchRequest>();
   const CLI::Range sizes(1, 1 << 24);
-  gemm->add_option("--m", request->m, "Rows of A and C")->required()->check(sizes);
-  gemm->add_option("--n", request->n, "Columns of B and C")->required()->check(sizes);
-  gemm->add_option("--k", request->k, "Columns of A, rows of B")->required()->check(sizes);
+  gemm->add_option("--m", request->m, "Number of rows of A and C")->required()->check(sizes);
+  gemm->add_option("--n", request->n, "Number of columns of B and C")->required()->check(sizes);
+  gemm->add_option("--k", request->k, "Number of columns of A and of rows of B")->required()->check(sizes);
   gemm->add_flag("--transpose-a", request->transpose_a, "A is stored as [k, m]");
   gemm->add_flag("--transpose-b", request->transpose_b, "B is stored as [n, k]");
   gemm->add_flag("--packed", request->packed, "Pack B before the timing, as for decoding");

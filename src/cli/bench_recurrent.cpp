@@ -15,7 +15,7 @@ namespace {
 struct RecurrentBenchRequest {
   std::string cell = "lstm";
   std::int64_t batch = 32, length = 0, hidden = 0;
-  std::int64_t input = 0;  // features of the input; 0 means `hidden`
+  std::int64_t input = 0;  // features of the input; 0 means the value of `hidden`
 };
 
 struct NamedCell {
@@ -112,7 +112,7 @@ void add_bench_recurrent(CLI::App& bench, Globals& globals) {
   recurrent->add_option("--length", request->length, "Length of each sequence, in steps")
       ->required()
       ->check(sizes);
-  recurrent->add_option("--hidden", request->hidden, "Size of the state")->required()->check(sizes);
+  recurrent->add_option("--hidden", request->hidden, "Size of the hidden state")->required()->check(sizes);
   recurrent->add_option("--input", request->input, "Size of the input. Default: --hidden")->check(sizes);
   add_globals(*recurrent, globals);
   recurrent->callback([request, &globals] { run(*request, globals); });

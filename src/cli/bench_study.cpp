@@ -1,5 +1,5 @@
-// regard bench study: the cost of captures and of a head sweep, as ratios to passes of the same model on the
-// same input: an ordinary pass with the same metric, and a pass with the code of the sweep.
+// regard bench study: the cost of captures and of a head sweep. A capture is compared with a pass without it.
+// A sweep is compared with an ordinary pass with the same metric, and with a pass of the sweep's own code.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -57,8 +57,8 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// An ordinary pass with the metric of the sweep, over all sentences in one batch: the logits of every token
-// in memory, and their cross-entropy.
+// Run an ordinary pass with the metric of the sweep over all sentences in one batch. The logits of all tokens
+// are in memory at once.
 void ordinary_pass(Network& model, ThreadPool& pool, const std::vector<inspect::StudyExample>& examples) {
   Arena arena;
   Tape tape(pool, arena);
@@ -82,7 +82,7 @@ double status_mib(const char* field) {
   return 0;
 }
 
-// Return the largest memory of the process during work(), less the memory before it, in MiB.
+// Return the peak memory of the process during work(), minus its memory before work(), in MiB.
 double peak_mib(const std::function<void()>& work) {
   // resets VmHWM, the peak memory, to the current memory
   std::ofstream("/proc/self/clear_refs") << 5 << std::flush;
@@ -91,8 +91,8 @@ double peak_mib(const std::function<void()>& work) {
   return status_mib("VmHWM") - before;
 }
 
-// Call warm_up(), then run rounds, in each of which every one of `works` is timed once. Return the median CPU
-// time and elapsed time of each.
+// Call warm_up(), then time each of `works` once per round. Return the median CPU time and elapsed time of
+// each.
 std::vector<Timing> time_in_turn(const std::function<void()>& warm_up,
                                  const std::vector<std::function<void()>>& works, std::int64_t rounds) {
   std::vector<std::vector<double>> clock(works.size()), processor(works.size());

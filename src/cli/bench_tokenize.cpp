@@ -59,7 +59,7 @@ void run(const TokenizeBenchRequest& request, Globals& globals) {
   line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["mb_per_s"] = static_cast<double>(text.size()) / timing.median_ms * 1e-3;
   const auto per_second = [&](double cpu) { return static_cast<double>(text.size()) / cpu * 1e-6; };
-  // rate for the lowest CPU time of a pass, summed over all threads
+  // rate of the pass with the lowest CPU time (the sum over all threads)
   line["cpu_mb_per_s"] = per_second(least_cpu);
   line["first_cpu_mb_per_s"] = per_second(first_cpu);
   line["tokens_per_s"] = static_cast<double>(rows.ids().size()) / timing.median_ms * 1e3;

@@ -98,7 +98,8 @@ void write_phrasebook(const std::filesystem::path& folder) {
 }
 
 void export_phrasebook(const DemoOptions& options, const Globals& globals) {
-  demo::phrasebook();  // make it before the folder: all writes then follow each other
+  // build the phrasebook before the folder, so that nothing is computed between two writes
+  demo::phrasebook();
   AtomicFolder folder(options.exported);
   write_phrasebook(folder.temporary());
   write_file_atomically(folder.temporary() / "run.toml", kRun);
@@ -206,7 +207,8 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 
 struct Scores {
   std::map<demo::PhraseKind, Score> kinds;
-  Score articles;  // score of the held-out sentences from articles about attention; `kinds` includes them too
+  // score of the held-out sentences from articles about attention, which are also counted in `kinds`
+  Score articles;
 };
 
 // Return the number of exact matches on the held-out phrases. A correct translation that differs from the

@@ -87,7 +87,7 @@ class EmbedVerb {
     probes_.emplace(request.probes, *loaded, globals.pool());
     if (dual_encoder_of(*loaded->model) != nullptr && probes_->attends())
       throw usage_error("--attend is not available with a model that compares texts and images")
-          .remedy("Remove it");
+          .remedy("Remove --attend");
     source_->start(globals.pool(), probes_->probe());
     loaded->model->prepare_for_inference(globals.pool());
   }
@@ -120,7 +120,7 @@ class EmbedVerb {
     inputs_.push_back(source_->read(line));
     waiting_.push_back(std::move(line));
     cut_ += inputs_.back().cut ? 1 : 0;
-    // number of tokens that an image counts as, which limits the number of images in memory
+    // Number of tokens counted for each image. It limits the number of images in memory.
     constexpr std::int64_t kImageTokens = 1024;
     return request_.images ? kImageTokens : inputs_.back().tokens();
   }

@@ -80,13 +80,15 @@ void check_kind(const std::string& task, const infer::LoadedModel& model, const 
                        task != "audio-classification" && task != "speech-recognition";
   const std::string own = of_text ? task : task_of(model, name);
   if (own != task)
-    throw usage_error("the model cannot be evaluated as " + task).found(name).expected("--task " + own);
+    throw usage_error("--task " + task + " does not apply to this model")
+        .found(name)
+        .expected("--task " + own);
   if (of_text) model.model->input_spec().require(InputKind::tokens);
   const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
                     : task == "language-model" ? model.model->kind() == ModelKind::decoder
                                                : true;
   if (!fits)
-    throw usage_error("the model cannot be evaluated as " + task)
+    throw usage_error("--task " + task + " does not apply to this model")
         .found(name)
         .expected(task == "translation" ? "an encoder-decoder" : "a decoder");
 }
@@ -138,7 +140,7 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
   const bool classifies = model.model->output() == Output::sequence_classes;
   const std::string task = classifies ? "audio-classification" : "speech-recognition";
   if (!options.task.empty() && options.task != task)
-    throw usage_error("the model cannot be evaluated as " + options.task)
+    throw usage_error("--task " + options.task + " does not apply to this model")
         .found(path)
         .expected("--task " + task);
   model.options.beam = options.beam.value_or(1);
@@ -193,7 +195,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
     return;
   }
   if (!options.output.empty())
-    throw usage_error("--output cannot be combined with --compare").remedy("Remove one of the two");
+    throw usage_error("--output cannot be combined with --compare").remedy("Remove one of the two options");
   if (!options.adapter.empty())
     throw usage_error("--adapter cannot be combined with --compare")
         .remedy("Convert the model with its adapter first: regard convert MODEL MERGED --adapter FOLDER");
@@ -228,13 +230,13 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
       "images, IDX files, or a table of paths and labels or texts");
   verb.add_option("--task", options.task, "Task. Default: determined by the model's head")
       ->check(CLI::IsMember(kTasks));
-  verb.add_option(
-          "--columns", options.data.columns,
-          "Columns of the table: names, or numbers that start at 1, in the order that the task expects "
-          "(docs/evaluation.md). Example: text,label. Default: the first columns; .jsonl: the usual names")
+  verb.add_option("--columns", options.data.columns,
+                  "Columns of the table, in the order that the task expects: names, or numbers from 1. "
+                  "Example: text,label. Default: the first columns; .jsonl: the names in docs/evaluation.md")
       ->delimiter(',');
-  verb.add_option("--highest", options.data.highest,
-                  "Images: value of white in a table whose rows are grey pixels and a label")
+  verb.add_option(
+          "--highest", options.data.highest,
+          "Images: pixel value of white, for a table with the grey pixels and the label of one image per row")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");

@@ -99,7 +99,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input, const st
   print_query(steps, *query, tokens, request.full);
 }
 
-// Return a sentence that compares the computed weights with the model's own.
+// Return a sentence that compares the weights of the explanation with the attention weights of the model.
 std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
   for (const ExplainStep& step : steps) {
     if (step.name != "weights") continue;
@@ -119,10 +119,10 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
                    const std::vector<ExplainStep>& steps, const Globals& globals) {
   const std::int64_t tokens = std::ssize(found.input.tokens);
   if (tokens > kMostShown && !request.full)
-    throw input_error("TEXT is too long for a picture")
+    throw input_error("TEXT is too long for an image")
         .found(fmt::format("{} tokens", tokens))
         .expected(fmt::format("at most {}", kMostShown))
-        .remedy("Add --full to draw all of them");
+        .remedy("Add --full to draw all tokens");
   inspect::View view;
   view.text = request.source.text;
   view.tokens.source = found.input.tokens;

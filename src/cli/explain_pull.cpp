@@ -48,8 +48,7 @@ std::string pull_text(const ExplainInput& input, std::optional<std::int64_t> que
   const Tensor& x = input.vectors;
   const Tensor after = matmul(softmax(matmul_transposed(x, x)), x);
   std::string text =
-      "The projections above are random, so that head is not trained to do anything. The vectors are "
-      "trained:\n"
+      "The projections above are random, so the weights above have no meaning. The vectors are trained:\n"
       "without projections, softmax(X Xᵀ) X moves each word towards its neighbours (cosines before → "
       "after):\n";
   std::int64_t described = 0;

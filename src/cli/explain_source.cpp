@@ -208,7 +208,7 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
     return from_model(source, options, pool);
   }
   if (!source.vectors.empty() && source.invented)
-    throw usage_error("--vectors cannot be combined with --invented").remedy("Remove one of the two");
+    throw usage_error("--vectors cannot be combined with --invented").remedy("Remove one of the two options");
   Explained out;
   out.options = options;
   out.input.tokens = source.tokenizer.empty()

@@ -39,8 +39,8 @@ class TextStreamer : public infer::Listener {
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
   }
-  // token() is not called for the last token, so the remaining text is written here; with a beam, the whole
-  // text.
+  // Write the text that is not written yet. Without a beam, that is the text since the last call of token(),
+  // which is not called for the last token. With a beam, it is the whole text.
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
     show(stream_.finish(hypotheses.at(0)) + "\n");
     written_ = std::move(hypotheses[0].tokens);
@@ -151,7 +151,7 @@ void generate_at(const GenerateOptions& options, Globals& globals) {
 
 void generate(const GenerateOptions& options, Globals& globals) {
   if (options.prompt && options.chat)
-    throw usage_error("--prompt cannot be combined with --chat").remedy("Remove one of the two");
+    throw usage_error("--prompt cannot be combined with --chat").remedy("Remove one of the two options");
   if ((options.prompt || options.chat) && options.decoding.input != "-")
     throw usage_error("an input file cannot be combined with --prompt or --chat")
         .remedy("Remove the file or the option")

@@ -89,13 +89,13 @@ ErrorKind kind_of(int status, const std::string& body) {
 void ServerOptions::exclude(bool set, const char* option) const {
   if (given() && set)
     throw usage_error(std::string(option) + " cannot be combined with --server")
-        .remedy("Remove one of the two");
+        .remedy("Remove one of the two options");
 }
 
 void add_server_options(CLI::App& verb, ServerOptions& options) {
   verb.add_option("--server", options.url,
                   "Use a running `regard serve` at this URL (http://HOST:PORT); MODEL is then the name of a "
-                  "model\nthere");
+                  "model\non the server");
   verb.add_option("--server-key", options.key_file, "File with the server's API key");
 }
 
@@ -155,7 +155,7 @@ void HttpClient::connect() {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   if (const int error = ::getaddrinfo(host_.c_str(), port_.c_str(), &hints, &found); error != 0)
-    throw failed("cannot find the server").found(::gai_strerror(error));
+    throw failed("cannot resolve the host name of the server").found(::gai_strerror(error));
   int reason = 0;
   for (const addrinfo* one = found; one != nullptr && socket_ < 0; one = one->ai_next) {
     const int made = ::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, one->ai_protocol);
@@ -171,14 +171,14 @@ void HttpClient::connect() {
   if (socket_ < 0)
     throw failed("cannot connect to the server")
         .found(std::strerror(reason))
-        .remedy("Check that it is running");
+        .remedy("Check that the server is running at this address");
 }
 
 // Send the bytes. Return early if the server closes the connection, because it may have sent a response
 // already, for example with status 413.
 void HttpClient::send_all(const std::string& bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
-    if (!wait_for(socket_, POLLOUT)) throw failed("the server does not read the request");
+    if (!wait_for(socket_, POLLOUT)) throw failed("the server did not accept the request in time");
     const ssize_t count =
         ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -189,7 +189,7 @@ void HttpClient::send_all(const std::string& bytes) {
 
 // Receive further bytes. Returns false if the server has closed the connection.
 bool HttpClient::read_more() {
-  if (!wait_for(socket_, POLLIN)) throw failed("the server sends no response");
+  if (!wait_for(socket_, POLLIN)) throw failed("the server did not respond in time");
   char buffer[65536];
   const ssize_t count = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
@@ -201,7 +201,7 @@ bool HttpClient::read_more() {
 HttpClient::Response HttpClient::receive() {
   const auto need = [&](std::size_t size) {
     while (received_.size() < size)
-      if (!read_more()) throw failed("the server closed the connection within a response");
+      if (!read_more()) throw failed("the server closed the connection before the end of its response");
   };
   std::size_t end = 0;
   while ((end = received_.find("\r\n\r\n")) == received_.npos) {
@@ -249,8 +249,8 @@ HttpClient::Response HttpClient::exchange(const std::string& request) {
   return exchange(request);
 }
 
-// Keep the warnings that this and all earlier responses contain. An intervention that one request does not
-// need may change the result of another one.
+// Keep only the warnings that every response so far contains. If an intervention changes nothing in one
+// request, it may still change the result of another one.
 void HttpClient::keep_warnings(const Json& response) {
   std::set<std::string> now;
   if (response.is_object() && response.contains("warnings") && response["warnings"].is_array())
@@ -293,9 +293,9 @@ Json HttpClient::post(const std::string& path, const Json& body) {
     }
     if (response.status < 400 || response.status >= 500 || response.status == 429)
       throw failed("the server failed: " + message).found("status " + std::to_string(response.status));
-    Error error(kind_of(response.status, response.body), "the server refuses the request: " + message);
+    Error error(kind_of(response.status, response.body), "the server refused the request: " + message);
     if (response.status == 401 || response.status == 403)
-      error.remedy("Give the key of the server with --server-key");
+      error.remedy("Give the server's API key with --server-key");
     throw error;
   }
 }

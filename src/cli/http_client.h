@@ -47,7 +47,8 @@ class HttpClient {
     }
   }
   Error malformed() const;  // return the error for a malformed response
-  // Print the warnings that all responses contained, such as that of an intervention that changed no input.
+  // Print the warnings that every response contained, such as the warning that an intervention changed no
+  // input.
   void print_warnings() const;
 
  private:
@@ -68,7 +69,8 @@ class HttpClient {
   std::string url_, host_, port_, base_, key_;
   int socket_ = -1;
   std::string received_;
-  std::optional<std::set<std::string>> warnings_;  // warnings of all responses; unset before the first
+  // warnings that every response so far contained; unset before the first one
+  std::optional<std::set<std::string>> warnings_;
 };
 
 }  // namespace regard::cli

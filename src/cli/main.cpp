@@ -46,8 +46,8 @@ void check_verb(CLI::App& app, int argc, char** argv) {
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
 }
 
-// Return the arguments that no option takes, in the order in which they were given; CLI11's message reverses
-// it.
+// Return an error message with the arguments that no option takes, in the order in which they were given.
+// CLI11's own message lists them in reverse order.
 std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> extra = app.remaining(true);

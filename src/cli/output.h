@@ -19,8 +19,8 @@ void prepare_standard_streams();
 // stop signal interrupted the write.
 void write_result(std::string_view text);
 void flush_results();
-// Call this last. Flushes and closes standard output. Throws as write_result() does, even for earlier
-// failures.
+// Call this last. Flushes and closes standard output. Throws the errors of write_result(), including those of
+// earlier writes.
 void finish_results();
 
 // Terminate the process with SIGPIPE, like a program that does not handle it.

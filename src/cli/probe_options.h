@@ -43,8 +43,8 @@ class ModelProbes {
   // Return the probe that ablates heads and applies interventions; null if there are none. This object owns
   // it.
   Probe* probe() const { return edits_ ? edits_.get() : ablation_.get(); }
-  // Set the ablated heads and interventions of a request, so that the attention is that of the pass with
-  // these changes.
+  // Copy the ablated heads and the interventions to the request, so that its attention weights are those of a
+  // pass with these changes.
   void add_to(inspect::AttendRequest& request) const;
 
   // With --attend, the file has one line per input, in input order: inspect::to_json(view), or an empty line

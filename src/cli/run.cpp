@@ -141,9 +141,9 @@ void add_run(CLI::App& app, Globals& globals) {
   verb->footer(
       "Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids,\n"
       "decoder_attention_mask, labels, start_positions, end_positions (int64), pixel_values,\n"
-      "input_features, input_values, loss_weight.OUTPUT (float32). Outputs: last_hidden_state, "
-      "encoder_last_hidden_state, pooler_output,\n"
-      "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
+      "input_features, input_values, loss_weight.OUTPUT (float32).\n"
+      "Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits,\n"
+      "end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
       "--generate adds the output sequences and, with beam search, sequences_scores. It uses the settings "
       "of\n"
       "generation_config.json. --attend writes captures (docs/capture-format.md), as attend --json prints\n"

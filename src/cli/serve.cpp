@@ -24,7 +24,7 @@ struct ServeRequest {
   std::string api_keys, detect;
 };
 
-// Split "NAME=VALUE"; throws usage.
+// Split "NAME=VALUE". Throws usage if `text` has another form.
 std::pair<std::string, std::string> named_value(const std::string& text, const char* option,
                                                 const char* expected) {
   const std::size_t equals = text.find('=');
@@ -101,12 +101,13 @@ void announce(const serve::Service& service, const serve::ServeOptions& options)
 // Configure glibc's malloc for a server.
 void configure_malloc() {
 #if defined(M_ARENA_MAX)
-  // By default there are 8 arenas per core; memory that the handler threads free is then spread over all of
-  // them, and the resident memory grows for a long time.
+  // By default, glibc uses up to 8 arenas per core. The memory that the handler threads free is then spread
+  // over all arenas, and the resident memory grows for a long time.
   constexpr int kArenas = 2;
   ::mallopt(M_ARENA_MAX, kArenas);
-  // By default these thresholds grow to 32 and 64 MiB with the largest block that was freed. Later blocks of
-  // this size are then placed in an arena, which keeps their memory after they are freed.
+  // By default, glibc raises the first threshold to the size of the largest freed block, up to 32 MiB, and
+  // the second to twice that size. Later blocks below the first threshold are placed in an arena, which keeps
+  // their memory after they are freed.
   constexpr int kThreshold = 1 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kThreshold);
   ::mallopt(M_TRIM_THRESHOLD, kThreshold);
@@ -141,22 +142,22 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
     if (signal == SIGHUP && announced)
       service.reload([quiet = globals.quiet](const std::string& error) {
         if (!error.empty())
-          print_message("regard: the models were not loaded again: {}\n", error);
+          print_message("regard: the models could not be reloaded: {}\n", error);
         else if (!quiet)
           print_message("reloaded\n");
       });
   }
-  // A second signal ends the program immediately.
+  // From here on, a second signal ends the program immediately.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   if (!globals.quiet) print_message("stopping\n");
   if (!service.stop() && !globals.quiet)
-    print_message("regard: some requests were not finished within the time of --drain\n");
+    print_message("regard: some requests were not completed within the --drain time\n");
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
   verb.add_option("--max-concurrent", request.concurrent,
-                  "Maximum number of requests in progress for one client, and of its sequences that a model "
-                  "decodes\ntogether. The maximum for all clients together is a third higher")
+                  "Maximum per client: number of requests in progress, and number of sequences that a model "
+                  "decodes\nin one batch. The maximum for all clients together is a third higher")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")
@@ -198,8 +199,7 @@ void add_serve(CLI::App& app, Globals& globals) {
   serve::ServeOptions& options = request->options;
   verb->add_option("MODEL", request->folders,
                    "Run folders or Hugging Face folders; the name of a model is that of its folder");
-  verb->add_option("--name", request->names,
-                   "Serve a folder under another name: NAME=FOLDER. May be repeated");
+  verb->add_option("--name", request->names, "Serve a folder under another name: NAME=FOLDER; repeatable");
   verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
   verb->add_option("--port", request->port, "Port; 0 selects any free port")
       ->check(CLI::Range(0, 65535))
@@ -207,19 +207,17 @@ void add_serve(CLI::App& app, Globals& globals) {
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
                    "File of API keys, one per line; required unless --host is a loopback address");
-  verb->add_option(
-      "--allow-host", options.allowed_hosts,
-      "Name accepted in the Host field, in addition to addresses and localhost. May be repeated");
+  verb->add_option("--allow-host", options.allowed_hosts,
+                   "Name accepted in the Host field, in addition to addresses and localhost; repeatable");
   verb->add_option("--cors", options.origins,
-                   "Origin whose web pages may use the server (https://example.org), or *. May be repeated");
+                   "Origin whose web pages may use the server (https://example.org), or *; repeatable");
   verb->add_option("--access-log", options.access_log,
                    "File for one JSON object per request, without texts; - is standard error, '' disables it")
       ->capture_default_str();
   verb->add_option("--detect", request->detect,
                    "Folder of a language classifier, for /detect and the source language \"auto\"");
-  verb->add_option(
-      "--languages", request->languages,
-      "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi. May be repeated");
+  verb->add_option("--languages", request->languages,
+                   "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi; repeatable");
   verb->add_option("--chat-template", options.chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
                    "zephyr. Default: the template in the folder");

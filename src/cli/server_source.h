@@ -8,7 +8,7 @@
 
 namespace regard::cli {
 
-// `model` is a name on the server. Throws as HttpClient does.
+// `model` is a name on the server. Throws the errors of HttpClient.
 std::unique_ptr<VectorSource> server_source(const ServerOptions& server, const std::string& model,
                                             const std::vector<std::string>& interventions, bool truncate);
 

@@ -91,7 +91,8 @@ void add_data_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_flag("--header", request.data.header,
                 "Images, sounds: the first line of a TSV or CSV file is a header");
   verb.add_option("--highest", request.data.highest,
-                  "Images: value of white in a table whose rows are grey pixels and a label")
+                  "Images: pixel value of white, for a table with the grey pixels and the label of one image "
+                  "per\nrow")
       ->check(CLI::Range(0, 65535));
   verb.add_option("--examples", request.examples,
                   "Use at most this many lines, images or sounds of DATA; 0 uses all")
@@ -108,7 +109,7 @@ void add_study(CLI::App& app, Globals& globals) {
       "label, or IDX files (see 'regard evaluate'). Views:\n"
       "  heads      the loss without each head, and the head's attention pattern\n"
       "  sets       heads ablated together, chosen greedily\n"
-      "  flip       heads to ablate so that --instead becomes likelier than --answer\n"
+      "  flip       heads to ablate so that --instead becomes more likely than --answer\n"
       "  kinds      known kinds of heads: previous token, first token, separators, …\n"
       "  induction  attention on repeated random tokens (decoders)\n"
       "  lens       the next token read from the residual after each layer\n"

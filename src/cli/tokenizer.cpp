@@ -170,7 +170,8 @@ std::vector<std::int32_t> read_ids(const std::string& line, const std::string& p
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size())
       throw Error(ErrorKind::invalid_input, "invalid token id", {place})
-          .found(std::string(word.substr(0, 20)));
+          .found(std::string(word.substr(0, 20)))
+          .expected("an integer of at least 0");
     ids.push_back(id);
     rest.remove_prefix(word.size());
   }

@@ -35,7 +35,8 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const TokenizerTr
   text::TokenizerTraining how = options.how;
   how.normalize = !options.no_normalize;
   how.byte_fallback = !options.no_fallback;
-  std::optional<ProgressBar> progress;  // created when training starts, after the files have been read
+  // the progress bar; created when training starts, after the files have been read
+  std::optional<ProgressBar> progress;
   how.progress = [&](double fraction, const std::string& what) {
     if (!progress) progress.emplace(globals.quiet);
     progress->update(fraction, what);

@@ -69,7 +69,7 @@ void set_threads(Globals& globals, const distributed::Ranks& ranks) {
     print_message("{} ranks, {} of them on this host; {}\n", ranks.size(), ranks.local_size(), share.text());
 }
 
-// Train. If the system cannot read or write a file, the error gets the command with which the run goes on.
+// Train. If the system cannot read or write a file, add to the error the command that resumes the run.
 train::RunResult train_alone(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
                              bool resume, distributed::Ranks& ranks) {
   try {

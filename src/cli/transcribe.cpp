@@ -123,7 +123,8 @@ class TranscribeVerb {
 void transcribe(const TranscribeRequest& request, Globals& globals) {
   const bool lines = globals.json || request.format == "text" || request.format == "json";
   if (!request.output_folder.empty() && !request.output.empty())
-    throw usage_error("--output cannot be combined with --output-folder").remedy("Remove one of the two");
+    throw usage_error("--output cannot be combined with --output-folder")
+        .remedy("Remove one of the two options");
   if (request.files.size() > 1 && request.output_folder.empty() && !lines)
     throw usage_error("several transcripts in the format " + request.format +
                       " cannot be written to one output")
@@ -172,11 +173,10 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->footer(
       "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files of every encoding are "
       "read;\n"
-      "FLAC, OGG, MP3 and other sampling rates if regard was built with libsndfile and libsoxr. Text appears "
+      "FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in the build. Text is printed "
       "as\n"
-      "soon as it is known; memory does not depend on the length of the sound. The options from --language "
-      "to\n"
-      "--no-speech are for Whisper.");
+      "soon as it is known. The memory used does not depend on the length of the sound. The options from\n"
+      "--language to --no-speech are for Whisper.");
   auto request = std::make_shared<TranscribeRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
@@ -188,7 +188,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt");
   add_whisper_options(*verb, *request);
   verb->add_option("--beam", request->options.whisper.beam,
-                   "Beam width at temperature 0, or of the CTC beam search")
+                   "Beam width of Whisper at temperature 0, or of the CTC beam search")
       ->check(positive())
       ->capture_default_str();
   verb->add_flag("--word-times", request->options.whisper.word_times,

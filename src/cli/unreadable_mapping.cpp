@@ -66,7 +66,7 @@ void say_file(std::uintptr_t address) {
     }
     used -= static_cast<std::size_t>(line - lines);
     std::memmove(lines, line, used);
-    if (used == sizeof lines - 1) used = 0;  // a line that is longer than the buffer
+    if (used == sizeof lines - 1) used = 0;  // skip a line that is longer than the buffer
   }
   say("a mapped file");
 }

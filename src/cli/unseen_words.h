@@ -1,4 +1,5 @@
-// Reports words of the input that did not occur in the training data, or only with other capitalisation.
+// Reports words of the input that did not occur in the training data, or occurred there only with other
+// capitalisation.
 #pragma once
 
 #include <optional>

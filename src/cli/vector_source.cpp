@@ -80,7 +80,7 @@ std::unique_ptr<VectorSource> vector_source(const std::string& folder, const tas
     return std::make_unique<SentenceSource>(folder, options, mode);
   }
   if (options.pooling || options.normalise || options.prompt || options.cut || options.most_tokens > 0)
-    throw usage_error("this model has its own pooling and length")
+    throw usage_error("the pooling and the maximum length of this model cannot be changed")
         .remedy("Remove --pooling, --normalize, --prompt, --truncate and --max-tokens");
   return std::make_unique<ImageTextSource>(folder, options.adapter, images, mode);
 }

@@ -1,4 +1,4 @@
-// Inputs of regard embed: lines of text, or image files named by the lines.
+// Inputs of regard embed: lines of text, or image files whose names are the lines.
 #pragma once
 
 #include <memory>

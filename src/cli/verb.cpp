@@ -24,8 +24,8 @@ std::sig_atomic_t monotonic_seconds() {
 }
 
 extern "C" void remember(int signal) {
-  // `timeout` and terminals may send two signals for one stop, so a second signal counts only if it comes
-  // later.
+  // `timeout` and terminals may send two signals for one stop. A second signal therefore counts only if it
+  // arrives more than a second after the first.
   constexpr std::sig_atomic_t kLater = 1;
   const std::sig_atomic_t now = monotonic_seconds();
   if (received != 0 && second_ends != 0 && now - received_at > kLater) {

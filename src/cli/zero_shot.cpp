@@ -73,7 +73,7 @@ class ZeroShotVerb {
     if (request.pair)
       throw usage_error("--pair needs a text model; this model reads images").remedy("Remove --pair");
     if (!request.task.probes.attend.empty())
-      throw usage_error("--attend is not available for zero-shot classification").remedy("Remove it");
+      throw usage_error("--attend is not available for zero-shot classification").remedy("Remove --attend");
     auto loaded = infer::LoadedModel::open(
         request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
     print_warning(loaded.warning);

@@ -86,7 +86,7 @@ void check_links(const AlignedPair& pair) {
   const std::int64_t sources = count_words(pair.text), targets = count_words(pair.target);
   for (const AlignedWords& link : pair.links)
     if (link.source >= sources || link.target >= targets)
-      throw input_error("the alignment names a word that the texts do not have")
+      throw input_error("a link refers to a word that is not in the texts")
           .found(fmt::format("{}{}{}", link.source, link.sure ? '-' : 'p', link.target))
           .expected(fmt::format("source words 0 to {}, target words 0 to {}", sources - 1, targets - 1));
 }
@@ -118,7 +118,9 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   if (std::string link; links.next(link))
     throw Error(ErrorKind::invalid_input, "there are more alignments than texts", {links.name(), -1, -1})
         .expected(fmt::format("{} lines, one for each line of {}", texts.line_number(), texts.name()));
-  if (pairs.empty()) throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1});
+  if (pairs.empty())
+    throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1})
+        .expected("lines of TEXT<tab>TARGET");
   return pairs;
 }
 
@@ -263,7 +265,7 @@ AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& poo
                                std::int64_t most_examples,
                                const std::function<bool(double share)>& progress) {
   if (loaded.model->kind() != ModelKind::encoder_decoder)
-    throw usage_error("alignments are measured on cross-attention").expected("an encoder-decoder");
+    throw usage_error("the alignment error rate requires cross-attention").expected("an encoder-decoder");
   AlignmentSweep sweep(loaded, pool);
   const std::vector<AlignedPair> pairs = read_pairs(data, alignments, most_examples);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -287,9 +289,8 @@ StudyTable table_of(const AlignmentStudy& study) {
         {head.name, one.error_rate(), one.precision(), one.recall(), head.reading.error_rate()});
   }
   table.notes = {
-      "Each target word is linked with the source word of the largest weight, in the steps that write the "
-      "word.",
-      "AER reading: the same in the next steps, which read the word."};
+      "Each target word is linked to the source word of the largest weight, in the steps that generate it.",
+      "AER reading: the rate for the next steps, whose input is the target word."};
   if (study.without_links > 0)
     table.notes.push_back(fmt::format("{} pairs without links are left out.", study.without_links));
   return table;

@@ -58,9 +58,8 @@ struct HeadAlignment {
 };
 
 struct AlignmentStudy {
-  std::vector<HeadAlignment>
-      heads;  // entries sorted by the smaller of their two error rates; equal ones are in the order of heads
-  // numbers of pairs with links, which are counted, and of pairs without links, which are not
+  std::vector<HeadAlignment> heads;  // sorted by the smaller of the two error rates, then by head
+  // number of sentence pairs with reference links, and number of pairs without links, which are ignored
   std::int64_t pairs = 0, without_links = 0;
 };
 

@@ -62,12 +62,12 @@ class AnswerPass {
   double difference(const AnswerDifference& answer) const {
     const Tensor& logits = logits_->value;
     if (answer.position < 0 || answer.position >= logits.rows())
-      throw usage_error("there is no such position")
+      throw usage_error("the position is out of range")
           .found(std::to_string(answer.position))
           .expected(fmt::format("0 to {}", logits.rows() - 1));
     for (const std::int32_t id : {answer.answer, std::max(answer.instead, 0)})
       if (id < 0 || id >= logits.columns())
-        throw usage_error("there is no such token or class")
+        throw usage_error("the token id or class is out of range")
             .found(std::to_string(id))
             .expected(fmt::format("0 to {}", logits.columns() - 1));
     const float* row = logits.row(answer.position);
@@ -106,7 +106,7 @@ AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput
   if (edits != nullptr) probe.add(*edits);
   AnswerPass pass(model, pool, input, &probe, true);
   AnswerGradient out{pass.difference(answer), {}};
-  if (leaf.leaf == nullptr) throw usage_error("the model has no such embedding").found(at.stack);
+  if (leaf.leaf == nullptr) throw usage_error("the model has no embedding in this stack").found(at.stack);
   pass.backward(answer);
   out.gradient = leaf.leaf->gradient.clone();
   return out;

@@ -21,9 +21,9 @@ struct StackInput {
 };
 struct AnswerGradient {
   double difference = 0;
-  Tensor gradient;  // [tokens, hidden]
+  Tensor gradient;  // gradient [tokens, hidden]
 };
-// The same as answer_difference() with the embedding of `at`; also returns the gradient with respect to that
+// Return the difference of answer_difference() for the embedding `at`, and its gradient with respect to this
 // embedding. `edits` are interventions of the pass, which apply to the replaced value; may be null.
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
                                const AnswerDifference& answer, const StackInput& at,

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostNumbers = 120000;
 // Maximum number of elements of the weights in Map::parameters: 0.8 MB of base64.
 constexpr std::size_t kMostParameters = 300000;
-// Maximum of tokens · features of an input for which the page shows activations.
+// Maximum value of tokens · features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
 using TokenizerPointer = std::shared_ptr<const text::Tokenizer>;  // null if the tokenizer is not loaded
@@ -72,7 +72,8 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
   const std::int32_t ids[] = {id};
   std::string text = tokenizer.decode(ids, false);
-  // The name of a token shows whether it begins with a space. Decoding removes this space.
+  // The name of a token in the vocabulary shows whether the token begins with a space. Decoding removes this
+  // space.
   const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
   if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
   while (text.starts_with(' ')) text.erase(0, 1);
@@ -208,9 +209,9 @@ std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const 
   return position_names(spec, input);
 }
 
-// Return, for each token of `ids`, true if it covers a part of a word of request.text that is not in
-// request.words. Empty if no token does, or if `ids` does not begin with the text's tokens (for example
-// because a language code precedes them).
+// Return, for each token of `ids`, true if the token covers part of a word of request.text that request.words
+// lacks. Return an empty list if there is no such token, or if `ids` does not begin with the text's tokens
+// (for example because a language code precedes them).
 std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
                                 std::span<const std::int32_t> ids) {
   if (request.words == nullptr || request.input || !request.pair.empty()) return {};
@@ -273,7 +274,7 @@ void attend_encoder_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, 
   const bool complete = written.size() == read.size();
   if (!complete && logits.defined()) written.push_back(likeliest(logits, logits.rows() - 1));
   view.tokens.written = shown_tokens(loaded.target, written);
-  if (written.size() < read.size()) {  // the model does not predict the last token
+  if (written.size() < read.size()) {  // without logits, the token after the last position is unknown
     view.tokens.written.emplace_back();
     return;
   }

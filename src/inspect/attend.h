@@ -38,11 +38,12 @@ struct AttendRequest {
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
-  // Encoder–decoders, instead of `written`: the ids that the decoder reads. The last generated token is
-  // then the most probable one.
+  // Encoder–decoders: the ids that the decoder reads, given instead of `written`. The token generated at the
+  // last position is then the most probable one.
   std::vector<std::int32_t> decoder_ids = {};
-  std::string unablated;              // text generated without the changes, copied to View::unablated
-  const EditedPass* edits = nullptr;  // interventions of the pass; may be null
+  // text generated without ablation and interventions, copied to View::unablated
+  std::string unablated;
+  const EditedPass* edits = nullptr;            // interventions of the pass; may be null
   std::vector<std::string> interventions = {};  // interventions as texts, copied to View::interventions
   Selection selection;
   std::vector<Head> ablated;
@@ -54,13 +55,13 @@ struct AttendRequest {
   bool page = false;
 };
 
-// Throws usage if a selected or ablated head does not exist or the request does not fit the kind of model,
-// and invalid_input if the text has no tokens. The source tokens of an image are its special tokens and
-// "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
+// Throws usage if a selected or ablated head does not exist, or if the request does not match the kind of
+// model. Throws invalid_input if the text has no tokens. The source tokens of an image are its special tokens
+// and "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
 // request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
-// Return the ids of a target text, with the end token if there is one.
+// Return the ids of a target text, with the end token if the model has one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
 // Return the ids that the model generates for request.input or request.text under `probe`, which may be
 // null. max_new and `between` are as in generate_target().
@@ -69,8 +70,8 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.text with the folder's search options, and store it in
 // request.written. Ablated heads and edits of the request apply to the generation; the text generated without
-// them is then stored in request.unablated. max_new is that of SearchOptions; 0 means the folder's value.
-// Throws usage for encoders and for heads that do not exist.
+// them is then stored in request.unablated. max_new replaces the value of SearchOptions::max_new; 0 means the
+// folder's value. Throws usage for encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 
@@ -82,7 +83,7 @@ std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& po
 // Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
 // tokens and tokens that are not complete characters are shown by their name in the vocabulary.
 std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
-// The same; if `tokenizer` is null, return the id as a number.
+// Return shown_token(*tokenizer, id) or, if `tokenizer` is null, the id as a number.
 std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

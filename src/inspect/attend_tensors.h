@@ -13,9 +13,9 @@ namespace regard::inspect {
 // run_tensors() computes, because each token keeps its position id. For a model with two encoders, `each` is
 // called for all texts, then for all images. `request` gives the name of the model, the heads to return and
 // the interventions. The text of a view is decoded from its tokens; without a tokenizer, or for images and
-// sounds, it is the name and index of the input, such as "pixel_values[0]". Throws as run_tensors() and
-// attend() do; usage if an encoder–decoder gets no decoder_input_ids; invalid_input for a sequence without
-// tokens.
+// sounds, it is the name and index of the input, such as "pixel_values[0]". Throws the errors of
+// run_tensors() and attend(); usage if an encoder–decoder gets no decoder_input_ids; invalid_input for a
+// sequence without tokens.
 void attend_tensors(const infer::LoadedModel& loaded, ThreadPool& pool, const TensorMap& inputs,
                     const AttendRequest& request, const std::function<void(View)>& each);
 

@@ -60,10 +60,10 @@ struct Map {
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
   }
-  std::string title() const;  // title of the map, such as "cross-attention, layer 1, head 0"
+  std::string title() const;  // returns a title such as "cross-attention, layer 1, head 0"
 };
 
-// The model's size and parts, used to draw it.
+// The sizes and parts of the model, from which the page draws a diagram of it.
 struct ModelSize {
   ModelKind kind = ModelKind::encoder;
   std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
@@ -82,21 +82,21 @@ struct Activation {
   std::vector<float> numbers;
 };
 
-// The model's logits for the token written at one position: the largest ones in descending order, and the
-// log-sum-exp that normalises them.
+// The model's logits at one position: the largest ones in descending order, the logit of the token that was
+// generated there, and the log-sum-exp that normalises them.
 struct GenerationStep {
   struct Candidate {
     std::int32_t id = 0;
     std::string text;
     float logit = 0;
-    std::string bytes = {};  // of a token that is not a sequence of whole characters; else empty
+    std::string bytes = {};  // the token's bytes if it is not a sequence of whole characters; otherwise empty
   };
   std::vector<Candidate> candidates;
   double log_sum_exp = 0;   // log-sum-exp over the whole vocabulary
-  float written_logit = 0;  // logit of the token that was written
+  float written_logit = 0;  // logit of the generated token
 };
 
-// Results for the same input without one head.
+// Results of another pass over the input of the View, with the head `off` ablated.
 struct WhatIf {
   // Change of the weights of another head. `change` is half the sum of the absolute differences, averaged
   // over the queries.
@@ -104,12 +104,13 @@ struct WhatIf {
     Head head;
     double change = 0;
     std::int64_t columns = 0;
-    std::vector<float> weights = {};  // weights without the head [queries, columns]; empty if left out
+    // the other head's weights with `off` ablated [queries, columns]; empty if left out
+    std::vector<float> weights = {};
   };
   Head off;
-  std::optional<std::string> translation = {};  // text that the model generates without the head
-  std::optional<double> lost = {};  // mean decrease of the log-probability of the written tokens, in nats
-  std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model wrote
+  std::optional<std::string> translation = {};  // text generated with `off` ablated
+  std::optional<double> lost = {};  // mean decrease of the log-probability of the generated tokens, in nats
+  std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model generated
   std::vector<Change> changes = {};        // changes of the weights of other heads, the largest first
 };
 
@@ -162,7 +163,7 @@ struct View {
   // sentence about data that was left out to limit the size; empty if nothing was left out
   std::string left_out;
 
-  std::string heading() const;  // text, or "first | second" for a pair
+  std::string heading() const;  // returns the text, or "first | second" for a pair
 
   // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written, because
   // row i holds the weights used to generate written[i].
@@ -187,7 +188,8 @@ struct PassBatches {
 // model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
 // Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;
-// the input of a missing encoder or decoder is ignored. Returns the logits as above.
+// the input of a missing encoder or decoder is ignored. Return the logits [target tokens, vocabulary], or an
+// undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);
 

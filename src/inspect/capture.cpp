@@ -142,7 +142,7 @@ void Capture::check_activations() const {
     if (std::any_of(points_.begin(), points_.end(),
                     [&](const std::string& point) { return is_named(point, name); }))
       continue;
-    throw usage_error("no activation '" + name + "'")
+    throw usage_error("the model has no activation '" + name + "'")
         .expected(fmt::format("a probe point or the end of its name, such as {}", fmt::join(points_, ", ")));
   }
 }

@@ -103,7 +103,7 @@ class Capture : public Probe, public ParametersProbe {
   std::map<std::pair<Kind, std::int64_t>, std::shared_ptr<const AttentionParameters>> parameters_;
   std::map<std::string, Tensor> hidden_states_;
   std::vector<PointShape> shapes_;
-  std::set<std::string> points_;  // names of all points of the pass except those of attention weights
+  std::set<std::string> points_;  // names of all points of the pass except attention weights
 };
 
 }  // namespace regard::inspect

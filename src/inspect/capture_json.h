@@ -11,8 +11,8 @@
 namespace regard::inspect {
 
 enum class Precision : std::uint8_t {
-  // weights in 8 bits. If all would take more than about 1.2 MB, only those of the heads with the highest
-  // scores (HeadSummary::telling) are written. Vectors and activations are f32 in base64
+  // Weights in 8 bits. If all weights need more than about 1.2 MB, only those of the heads with the highest
+  // scores (HeadSummary::telling) are written. Vectors and activations are f32 in base64.
   bits8,
   full,  // everything as rows of numbers that parse to the same f32 values
 };
@@ -23,9 +23,9 @@ std::string to_json(const View& view, Precision precision = Precision::bits8);
 // (HeadSummary::telling) until at most `numbers` numbers remain. Describe the removal in view.left_out.
 void limit_values(View& view, std::size_t numbers);
 
-// Remove activations until at most `numbers` numbers remain, and describe the removal in view.left_out. Those
-// of `needed` are kept first, then embeddings, residuals and outputs, then the others in the order of the
-// pass.
+// Remove activations until at most `numbers` numbers remain, and describe the removal in view.left_out.
+// Activations are kept in this order: those of `needed`, then embeddings, residuals and outputs, then the
+// others in the order of the pass.
 void limit_activations(View& view, std::size_t numbers, const std::set<std::string>& needed = {});
 
 }  // namespace regard::inspect

@@ -44,7 +44,7 @@ std::vector<std::string> EditedPass::unused() const {
 std::vector<std::string> EditedPass::warnings() const {
   std::vector<std::string> sentences;
   for (const std::string& intervention : unused())
-    sentences.push_back("'" + intervention + "' changed nothing: no input has a token there");
+    sentences.push_back("'" + intervention + "' changed nothing: no input has a token at its positions");
   return sentences;
 }
 
@@ -82,7 +82,8 @@ void EditedPass::check_lengths(const Ragged& shape) const {
     if (length.tower != tower_) continue;
     for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
       if (const std::int64_t found = shape.offsets[s + 1] - shape.offsets[s]; found != length.positions)
-        throw usage_error("the other input of an intervention does not have as many positions as the input")
+        throw usage_error(
+            "the input and the other input of an intervention have different numbers of positions")
             .found(fmt::format("{} in '{}'", length.positions, length.intervention))
             .expected(std::to_string(found))
             .remedy("Give a file of the same length, or patch single positions with positions=");
@@ -123,7 +124,7 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
   if (here == nullptr) return value;
   const Ragged& shape = shape_at(point);
   if (std::ssize(shape.positions) < value->value.rows())
-    throw usage_error("the values at this point have no positions, so that they cannot be changed")
+    throw usage_error("the values at this point cannot be changed, because they have no positions")
         .found(std::string(point));
   std::vector<ops::Edit> edits;
   for (const ValueEdit& one : *here)
@@ -211,7 +212,7 @@ void PointCapture::see(std::string_view point, std::int64_t sequence, const Tens
 const Tensor& PointCapture::at(std::string_view point) const {
   const auto found = values_.find(point);
   if (found == values_.end() || !found->second.defined())
-    throw usage_error("the model has no such point").found(std::string(point));
+    throw usage_error("the model has no such probe point").found(std::string(point));
   return found->second;
 }
 

@@ -31,7 +31,7 @@ struct ValueEdit {
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
-  std::string tower = {};    // "text" or "vision" in a model with two encoders, else empty
+  std::string tower = {};    // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
   AppliedFlag applied = {};  // may be null
 };
 
@@ -47,8 +47,8 @@ struct WeightEdit {
   AppliedFlag applied = {};       // may be null
 };
 
-// Required number of positions of every sequence of an encoder: an intervention replaces the values at all
-// positions by those of another input of this length.
+// Required number of positions of every sequence of an encoder. An intervention requires it if it replaces
+// the values at all positions with the values of another input.
 struct RequiredLength {
   std::int64_t positions = 0;
   std::string intervention;  // text of the intervention, for messages
@@ -73,10 +73,10 @@ class EditedPass : public ForwardingProbe {
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
-  // Return the interventions that have changed nothing so far, here or in passes that have a copy of their
-  // edits: no input had a token at their positions, or no pass computed their probe point.
+  // Return the interventions that have changed nothing so far, in this object or in passes that have a copy
+  // of its edits. Reasons: no input had a token at their positions, or no pass computed their probe point.
   std::vector<std::string> unused() const;
-  std::vector<std::string> warnings() const;  // a sentence for each of unused()
+  std::vector<std::string> warnings() const;  // returns one sentence for each intervention in unused()
   bool empty() const { return values_.empty() && weights_.empty(); }
 
   void set_observer(Probe* observer) { set_next(observer); }
@@ -103,7 +103,8 @@ class EditedPass : public ForwardingProbe {
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
   std::vector<RequiredLength> lengths_;
-  std::vector<std::pair<AppliedFlag, std::string>> interventions_;  // the flag and the text of each
+  // for each intervention, its flag and its text
+  std::vector<std::pair<AppliedFlag, std::string>> interventions_;
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 
@@ -117,8 +118,8 @@ class PointCapture : public Probe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
-  // Return the value at a point (for attention weights, those of sequence 0). Throws usage if the pass did
-  // not reach it.
+  // Return the value at a point; for attention weights, the value of sequence 0. Throws usage if the pass did
+  // not reach the point.
   const Tensor& at(std::string_view point) const;
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
 

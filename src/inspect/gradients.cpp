@@ -93,7 +93,9 @@ class FlowGraph {
 
 Quadrature gauss_legendre(std::int64_t count) {
   if (count < 1 || count > 1000)
-    throw usage_error("invalid number of steps").found(std::to_string(count)).expected("1 to 1000");
+    throw usage_error("the number of integration steps is out of range")
+        .found(std::to_string(count))
+        .expected("1 to 1000");
   Quadrature out;
   const auto n = static_cast<double>(count);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -138,7 +140,7 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
   const std::int64_t tokens = whole.rows(), width = whole.columns();
   if (options.baseline.defined() && (options.baseline.columns() != width ||
                                      (options.baseline.rows() != 1 && options.baseline.rows() != tokens)))
-    throw usage_error("the baseline does not fit the embedding")
+    throw usage_error("the shape of the baseline does not match the embedding")
         .found(options.baseline.shape().text())
         .expected(fmt::format("[1, {}] or [{}, {}]", width, tokens, width));
   const auto baseline = [&](std::int64_t row, std::int64_t i) {
@@ -193,11 +195,11 @@ std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassI
   const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, tokens);
   constexpr std::int64_t kMost = 64;
   if (tokens > kMost)
-    throw usage_error("attention flow is limited to short inputs")
+    throw usage_error("the input is too long for attention flow")
         .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {}", kMost));
+        .expected(fmt::format("at most {} tokens", kMost));
   if (position < 0 || position >= tokens)
-    throw usage_error("there is no such position")
+    throw usage_error("the position is out of range")
         .found(std::to_string(position))
         .expected(fmt::format("0 to {}", tokens - 1));
   const auto node = [&](std::size_t layer, std::int64_t token) {

@@ -24,8 +24,8 @@ struct TokenAttribution {
 };
 struct AttributionOptions {
   std::int64_t steps = 50;
-  // Embedding [tokens, hidden] of the baseline, or [1, hidden] for every token. If undefined, zeros are
-  // used.
+  // Embedding [tokens, hidden] of the baseline, or one row [1, hidden] that is used for every token. If
+  // undefined, zeros are used.
   Tensor baseline;
   // Multiply the gradient by embedding − baseline instead of the embedding. If the embedding is an affine
   // function of the pixels (patches), this is the sum over each patch of gradient × pixel.
@@ -37,7 +37,8 @@ struct AttributionOptions {
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});
 
-// Return the embedding [positions, hidden] of an image or sound of zeros with the shape of the input.
+// Return the embedding [positions, hidden] of an image or sound that has the shape of the input and contains
+// only zeros.
 Tensor blank_embedding(Network& model, ThreadPool& pool, const PassInput& input);
 
 // Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. Throws usage unless the number of nodes is 1

@@ -37,7 +37,7 @@ Head parse_head(std::string_view text, Kind kind) {
   }
   const auto layer = number(next_part(rest, '.')), head = number(rest);
   if (!layer || !head)
-    throw usage_error("invalid name of a head to ablate")
+    throw usage_error("invalid name of an attention head")
         .found("'" + std::string(text) + "'")
         .expected("LAYER.HEAD or KIND.LAYER.HEAD, counted from 0, as in 1.0 or cross.1.0");
   return {kind, *layer, *head};

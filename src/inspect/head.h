@@ -30,8 +30,8 @@ struct Head {
 // Return the names, separated by commas: "cross.1.0,decoder.0.3".
 std::string text_of(const std::vector<Head>& heads);
 
-// Parse a comma-separated list of LAYER.HEAD or KIND.LAYER.HEAD ("1.0,cross.2.3"). Default kind: `kind`.
-// Throws usage with the first invalid entry.
+// Parse a comma-separated list of LAYER.HEAD or KIND.LAYER.HEAD ("1.0,cross.2.3"). An entry without KIND has
+// the kind `kind`. Throws usage with the first invalid entry.
 std::vector<Head> parse_heads(std::string_view text, Kind kind);
 
 // A parsed probe point: "decoder.1.cross.weights" has the kind Kind::cross, the layer 1 and the `what`

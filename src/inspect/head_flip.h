@@ -18,8 +18,8 @@ struct HeadFlip {
   double whole = 0;  // logit difference of the unmodified model
   std::vector<FlipStep> steps;
   bool flipped = false;  // true if the last difference is 0 or less: the answer has changed
-  // If flipped: heads that flip the answer if ablated, found from those in `steps`. The answer does not flip
-  // if one of them is restored, nor if any two of them are replaced by one other head.
+  // Set if `flipped`: heads whose ablation flips the answer, found by reducing the set of `steps`. The answer
+  // does not flip if one of these heads is restored, or if two of them are replaced by one other head.
   std::vector<Head> needed;
   double difference = 0;  // logit difference with the heads of `needed` ablated
 };
@@ -27,7 +27,7 @@ struct HeadFlip {
 // In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
 // not above 0 or `most` heads are ablated. Then remove heads that are not needed and replace two heads with
 // one as long as the answer stays flipped (a local search: a smaller set may exist). progress(share) may
-// return false to stop; flip_answer() then throws cancelled. Throws as answer_difference() does.
+// return false to stop; flip_answer() then throws cancelled. Throws the errors of answer_difference().
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      std::int64_t most, const std::function<bool(double share)>& progress = {});
 

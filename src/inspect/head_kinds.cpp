@@ -43,14 +43,14 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
   if (model.max_positions() > 0 && tokens > model.max_positions())
     throw usage_error("the repeated sequence is longer than the model's positions")
         .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {}", model.max_positions()));
+        .expected(fmt::format("at most {} tokens", model.max_positions()));
   const bool given = !options.choices.empty();
   const std::int64_t choices =
       given ? std::ssize(options.choices) : model.vocabulary() - options.first_random;
   if (options.first_random < 0 || choices < 2)
-    throw usage_error("the vocabulary has too few tokens to draw from")
-        .found(std::to_string(choices))
-        .expected("at least 2");
+    throw usage_error("too few tokens for random sequences")
+        .found(fmt::format("{} tokens", choices))
+        .expected("at least 2 tokens");
   RandomStream stream({options.seed, 0, place_of("repeated sequences")});
   std::vector<std::vector<std::int32_t>> all;
   for (std::int64_t s = 0; s < options.sequences; ++s) {

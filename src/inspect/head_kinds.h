@@ -16,7 +16,7 @@ struct HeadKind {
   Head head;
   HeadSummary mean;  // means of the numbers over the examples; `telling` and `caption` are not set
 };
-// Computes these means from views, one for each example, or several with different layers.
+// Computes the means from views. An example has one view, or several views of different layers.
 class HeadSummarySum {
  public:
   void add(const View& view);

@@ -62,8 +62,8 @@ class Summary {
     const bool all = std::count(special_rows_.begin(), special_rows_.end(), true) == map_.rows;
     return all || !special(special_rows_, row);
   }
-  // Return the distance of two positions. That of two patches of a grid is Euclidean; that of a special token
-  // of the grid to any position is 0.
+  // Return the distance between two positions. Between two patches of a grid, it is the Euclidean distance.
+  // Between a special token of a grid and any position, it is 0.
   double distance(std::int64_t row, std::int64_t column) const {
     if (grid_.patch_columns == 0) return static_cast<double>(std::abs(row - column));
     if (row < grid_.specials || column < grid_.specials) return 0;
@@ -124,11 +124,11 @@ class Summary {
       case Pattern::same_word:
         return "Tokens attend to other occurrences of themselves: " + percent + " of the weight.";
       case Pattern::first:
-        return "Most weight goes to the first token: " + percent +
-               ". Common in heads whose pattern has no match.";
+        return "Most weight is on the first token: " + percent +
+               ". This is common where no token matches the head's pattern.";
       case Pattern::special:
-        return "Most weight goes to special tokens: " + percent +
-               ". Common in heads whose pattern has no match.";
+        return "Most weight is on special tokens: " + percent +
+               ". This is common where no token matches the head's pattern.";
       case Pattern::diagonal:
         return "Attention follows the order of the source: " + percent +
                " of the weight is near the diagonal.";

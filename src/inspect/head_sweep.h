@@ -23,7 +23,7 @@ struct HeadLoss {
 struct HeadSweep {
   double loss = 0;              // loss of the model with only the heads of HeadSweepOptions::off ablated
   std::int64_t count = 0;       // number of predictions
-  std::vector<HeadLoss> heads;  // heads in the order of their losses, largest first; equal ones in head order
+  std::vector<HeadLoss> heads;  // heads sorted by loss, largest first; heads with equal losses in head order
 };
 
 struct HeadSweepOptions {

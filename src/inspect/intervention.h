@@ -15,16 +15,16 @@
 //            line, or SOURCE<tab>TARGET), text= or ids=
 //   patch    the value becomes that of another input (text=, ids=) at the same positions, or at those of
 //            from=POSITIONS
-//   add      by × a vector is added: vector=FILE#NAME of a safetensors file, or the mean over the tokens of
-//            another input (text=, ids=), minus that of a second one (minus=) if given
+//   add      a vector, multiplied by `by`, is added: vector=FILE#NAME of a safetensors file, or the mean over
+//            the tokens of another input (text=, ids=), minus the mean of a second input (minus=) if given
 //   scale    heads only: the attention weights are multiplied by `by`; with keys=POSITIONS only those of
 //            these keys
 //   uniform  heads only: all keys that the query may attend to get equal weights
 //   replace  heads only: the weights become those of another input (text=, ids=), or pattern=FILE#NAME
 //            [queries, keys]. A query past the end of the pattern keeps its weights; keys past its end get 0
-//   freeze   heads only: every query from position from= on gets the weights of the query at from= of another
-//            input (often the same text), or those of one row of pattern=. In generation this holds for all
-//            later steps
+//   freeze   heads only: all queries from position from= on get the same weights: those of the query at from=
+//            in another input (often the same text), or row from= of pattern=. During generation this applies
+//            to all later steps
 //
 // The other input of an image or sound model is a file: file=FILE in place of text=, and
 // files=FILE in place of texts= (one file name per line). minus= is then a file too.
@@ -58,7 +58,7 @@ struct Positions {
 
   bool all() const { return ranges.empty(); }
   bool contain(std::int64_t position) const;
-  // Return the index of `position` in the list; −1 if it is not in it.
+  // Return the index of `position` in the list; −1 if the list does not contain it.
   std::int64_t index_of(std::int64_t position) const;
   std::int64_t count() const;
   std::int64_t at(std::int64_t index) const;  // position number `index`; 0 ≤ index < count()
@@ -69,7 +69,7 @@ struct Positions {
 
 // A place in the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
-  std::string tower;         // "text" or "vision" in a model with two encoders, else empty
+  std::string tower;         // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
   std::optional<Head> head;  // if given as LAYER.HEAD, resolve() sets its kind
   std::string layer;         // name of the layer, such as "decoder.3"
   std::string point;         // name of the point, such as "decoder.3.residual"

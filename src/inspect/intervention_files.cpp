@@ -12,14 +12,14 @@ Tensor read_tensor(const std::string& key, const std::string& place) {
   const std::string path = place.substr(0, mark);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw Error(ErrorKind::io, key + "= must name a file, and there is no such file")
+    throw Error(ErrorKind::io, "the file of " + key + "= does not exist")
         .found(key + "=" + place)
         .expected(key + "=FILE or " + key + "=FILE#NAME, a tensor of a safetensors file");
   const auto file = formats::SafetensorsFile::open(path);
   std::string name = mark == place.npos ? "" : place.substr(mark + 1);
   if (name.empty()) {
     if (file->entries().size() != 1)
-      throw usage_error("the file has several tensors, and no name selects one")
+      throw usage_error("the file has several tensors, so the name of one is required")
           .found(place)
           .expected("FILE#NAME");
     name = file->entries()[0].name;

@@ -1,4 +1,4 @@
-// Vectors and patterns that interventions name by a file.
+// Vectors and patterns from files that interventions name.
 #pragma once
 
 #include <string>

@@ -124,7 +124,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
   for (const LabeledInput& one : inputs) labels.emplace(one.label, labels.size());
   if (inputs.size() < 10 || labels.size() < 2)
     throw usage_error(
-        fmt::format("probing needs at least 10 {}s, and at least 2 different labels", input_name(model)))
+        fmt::format("--view probe needs at least 10 {}s and 2 different labels", input_name(model)))
         .found(fmt::format("{} {}s and {} labels", inputs.size(), input_name(model), labels.size()));
   const std::vector<std::string> points = points_of(model, pool);
   std::vector<std::vector<Vector>> fitted(points.size()), held_out(points.size());

@@ -27,7 +27,7 @@ struct LinearProbeResult {
 // Fit a multinomial logistic regression for each layer (of the encoder, or of a decoder-only model), with an
 // L2 penalty of 1 / inputs. Its input is the mean of the layer's states over the positions, standardised. A
 // random fifth of the inputs is held out. The result is the same for equal seeds. Throws usage for fewer than
-// 10 inputs or 2 labels, and what reading an input throws. `between` is also called before every step of a
+// 10 inputs or 2 labels, and the errors of reading an input. `between` is also called before every step of a
 // regression.
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
                                std::uint64_t seed, const BetweenPasses& between = {});

@@ -34,7 +34,8 @@ PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const 
     if (!file.prompt.empty()) request.written.assign(file.prompt.begin() + 1, file.prompt.end());
     for (const std::int32_t id : written_ids(loaded, target)) request.written.push_back(id);
   }
-  if (request.written.empty()) throw input_error("the model writes nothing for the file").at({name, -1, -1});
+  if (request.written.empty())
+    throw input_error("the model generates no tokens for the file").at({name, -1, -1});
   input.written = std::move(request.written);
   input.target = read_ids(loaded.options.start_token, input.written);
   return input;

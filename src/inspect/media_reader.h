@@ -1,5 +1,5 @@
-// Images and sounds as inputs of studies. The functions are given by higher directories, which know how a
-// model's folder prepares a file.
+// Images and sounds as inputs of studies. The caller supplies the functions that read them, because this
+// directory must not include the code that prepares files for a model.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace regard::inspect {
 // An image or sound of a study.
 struct MediaInput {
   FileInput file;
-  // name of each position of the encoder: "[CLS]", "0,3" (row and column of a patch) or "1.24 s"; if empty,
-  // patches or numbers
+  // Name of each position of the encoder: "[CLS]", "0,3" (row and column of a patch) or "1.24 s". If empty,
+  // position_names() are used.
   std::vector<std::string> places = {};
   bool cut = false;  // true if the end of the sound was left out
 };
@@ -43,9 +43,9 @@ struct MediaReader {
 // "ROW,COLUMN" for patches, otherwise the number of the position.
 std::vector<std::string> position_names(const InputSpec& spec, const ModelInput& input);
 
-// Return the input of a pass over an image or sound; `name` is that of the file, and `target` the text that
-// an encoder–decoder generates (if empty, the model generates it). Throws usage if the model does not accept
-// a target, and invalid_input if it writes nothing.
+// Return the input of a pass over an image or sound. `name` is the name of the file, and `target` the text
+// that an encoder–decoder generates (if empty, the model generates it). Throws usage if the model does not
+// accept a target, and invalid_input if the model generates nothing.
 PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const FileInput& file,
                       const std::string& name, std::string_view target = {},
                       const BetweenPasses& between = {});

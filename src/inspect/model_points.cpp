@@ -49,7 +49,7 @@ std::int64_t ModelPoints::head_size(const Head& head) const {
   if (found != heads.end() && head.head < found->second) {
     const auto context = features.find(attention_name(head.kind, head.layer) + ".context");
     if (context == features.end())
-      throw usage_error("the output of the model's heads cannot be changed")
+      throw usage_error("interventions cannot change the head outputs of this model")
           .found(head.text())
           .remedy("Ablate the head with --ablate");
     return context->second / found->second;

@@ -15,7 +15,7 @@ OtherInputReader::OtherInputReader(Network& model, ThreadPool& pool, const infer
       dual_(dual_encoder_of(model)) {}
 
 void OtherInputReader::require_kind(bool files, const std::string& given) const {
-  if (dual_ != nullptr) return;  // it reads texts and images
+  if (dual_ != nullptr) return;  // a model with two encoders reads both texts and images
   const InputKind kind = model_.input_spec().kind;
   if (files == (kind != InputKind::tokens)) return;
   Error error = usage_error(files                       ? "the model reads text, not files"
@@ -52,7 +52,8 @@ PassInput OtherInputReader::read_ids(const OtherInput& other) const {
 
 PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool decodes) const {
   require_kind(true, "file=" + other.file);
-  if (!read_file_) throw usage_error("an intervention cannot name a file here").found("file=" + other.file);
+  if (!read_file_)
+    throw usage_error("interventions of this call cannot read files").found("file=" + other.file);
   const bool targets = model_.kind() == ModelKind::encoder_decoder;
   if (!targets && (!other.target.empty() || !other.target_ids.empty()))
     throw usage_error("a target needs an encoder-decoder model").found("file=" + other.file);

@@ -19,8 +19,8 @@ namespace regard::inspect {
 // An image or sound as input of a pass.
 struct FileInput {
   ModelInput input;
-  // Encoder–decoders: the first tokens of the decoder, beginning with the start token (if empty, only the
-  // start token), and the options to generate the others (default: those of the folder).
+  // Encoder–decoders: the first decoder tokens, beginning with the start token (if empty, only the start
+  // token), and the options for generating the rest. Default: the folder's options.
   std::vector<std::int32_t> prompt = {};
   std::optional<infer::SearchOptions> search = {};
 };
@@ -31,12 +31,12 @@ using FileReader = std::function<FileInput(const std::string& file)>;
 
 class OtherInputReader {
  public:
-  // The arguments must outlive the object. `loaded` may be null; texts then throw usage.
+  // The arguments must outlive the object. `loaded` may be null; reading a text then throws usage.
   OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                    const BetweenPasses& between, const FileReader& read_file);
 
-  // Return the input. If `decodes` is false, only values of the encoder are needed: the decoder's input of a
-  // file is then one token, and no target is generated. Throws usage if the model does not read this kind of
+  // Return the input. If `decodes` is false, only values of the encoder are needed, so no target is generated
+  // for a file and the decoder gets a single token. Throws usage if the model does not read this kind of
   // input or the input is incomplete, and the errors of the FileReader.
   PassInput read(const OtherInput& other, bool decodes) const;
 
@@ -54,7 +54,7 @@ class OtherInputReader {
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
   const FileReader& read_file_;
-  DualEncoder* dual_;  // the model, if it has two encoders
+  DualEncoder* dual_;  // the model if it has two encoders, otherwise null
 };
 
 }  // namespace regard::inspect

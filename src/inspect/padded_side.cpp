@@ -16,13 +16,15 @@ std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t value = tensor.dtype() == DType::i64 ? tensor.i64()[i] : tensor.i32()[i];
     if (!std::in_range<std::int32_t>(value))
-      throw input_error("\"" + name + "\" has a number that is too large").found(std::to_string(value));
+      throw input_error("\"" + name + "\" has an integer outside the range of 32 bits")
+          .found(std::to_string(value));
     all[i] = static_cast<std::int32_t>(value);
   }
   return all;
 }
 
-// Return the input [batch, length], which must have `shape` if that is not null; empty if it is missing.
+// Return the input [batch, length], or an empty vector if it is missing. Throws invalid_input if it has
+// another shape than `shape`, which may be null.
 std::vector<std::int32_t> matrix(const TensorMap& inputs, const std::string& name, const Shape* shape) {
   const auto found = inputs.find(name);
   if (found == inputs.end()) return {};
@@ -86,8 +88,9 @@ std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec&
           .expected("ones, then zeros");
     kept.push_back(end - row);
     if (spec.normalizes_over_frames && kept.back() < shape[1])
-      throw input_error("this model takes no \"attention_mask\": its group norm covers the padding too")
-          .remedy("Leave the mask out, or give each sequence alone");
+      throw input_error(
+          "this model does not accept \"attention_mask\": its group norm would include the padding")
+          .remedy("Omit the mask, or run each sequence in a batch of its own");
   }
   return kept;
 }

@@ -71,7 +71,7 @@ struct PassSides {
   // The output of the model has the rows of this side.
   const PaddedSide& main() const { return target ? *target : *source; }
 
-  // Throws invalid_input as PaddedSide does.
+  // Throws invalid_input for invalid shapes or values.
   static PassSides of(Network& model, const TensorMap& inputs, bool compute_padding);
 };
 

@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::size_t kPairsTogether = 32;  // maximum number of inputs of one pass
 
-// The passes of one sweep, and the vectors of both encoders without a further head.
+// The passes of one sweep. The vectors with only the heads of `off` ablated are computed once for both
+// encoders.
 class PairPasses {
  public:
   PairPasses(const infer::LoadedModel& loaded, ThreadPool& pool, const std::vector<ImageTextPair>& pairs,
@@ -46,7 +47,7 @@ class PairPasses {
   }
 
  private:
-  // Return the vectors of length 1 [pairs, size] of all texts or images.
+  // Return the vectors [pairs, size] of all texts or images, normalised to length 1.
   Tensor vectors(const std::string& tower, const EditedPass* more) {
     EditedPass edits;
     if (off_ != nullptr) edits.add(*off_);
@@ -107,7 +108,7 @@ bool is_off(const std::string& off, const std::string& name) {
 std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, const data::DataFiles& data,
                                             const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->rows)
-    throw usage_error("files cannot be read here").found("a model that reads images and texts");
+    throw usage_error("this call cannot read image files").found("a model that reads images and texts");
   std::vector<ImageTextPair> pairs;
   for (const MediaRow& row : options.media->rows(data)) {
     if (options.between) options.between();

@@ -14,7 +14,7 @@
 namespace regard::inspect {
 
 struct ImageTextPair {
-  std::string name, caption;  // of the image, and its text
+  std::string name, caption;  // name of the image; text of the pair
   ModelInput image, text;
 };
 
@@ -27,23 +27,23 @@ struct TowerHead {
   std::string name;       // place of the head, such as "vision.encoder.0.1"
   double loss = 0;        // loss without the head
   double lost = 0;        // loss without the head minus the loss of the whole model
-  HeadSummary mean = {};  // pattern of the head, mean over the pairs
+  HeadSummary mean = {};  // mean pattern of the head over the pairs
 };
 
 struct PairSweep {
   double loss = 0;               // loss of the model with only the heads of `off` ablated
-  std::vector<TowerHead> heads;  // in the order of their losses, largest first
+  std::vector<TowerHead> heads;  // heads sorted by loss, largest first
 };
 
-// The loss is that of training over all pairs together: the images and texts of the other pairs are the wrong
-// answers. The vectors of the encoder that a head does not belong to are computed once. `off` is a list of
-// heads such as "vision.0.1,text.1.0", ablated in all passes. `state` and `progress` are those of
-// HeadSweepOptions. Throws usage for a head that does not exist, numeric if the loss is not finite.
+// The loss is the contrastive loss of training, computed over all pairs in one batch. If a head of one
+// encoder is ablated, the vectors of the other encoder are not computed again. `off` is a list of heads such
+// as "vision.0.1,text.1.0", ablated in all passes. `state` and `progress` are those of HeadSweepOptions.
+// Throws usage for a head that does not exist, numeric if the loss is not finite.
 PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
                       const std::vector<ImageTextPair>& pairs, const std::string& off,
                       const std::filesystem::path& state, const std::function<bool(double)>& progress);
 
-// Return the pattern of each head of both encoders, mean over the pairs, with the names of TowerHead.
+// Return the mean pattern of each head of both encoders over the pairs. Heads are named as in TowerHead.
 std::vector<TowerHead> pair_head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                        const std::vector<ImageTextPair>& pairs, const BetweenPasses& between);
 

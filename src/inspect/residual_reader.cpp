@@ -34,7 +34,7 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
   RaggedBuffer shape;
   for (std::int64_t row = 0; row < rows; ++row) shape.add(1, static_cast<std::uint64_t>(row));
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows), 0);
-  // Nothing that is read depends on the encoder, so that one position of it is sufficient for each row.
+  // The results do not depend on the encoder's output, so one encoder position per row is sufficient.
   InputBuffer sources;
   Memory memory;
   if (model.kind() == ModelKind::encoder_decoder) {
@@ -52,7 +52,8 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
 Tensor logits_of(Network& model, ThreadPool& pool, std::int64_t layers, const Tensor& residual) {
   InjectedPass pass;
   pass.skip("decoder", layers, residual);
-  pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);  // in networks that skip no layers
+  // for networks that compute all layers, without skipping
+  pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);
   return run_rows(model, pool, residual.rows(), pass);
 }
 
@@ -87,13 +88,14 @@ class FrozenNorm {
     }
     const Tensor out = normed(probe);
     bias_.assign(out.row(0), out.row(0) + width);
-    // A layer norm maps a constant vector to its bias; without a norm, the output equals the input.
+    // Detect the kind of norm: a layer norm maps a constant vector to its bias, and without a norm the output
+    // equals the input.
     const double constant = distance(out, 1), alternating = distance(out, 2);
     centres_ = constant < 0.5 * alternating;
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
   }
 
-  // Apply the linear function that equals the norm at `whole` [1, width] to the rows, without the bias.
+  // Apply to each row the linear function that equals the norm, without its bias, at `whole` [1, width].
   Tensor images(const Tensor& rows, const Tensor& whole) const {
     Tensor all = Tensor::empty({rows.rows() + 2, width_});
     for (std::int64_t r = 0; r < rows.rows(); ++r) stretch(rows.row(r), all.row(r));
@@ -213,9 +215,9 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // Row 0 is zero; its output is what the projection adds without any head, such as the bias, and is
-    // subtracted below. Row 1 + h · tokens + t has the context of head h at token t, and zeros for the other
-    // heads.
+    // Row 0 is zero. Its output is the part of the projection's output that no head contributes to, such as
+    // the bias; it is subtracted below. Row 1 + h · tokens + t has the context of head h at token t, and
+    // zeros for the other heads.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)
@@ -243,7 +245,7 @@ namespace {
       .expected("a model whose layers add to one residual, such as a Transformer decoder");
 }
 
-// Throw usage if the logits that are read from the last residual are not those of the model.
+// Throw usage if the logits read from the last residual differ from the model's logits.
 void require_close(const float* logits, const float* read, std::int64_t count) {
   float largest = 1.0f;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(logits[i]));
@@ -300,12 +302,12 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   require_next_token(model);
   const std::int64_t tokens = std::ssize(example.input.target);
   if (position < 0 || position >= tokens)
-    throw usage_error("there is no such position")
+    throw usage_error("the position is out of range")
         .found(std::to_string(position))
         .expected(fmt::format("0 to {}", tokens - 1));
   for (const std::int32_t id : {answer, std::max(instead, 0)})
     if (id < 0 || id >= model.vocabulary())
-      throw usage_error("there is no such token")
+      throw usage_error("the token id is out of range")
           .found(std::to_string(id))
           .expected(fmt::format("0 to {}", model.vocabulary() - 1));
   const ModelPoints points = ModelPoints::of(model, pool);

@@ -64,8 +64,8 @@ class Resolver {
   std::unique_ptr<EditedPass> take() { return std::move(pass_); }
 
  private:
-  // Return the points of the encoder that a site names. Throws usage if a model with two encoders needs a
-  // name, or another model has none.
+  // Return the points of the encoder that a site names. Throws usage if the name is missing in a model with
+  // two encoders, or if the model does not have this encoder.
   const ModelPoints& points_of(const Site& site) const {
     const auto found = points_.find(site.tower);
     if (found != points_.end()) return found->second;
@@ -96,7 +96,7 @@ class Resolver {
     if (!kinds.empty()) site.head->kind = *kinds.begin();
   }
 
-  // Values of a text are taken in the text encoder only, and those of a file in the image encoder only.
+  // Throw usage for values of a text in the image encoder, and for values of an image in the text encoder.
   static void require_tower(const Intervention& one) {
     const bool file = !one.other.file.empty() || !one.files.empty();
     if (!file && !one.other.given() && one.texts.empty()) return;
@@ -134,7 +134,7 @@ class Resolver {
     std::vector<ValueEdit> edits;
     if (!site.layer.empty()) {
       if (one.action == Action::add)
-        throw usage_error("a vector is added at a point, not to a layer")
+        throw usage_error("a vector can be added at a probe point, not to a layer")
             .found(site.text)
             .expected(site.layer + ".residual");
       for (const auto& [point, features] : points.features)
@@ -148,7 +148,7 @@ class Resolver {
     if (site.features.all()) return {{site.point, 0, found->second, 0.0f, {}, false, {}}};
     for (const Positions::Range& range : site.features.ranges) {
       if (range.last >= found->second)
-        throw usage_error("the point has no such feature")
+        throw usage_error("the feature is out of range")
             .found(fmt::format("{}[{}]", site.point, range.last))
             .expected(fmt::format("0 to {}", found->second - 1));
       edits.push_back({site.point, range.first, range.last + 1, 0.0f, {}, false, {}});
@@ -156,7 +156,7 @@ class Resolver {
     return edits;
   }
 
-  // Return true if one of the places is not in the encoder.
+  // Return true if one of the places lies outside the encoder, so that the other input must be decoded too.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder
@@ -260,7 +260,7 @@ class Resolver {
                                 : one.positions.all() ? value.rows()
                                                       : one.positions.count();
       if (rows > value.rows())
-        throw usage_error("the other input has fewer positions than the intervention sets")
+        throw usage_error("the other input has fewer positions than the intervention changes")
             .found(fmt::format("{} in '{}'", rows, one.text))
             .expected(fmt::format("at most {}", value.rows()));
       edit.offset = Tensor::empty({rows, edit.end - edit.begin});
@@ -271,21 +271,21 @@ class Resolver {
     }
   }
 
-  // Values taken from an image or sound at all positions require that this input has the same number of
-  // positions as the other input. A text may have a different length: only positions that exist in both
+  // If an edit patches all positions of the encoder with values of an image or sound, both inputs must have
+  // the same number of positions. A text may have a different length: only positions that exist in both
   // inputs are edited.
   void require_length(const Intervention& one, std::int64_t positions, const std::string& tower) const {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
-  // Return the position in the other input for row number `row` of an edit: that of from=, otherwise the
-  // position of the edit. Throws usage if the other input has no such position.
+  // Return the position of the other input from which row `row` of an edit is taken: that of from=, otherwise
+  // the position of the edit. Throws usage if the other input has no such position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row
                                                     : one.positions.at(row);
     if (from < 0 || from >= tokens)
-      throw usage_error("the other input has no such position")
+      throw usage_error("the position is outside the other input")
           .found(fmt::format("{} in '{}'", from, one.text))
           .expected(fmt::format("0 to {}", tokens - 1));
     return from;
@@ -308,7 +308,7 @@ class Resolver {
     const Tensor vector = read_tensor("vector", one.vector);
     for (ValueEdit& edit : edits) {
       if (vector.elements() != edit.end - edit.begin)
-        throw usage_error("the vector does not fit the place")
+        throw usage_error("the size of the vector does not match the place")
             .at({one.vector, -1, -1})
             .found(vector.shape().text())
             .expected(fmt::format("[{}] for {}", edit.end - edit.begin, edit.point));
@@ -336,7 +336,7 @@ class Resolver {
         const Tensor pattern = pattern_of(one, *site.head);
         edit.from = one.from.at(0);
         if (edit.from >= pattern.rows())
-          throw usage_error("there is no such position to freeze")
+          throw usage_error("the query of from= does not exist")
               .found(fmt::format("{} in '{}'", edit.from, one.text))
               .expected(fmt::format("0 to {}", pattern.rows() - 1));
         edit.pattern = pattern.slice_rows(edit.from, edit.from + 1).clone();
@@ -368,11 +368,11 @@ class Resolver {
   ThreadPool& pool_;
   const infer::LoadedModel* loaded_;
   const BetweenPasses& between_;
-  DualEncoder* dual_;  // the model, if it has two encoders
+  DualEncoder* dual_;  // the model if it has two encoders, otherwise null
   OtherInputReader inputs_;
-  std::map<std::string, ModelPoints> points_;  // by the name of the encoder if there are two
+  std::map<std::string, ModelPoints> points_;  // keys: name of the encoder, or "" in a model with one encoder
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
-  AppliedFlag applied_;  // of the intervention that is being added
+  AppliedFlag applied_;  // flag of the intervention that is being added
 };
 
 }  // namespace

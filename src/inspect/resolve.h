@@ -22,9 +22,10 @@ struct ModelPoints {
   // number of features of each point, for example "decoder.0.self.context" → 64
   std::map<std::string, std::int64_t, std::less<>> features;
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
-  std::set<std::pair<Kind, std::int64_t>> replaceable;  // attentions whose weights can be changed
+  // attention layers whose weights interventions can change
+  std::set<std::pair<Kind, std::int64_t>> replaceable;
 
-  // For a model with two encoders: the points of the text encoder.
+  // Return the points of the model. For a model with two encoders, they are those of the text encoder.
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;

@@ -38,7 +38,7 @@ std::vector<float> attention_rollout(const std::vector<Map>& maps) {
     ++heads;
   }
   if (layers.empty())
-    throw usage_error("attention rollout needs the encoder's attention")
+    throw usage_error("attention rollout requires self-attention of an encoder")
         .expected("an encoder or an encoder-decoder");
   std::vector<std::vector<double>> mixed;
   for (auto& [number, layer] : layers) {

@@ -72,7 +72,7 @@ bool is_output(std::string_view name) {
 Error no_input(const std::string& name) {
   Error error = input_error("unknown input name").found("\"" + name + "\"");
   if (is_output(name) || name.starts_with("grad."))
-    return error.expected("inputs only").remedy("This is an output: leave it out of the inputs");
+    return error.expected("inputs only").remedy("Remove it: it is the name of an output");
   const std::string_view meant = nearest(name, inputs_of_models());
   if (!meant.empty()) return error.remedy("Did you mean '" + std::string(meant) + "'?");
   return error.expected("one of " + list_of(inputs_of_models()) + "loss_weight.OUTPUT");

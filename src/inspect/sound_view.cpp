@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 600;
 
-// Counts the weights of each layer that are selected.
+// Counts the selected attention weights of each layer.
 class WeightCount {
  public:
   WeightCount(const ModelPoints& points, std::int64_t source, std::int64_t written)

@@ -172,7 +172,7 @@ std::string StudyContext::input_title() const {
 
 std::int64_t StudyContext::require_position(std::int64_t position, std::int64_t count) {
   if (position < count) return position;
-  throw usage_error("there is no such position")
+  throw usage_error("the position is out of range")
       .found(std::to_string(position))
       .expected(fmt::format("0 to {}", count - 1));
 }

@@ -1,4 +1,4 @@
-// What the studies of one request have in common: the model, the examples, and the answer that is measured.
+// Data and functions that all studies of a request share: the model, the examples, and the measured answer.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace regard::inspect {
 
 class StudyContext {
  public:
-  // Everything must outlive the object.
+  // All arguments must outlive the object.
   StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                std::uint64_t seed, const std::function<bool(double)>& progress, const MediaReader& media);
 
@@ -25,23 +25,25 @@ class StudyContext {
   void need(const std::string& value, const char* option) const;  // throws usage if `value` is empty
   void need_data() const { need(request_.data.files.empty() ? "" : request_.data.files[0], "DATA"); }
   BetweenPasses between_passes() const;
-  // Options for examples. `limits`: with --examples and --answer.
+  // Return the options for reading examples. If `limits` is true, --answer restricts the predictions.
   StudyDataOptions data_options(bool limits) const;
-  std::vector<StudyExample> examples() const;  // of DATA, or of --text
-  StudyExample example(bool whole) const;      // of --text; `whole`: --answer does not restrict its labels
-  FileReader file_reader() const;              // reads the files of interventions
+  std::vector<StudyExample> examples() const;  // returns the examples of DATA, or that of --text
+  // the example of --text; if `whole`, --answer does not restrict its labels
+  StudyExample example(bool whole) const;
+  FileReader file_reader() const;  // returns the reader of the files that interventions name
   bool reads_media() const { return model_.input_spec().kind != InputKind::tokens; }
   std::string token(std::int32_t id) const;
-  std::int32_t answer_id(const std::string& text) const;  // id of a class, or of the first token of a text
+  // returns the id of a class, or of a text's first token
+  std::int32_t answer_id(const std::string& text) const;
   // Return the difference that --position, --answer and --instead select. Default position: the last one for
   // a decoder, otherwise the first one with a known prediction, or 0. Default answer: the label at that
   // position.
   AnswerDifference answer_of(const StudyExample& example) const;
-  std::string measured(const AnswerDifference& answer) const;  // the difference in words
+  std::string measured(const AnswerDifference& answer) const;  // returns a description of the difference
   HeadSweepOptions sweep_options() const;
   // Return the names of the input's positions: tokens, patches or times.
   std::vector<std::string> labels_of(const StudyExample& example) const;
-  const char* place_column() const;      // name of the column of labels_of()
+  const char* place_column() const;      // heading of the column that holds labels_of()
   const char* unit_of_distance() const;  // unit of HeadSummary::distance
   std::string input_title() const;       // "Text", "Image" or "Sound"
   static std::int64_t require_position(std::int64_t position, std::int64_t count);

@@ -59,7 +59,8 @@ void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& option
 }
 
 void require_whole(const infer::LoadedModel& loaded, const MediaInput& media, const std::string& target) {
-  // A label describes the window that the model reads, a transcript the whole sound.
+  // A label belongs to the window that the model reads. A transcript belongs to the whole sound, so the sound
+  // must not be truncated.
   const bool window = loaded.model->input_spec().shape[0] > 0;
   if (media.cut && (!window || (loaded.model->kind() == ModelKind::encoder_decoder && !target.empty())))
     throw input_error("the sound is too long for a study")
@@ -91,7 +92,7 @@ bool reads_media(const infer::LoadedModel& loaded) {
 
 void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->file || !options.media->rows)
-    throw usage_error("files cannot be read here")
+    throw usage_error("this call cannot read image or sound files")
         .found(fmt::format("a model that reads {}s", input_name(*loaded.model)));
 }
 
@@ -99,8 +100,8 @@ void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& opt
 void read_lines(const data::DataFiles& data,
                 const std::function<bool(const std::string&, const std::string&, const Place&)>& add) {
   if (!data.columns.empty() || data.header || data.highest > 0)
-    throw usage_error("--columns, --header and --highest apply to tables of images and sounds")
-        .expected("a file of texts without them");
+    throw usage_error("--columns, --header and --highest apply only to tables of images and sounds")
+        .remedy("Remove these options");
   for (const std::string& file : data.files) {
     LineReader reader(file);
     std::string line;
@@ -113,7 +114,9 @@ void read_lines(const data::DataFiles& data,
                {reader.name(), reader.line_number(), -1}))
         return;
     }
-    if (!any) throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1});
+    if (!any)
+      throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1})
+          .expected("one text per line");
   }
 }
 

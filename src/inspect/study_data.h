@@ -33,7 +33,7 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
-  BetweenPasses between = {};          // called before passes and steps while a target is generated
+  BetweenPasses between = {};          // called before every pass and step while a target is generated
   const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
 };
 
@@ -46,7 +46,7 @@ const char* input_name(Network& model);
 
 // Return one example with the given `text` and `target` (see StudyExample). If the model reads images or
 // sounds, `text` is the name of a file. If `target` is empty, an encoder–decoder generates it, and other
-// models get an example without a label. Throws as pass_input() and options.media->file do, usage if
+// models get an example without a label. Throws the errors of pass_input() and options.media->file, usage if
 // options.media is needed and null, and invalid_input for a label that the model does not have.
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
@@ -61,7 +61,7 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
 // An input that is read when it is needed, with its label.
 struct LabeledInput {
   std::string label;
-  std::function<PassInput()> read;  // the decoder's input of an encoder–decoder is the start token
+  std::function<PassInput()> read;  // for an encoder–decoder, the decoder's input is only the start token
 };
 // Read lines TEXT<tab>LABEL, or a data set of images or sounds, as read_examples() does; options.answer has
 // no effect. Throws invalid_input for a line without a tab. `loaded` must outlive the result.

@@ -31,8 +31,8 @@ std::int64_t positions_of(Network& model, const StudyExample& example) {
   return source + std::ssize(example.input.target);
 }
 
-// The head's options as the folder's config specifies them. A transcript that is too long for the sound has
-// an infinite loss.
+// Return the options of the CTC loss from the folder's config. A transcript that is too long for the sound
+// has an infinite loss.
 ops::CtcOptions ctc_options(const Network& model) {
   ops::CtcOptions options;
   options.blank = static_cast<std::int32_t>(model.config().value("pad_token_id", 0));

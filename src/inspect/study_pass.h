@@ -15,8 +15,9 @@
 
 namespace regard::inspect {
 
-// Replaces whole values: at a probe point, or the output of a layer or an attention (ops/replacing_probe.h),
-// which is then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
+// Replaces the value at a probe point, or the output of a layer or an attention (ops/replacing_probe.h). A
+// replaced layer or attention is not computed. Tensors are [tokens, features] of the batch and must outlive
+// the pass.
 class InjectedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, is called with the values after the replacement. It is not owned.

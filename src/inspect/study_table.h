@@ -21,7 +21,7 @@ struct StudyTable {
   int digits = 3;                     // number of decimals that text() prints
 
   // Format for the terminal: text columns are aligned left, numbers right. `most_rows` > 0 limits the rows;
-  // a line with the number of the others follows.
+  // the number of omitted rows is then printed after them.
   std::string text(std::size_t most_rows = 0) const;
   // the table as CSV (RFC 4180) with a header; numbers have the fewest digits that parse to the same values
   std::string csv() const;

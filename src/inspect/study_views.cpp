@@ -40,7 +40,7 @@ class Study : public StudyContext {
   StudyTable alignment();
 
  private:
-  // of a model with two encoders, on pairs of an image and a text
+  // Studies of a model with two encoders, on pairs of an image and a text.
   StudyTable heads_of_pairs();
   StudyTable kinds_of_pairs();
 };
@@ -102,10 +102,10 @@ StudyTable Study::flip() {
   }
   table.notes = {"Each row adds the head that lowers the difference most."};
   table.notes.push_back(
-      found.flipped ? fmt::format("Without these heads the other answer is likelier ({:.3f}), no head can be "
-                                  "left out, and no two can be replaced by one: {}.",
+      found.flipped ? fmt::format("Ablating these heads makes the other answer more likely ({:.3f}). Each of "
+                                  "them is needed, and no two can be replaced by one: {}.",
                                   found.difference, text_of(found.needed))
-                    : "The answer does not change without these heads; --most sets their number.");
+                    : "Ablating these heads does not change the answer; --most limits their number.");
   return table;
 }
 
@@ -330,7 +330,7 @@ StudyTable Study::alignment() {
   need_data();
   need(request_.alignments, "--alignments");
   if (request_.data.files.size() != 1)
-    throw usage_error("--view alignment reads one file of pairs")
+    throw usage_error("--view alignment needs one file of sentence pairs")
         .found(fmt::format("{} files", request_.data.files.size()));
   return table_of(study_alignment(loaded_, pool_, request_.data.files[0], request_.alignments,
                                   request_.examples, progress_));
@@ -365,7 +365,7 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
   if (view == "flow") return study.flow();
   if (view == "probe") return study.probe();
   if (view == "alignment") return study.alignment();
-  throw usage_error("there is no such view")
+  throw usage_error("unknown view of a study")
       .found(view)
       .expected(fmt::format("{}", fmt::join(study_views(), ", ")));
 }

@@ -43,8 +43,8 @@ void SweepState::check() const {
   if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
 }
 
-// Read the finished heads. `first` is the first line that this sweep would write, which must be that of the
-// file.
+// Read the finished heads. `first` is the first line that this sweep would write; it must equal the first
+// line of the file.
 void SweepState::read(const std::string& key, const std::string& first) {
   LineReader reader(path_);
   std::string line;

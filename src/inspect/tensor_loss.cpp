@@ -151,7 +151,8 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
   for (auto it = inputs.lower_bound(prefix); it != inputs.end() && it->first.starts_with(prefix); ++it) {
     const std::string name = it->first.substr(prefix.size());
     const auto value = values.find(name);
-    if (value == values.end()) throw input_error("no such output to weight").found(name);
+    if (value == values.end())
+      throw input_error("the model has no output of this name for loss_weight").found(name);
     const Shape& shape = value->second->value.shape();
     Tensor weight = it->second;
     if (weight.dtype() != DType::f32) throw input_error("\"" + it->first + "\" must be f32");
@@ -159,7 +160,7 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
     if (weight.elements() != shape.elements())
       throw input_error("\"" + it->first + "\" differs in shape from its output")
           .found(it->second.shape().text());
-    // Copy to the tape's arena, because the backward pass reads it.
+    // Copy the weights to the tape's arena, because the backward pass reads them.
     const Tensor copy = tape.arena().tensor(shape);
     std::copy_n(weight.f32(), weight.elements(), copy.f32());
     Var term = ops::sum(tape, ops::multiply(tape, value->second, tape.constant(copy)));

@@ -15,8 +15,8 @@ constexpr std::size_t kMostChanges = 8;       // maximum number of listed change
 constexpr std::size_t kMostMaps = 3;          // maximum number of listed changes that include weights
 constexpr double kLeastChange = 1e-6;
 
-// Return the mean decrease of the log-probability of the written tokens. The last step of a decoder counts
-// only if both passes predict the same token, because at that step each pass chooses the token itself.
+// Return the mean decrease of the log-probability of the generated tokens. Each pass of a decoder predicts
+// the token of the last step itself, so that step counts only if both passes predict the same token.
 std::optional<double> lost_between(const View& before, const View& after) {
   const auto &a = before.tokens.written_origin, &b = after.tokens.written_origin;
   double sum = 0;

@@ -1,5 +1,5 @@
-// Computes how the results change without each of the heads with the highest scores (HeadSummary::telling),
-// for a page that cannot run a model.
+// For a page that cannot run a model: computes how the results change if one head is ablated, for each of the
+// heads with the highest scores (HeadSummary::telling).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct WhatIfOptions {
   std::function<bool(double share)> progress = {};
 };
 
-// Maximum number of tokens of both sides together.
+// Maximum total number of source and target tokens.
 constexpr std::int64_t kMostWhatIfTokens = 96;
 
 // Set view.what_if of a view made by attend(request): for each head, run one more pass over the same tokens

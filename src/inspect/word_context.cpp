@@ -29,8 +29,8 @@ bool is_word_character(char32_t c) {
          (category >= Category::number_decimal && category <= Category::number_other);
 }
 
-// Return the position of the first occurrence of the word as a whole word, in code points; (0, 0) if there
-// is none.
+// Return the first occurrence of the word as a whole word, as a range of code points; (0, 0) if there is
+// none.
 text::Offsets find_word(std::u32string_view text, std::u32string_view word) {
   const std::u32string wanted = utf8::lower(word);
   for (std::size_t at = 0; at + word.size() <= text.size(); ++at) {
@@ -74,7 +74,8 @@ Located locate(const infer::LoadedModel& loaded, const std::string& word, const 
   return located;
 }
 
-// Return the token table of the side that reads the sentences; null if there is none.
+// Return the token embedding table of the encoder, or of the decoder in a decoder-only model; null if there
+// is none.
 const Parameter* token_table(Network& model) {
   const std::int64_t rows = model.source_vocabulary();
   for (const Parameter* parameter : model.parameters())
@@ -186,7 +187,7 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
   Network& model = *loaded.model;
   model.input_spec().require(InputKind::tokens);
   if (word.empty()) throw input_error("the word to compare is empty");
-  if (sentences.empty()) throw input_error("there is no sentence");
+  if (sentences.empty()) throw input_error("expected at least one sentence, found none");
   if (sentences.size() > kMostContextSentences)
     throw usage_error("too many sentences")
         .found(std::to_string(sentences.size()))

@@ -30,7 +30,7 @@ struct ContextLayer {
   // for each occurrence, the index of the other occurrence with the largest cosine; −1 if there is none
   std::vector<std::int64_t> nearest;
   double mean_cosine = 0;  // mean cosine over all pairs of occurrences
-  // Means over pairs with the same sense and with different senses, and the silhouette
+  // Mean cosines over pairs with the same sense and over pairs with different senses, and the silhouette
   // (inspect/silhouette.h, distance 1 − cosine). NaN without senses or without such pairs.
   double same_sense = 0, other_sense = 0, silhouette = 0;
   PlaneProjection plane;
@@ -47,10 +47,10 @@ struct WordContext {
 constexpr std::size_t kMostContextSentences = 1000;
 
 // Run the encoder, or the decoder of a decoder-only model, on each sentence. "static" is the word's row of
-// the token table, "input" is the first layer's input (with positions), "output" follows the final norm. The
-// word is found regardless of case, as a whole word. Throws usage for a model that does not read text and for
-// more than kMostContextSentences sentences. Throws invalid_input if `word` is empty, if there is no
-// sentence, or if a sentence lacks the word.
+// the token embedding table, "input" is the first layer's input (with positions), "output" follows the final
+// norm. The word is found regardless of case, as a whole word. Throws usage for a model that does not read
+// text and for more than kMostContextSentences sentences. Throws invalid_input if `word` is empty, if there
+// is no sentence, or if a sentence lacks the word.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
                          std::vector<ContextSentence> sentences);
 

@@ -29,7 +29,8 @@ class ApiKeys {
   std::vector<std::string> digests_;
 };
 
-// Return the key of a request, from "Authorization: Bearer KEY" or "X-API-Key: KEY", or "" if there is none.
+// Return the key of a request, from "Authorization: Bearer KEY" or "X-API-Key: KEY". Returns "" if there is
+// none.
 std::string_view key_of(const HttpRequest& request);
 
 // Return the host name of a Host field in lower case, without port and brackets, or nullopt if the field is

@@ -39,7 +39,7 @@ inspect::Selection selection_of(const Call& call) {
   return selection;
 }
 
-// Return the maximum number of tokens to generate for the request; 0 means that it requests none.
+// Return the maximum number of tokens to generate; 0 if the request does not require generation.
 std::int64_t most_generated(const Call& call, ModelKind kind) {
   const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
   const std::int64_t generate = call.integer("generate", 0);
@@ -127,7 +127,7 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  const ExclusiveUse use(call, *host);  // because attention weights may occupy gigabytes
+  const ExclusiveUse use(call, *host);  // attention weights may occupy gigabytes
   set_interventions(request, use);
   set_target(call, *host, request);
   call.waiting.require();
@@ -198,7 +198,7 @@ void answer_sound(Call& call) {
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
-  const ExclusiveUse use(call, *host);  // because attention weights may occupy gigabytes
+  const ExclusiveUse use(call, *host);  // attention weights may occupy gigabytes
   set_interventions(request, use);
   const MemoryFile file(call.only_file().value);
   tasks::ShownSound sound;
@@ -214,7 +214,7 @@ void answer_sound(Call& call) {
   set_target(call, *host, request);
   std::string left_out;
   if (sound.cut)
-    left_out = fmt::format("The sound is longer: its first {:.1f} seconds are shown.", sound.seconds);
+    left_out = fmt::format("Only the first {:.1f} seconds of the sound are shown.", sound.seconds);
   add_sentence(left_out, limit_weights(call, *host, request));
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   add_sentence(left_out, view.left_out);
@@ -234,7 +234,7 @@ void answer_picture(Call& call) {
                     "language");
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
-  const ExclusiveUse use(call, *host);  // because attention weights may occupy gigabytes
+  const ExclusiveUse use(call, *host);  // attention weights may occupy gigabytes
   set_interventions(request, use);
   const data::Image image = read_picture(call);
   const InputSpec& spec = loaded.model->input_spec();

@@ -1,6 +1,6 @@
 // Collects the inputs of concurrent calls into batches. There is no worker thread: one of the waiting callers
-// computes a batch for all of them, while inputs that arrive in that time wait for the next batch. Clients
-// are served in turn (FairQueue). Results are bit-identical regardless of what else is in the batch.
+// computes a batch for all of them. Inputs that arrive during this computation wait for the next batch.
+// Clients are served in turn (FairQueue). Results are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <algorithm>

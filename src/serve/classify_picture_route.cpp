@@ -22,7 +22,7 @@ struct Scored {
 Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
   tasks::ImageTextEncoder encoder(host.loaded(), host.model_folder().path, host.pool(), probe);
   if (!call.has("labels"))
-    throw HttpError(400, "expected labels, because this model has none of its own", "invalid_value",
+    throw HttpError(400, "expected \"labels\", because this model has no labels of its own", "invalid_value",
                     "labels");
   const auto pattern = call.value<std::string>("pattern", tasks::kLabelPattern);
   if (pattern.find("{}") == pattern.npos)
@@ -35,7 +35,9 @@ Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image,
 
 Scored classify_by_model(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
   for (const char* name : {"labels", "pattern"})
-    if (call.has(name)) throw HttpError(400, "this model has its own labels", "invalid_value", name);
+    if (call.has(name))
+      throw HttpError(400, std::string("this model has its own labels; remove \"") + name + "\"",
+                      "invalid_value", name);
   tasks::ClassifyOptions options;
   options.reading.probe = probe;
   options.scores = scores_of(call);

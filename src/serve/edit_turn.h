@@ -26,7 +26,7 @@ class EditTurn {
     while (!first()) {
       if (std::chrono::steady_clock::now() >= deadline || given_up()) {
         std::erase(line_, mine);
-        changed_.notify_all();  // another request may be first in line now
+        changed_.notify_all();  // the removed request may have been the first in the queue
         return false;
       }
       changed_.wait_for(lock, 50ms, first);

@@ -131,7 +131,7 @@ void add_generate_route(std::vector<Route>& routes) {
       {.method = "POST",
        .path = "/generate",
        .protocol = Protocol::regard,
-       .summary = "Continuations or translations of texts, under every search option",
+       .summary = "Continuations or translations of texts, with all search options",
        .handle = answer_generate,
        .request = std::move(request),
        .response = object({{"model", text()}, {"results", array(Json::object(), 1, kMostInputs)}},

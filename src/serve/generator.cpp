@@ -121,7 +121,7 @@ void Generator::uncount(const Generation& left) {
   pages_ -= left.pages_;
 }
 
-// Return the generations that join the sessions before the next step. The caller must hold the lock.
+// Return the generations to admit before the next step. The caller must hold the lock.
 std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   std::vector<std::shared_ptr<Generation>> joining;
   if (sessions_.waiting() > 0) return joining;  // a session is already waiting for pages of the cache
@@ -129,11 +129,10 @@ std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
     return rows_.allows(client, next->rows_);
   };
   const std::shared_ptr<Generation>* next = nullptr;
-  // If the next generation must wait for free rows, the generations of other clients wait too, so that it is
-  // not overtaken.
+  // If the next generation must wait for free rows, do not admit generations of other clients before it.
   while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
-    // A generation joins alone if the cache may have too few pages for it. It needs fewer pages if it shares
-    // some with others.
+    // If the cache may have too few pages for a generation, admit no other generation before the next step.
+    // It needs fewer pages if it shares some with other generations.
     const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
     if (!fits && !joining.empty()) break;
     std::string client;

@@ -1,8 +1,8 @@
 // Text generation for many clients. One thread runs the steps of infer::Sessions (continuous batching).
-// Requests wait in a queue that is fair to clients. A request joins the sessions when its rows are free and
-// the cache has pages for its maximum length. If its rows are free but too few pages may be, it joins alone,
-// and no other request joins until it has its pages.
-// Results are bit-identical regardless of what else is in the batch.
+// Requests wait in a queue that is fair to clients. A request is admitted when its rows are free and the
+// cache has pages for its maximum length. If its rows are free but there may be too few pages, it is the only
+// request admitted in this step, and no other request is admitted until it has its pages. Results are
+// bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ class Generation {
   infer::Request request_;  // the request; valid until the generation starts
   std::string client_;
   std::int64_t rows_ = 1;
-  std::int64_t pages_ = 0;  // maximum number of cache pages if it shares none with others
+  std::int64_t pages_ = 0;  // maximum number of cache pages, if it shares no pages
   Clock::time_point begun_ = Clock::now(), first_token_{};
   std::uint64_t id_ = 0;  // id in the session
 

@@ -26,14 +26,15 @@ struct Delivery {
     const std::lock_guard lock(guard);
     unsent += count;
   }
-  // Wait until fewer than `most` bytes are unsent, then add `count`. Return false if the client is gone.
+  // Wait until fewer than `most` bytes are unsent, then add `count`. Return false if the client has
+  // disconnected.
   bool add_when_room(std::size_t count, std::size_t most) {
     std::unique_lock lock(guard);
     changed.wait(lock, [&] { return gone || unsent < most; });
     if (!gone) unsent += count;
     return !gone;
   }
-  // Wait until at most `most` bytes are unsent or the client is gone. Return false at `deadline`.
+  // Wait until at most `most` bytes are unsent or the client has disconnected. Return false at `deadline`.
   bool wait_until_sent(std::size_t most, std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(guard);
     return changed.wait_until(lock, deadline, [&] { return gone || unsent <= most; });

@@ -41,7 +41,8 @@ class HttpError : public std::exception {
 };
 
 // Return the HttpError for the exception that is being handled. Call it within a catch block. Errors of the
-// request (usage, invalid_input, resource_exhausted) have status 400, cancelled requests 503, all others 500.
+// request (usage, invalid_input, resource_exhausted) have status 400. Cancelled requests have status 503. All
+// other errors have status 500.
 HttpError caught_http_error();
 
 }  // namespace regard::serve

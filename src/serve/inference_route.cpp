@@ -112,7 +112,8 @@ void answer_inference(Call& call) {
           std::string::npos)
     return answer_masks(call, *host);
   if (inputs.is_object()) {
-    if (!host->can(Ability::embed)) throw HttpError(400, "this model does not take an object", {}, "inputs");
+    if (!host->can(Ability::embed))
+      throw HttpError(400, "this model does not accept an object in \"inputs\"", {}, "inputs");
     return answer_similarity(call);
   }
   if (host->can(Ability::classify)) {
@@ -151,7 +152,7 @@ void add_inference_route(std::vector<Route>& routes) {
   routes.push_back({.method = "POST",
                     .path = "/",
                     .protocol = Protocol::embeddings,
-                    .summary = "The task of the model, as Hugging Face's inference API",
+                    .summary = "The model's task, in the format of Hugging Face's inference API",
                     .handle = answer_inference,
                     .request = std::move(request),
                     .response = Json::object()});

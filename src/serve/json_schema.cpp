@@ -106,7 +106,8 @@ Violation check_any(const Json& schema, const Json& value, const std::string& pl
   for (const Json& one : *choices) {
     Violation bad = check(one, value, place);
     if (!bad) return std::nullopt;
-    // Report the violation with the deepest place: its alternative is most likely the intended one.
+    // Of the violations of all alternatives, report the one with the deepest place, because its alternative
+    // is most likely the intended one.
     if (!closest || bad->place.size() > closest->place.size()) closest = std::move(bad);
   }
   return closest;

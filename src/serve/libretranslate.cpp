@@ -253,7 +253,7 @@ void add_libretranslate_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .path = "/download_file/{file}",
                     .protocol = Protocol::libretranslate,
-                    .summary = "A file that /translate_file has made",
+                    .summary = "A file that /translate_file has created",
                     .handle = answer_download,
                     .type = "text/plain",
                     .open = true});

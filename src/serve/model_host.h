@@ -90,15 +90,15 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t positions() const { return loaded().model->max_positions(); }
   std::int64_t cache_tokens() const { return session_limits_.cache_tokens; }
 
-  // Return the number of elements of a vector. (If embed() is called with `scale`, vectors have length 1.)
+  // Return the number of elements of a vector.
   std::int64_t vector_size() const { return embedder_->size(); }
   // Return the maximum number of tokens of a text; 0 means no limit.
   std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }
   const std::vector<tasks::PoolingMode>& pooling() const { return embedding_.modules.pooling; }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // `probe` (see ops/probe.h) is used in every pass. If it is not null, the inputs are not computed in one
-  // batch with those of other requests.
+  // With `scale`, vectors are normalised to length 1. `probe` (see ops/probe.h) is used in every pass. If it
+  // is not null, the inputs are not computed in one batch with those of other requests.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // Return the last hidden states [tokens, hidden] of each input.
@@ -144,7 +144,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   tasks::EmbeddingFolder embedding_;
   bool scales_ = false;  // true if the folder's last module scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;
-  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // the same embedder, but it truncates long texts
+  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // like embedder_, but truncates long texts
   std::unique_ptr<tasks::Classifier> classifier_, cutting_classifier_, logit_classifier_;
   tasks::Scores usual_scores_ = tasks::Scores::softmax;
   std::unique_ptr<InputBatcher> embed_batches_, logit_batches_;

@@ -1,4 +1,4 @@
-// POST /v1/chat/completions: the answers of a model to a conversation.
+// POST /v1/chat/completions: generate responses to a conversation.
 #include <ctime>
 
 #include "serve/http_error.h"

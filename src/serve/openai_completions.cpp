@@ -75,7 +75,8 @@ class Completion {
 
   void stream() {
     if (generations_.size() > 1)
-      throw HttpError(400, "this server streams one prompt at a time", "unsupported_parameter", "prompt");
+      throw HttpError(400, "expected one prompt with \"stream\": true, found several",
+                      "unsupported_parameter", "prompt");
     EventStream events(call_);
     try {
       if (echo_)

@@ -26,7 +26,7 @@ std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, s
 void require_few_scores(std::int64_t scores);
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);
-// "stop" or "length": the reason why the text ends
+// returns "stop" or "length": the reason why the text ends
 const char* finish_reason(const infer::Hypothesis& hypothesis);
 // return a new id: `prefix`, such as "chatcmpl-", and random digits
 std::string response_id(const char* prefix);

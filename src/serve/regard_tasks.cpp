@@ -27,7 +27,7 @@ class DeadlineProbe final : public Probe {
   const Waiting& waiting_;
 };
 
-// Return the probe of the request's interventions, or `deadline` if there are none.
+// Return the probe of the request's interventions. If there are none, return `deadline`.
 Probe* probe_or(Call& call, ModelHost& host, DeadlineProbe& deadline) {
   Probe* edits = probe_of(call, host);
   return edits != nullptr ? edits : &deadline;

@@ -106,7 +106,8 @@ bool has_interventions(const Json& body) {
     const auto found = of.find("interventions");
     return found != of.end() && !found->empty();
   };
-  const auto parameters = body.find("parameters");  // POST / has the member in "parameters"
+  // in a body of POST /, "interventions" is a member of "parameters"
+  const auto parameters = body.find("parameters");
   return given(body) || (parameters != body.end() && parameters->is_object() && given(*parameters));
 }
 

@@ -74,18 +74,19 @@ Probe* probe_of(Call& call, ModelHost& host);
 // memory that it uses.
 class ExclusiveUse {
  public:
-  // Throws as edits_of() and TurnHolder.
+  // Throws the errors of edits_of() and of TurnHolder's constructor.
   ExclusiveUse(Call& call, ModelHost& host);
 
   const RequestEdits* edits() const { return edits_; }  // null if the request has no interventions
-  Probe* probe() const;                                 // the probe that applies them, or null
+  // returns the probe that applies the interventions, or null
+  Probe* probe() const;
 
  private:
-  const RequestEdits* edits_;       // if not null, it gives the request exclusive use
+  const RequestEdits* edits_;       // interventions of the request; if not null, they hold the exclusive use
   std::optional<TurnHolder> turn_;  // set if edits_ is null
 };
 
-// Return the generator of the request's interventions or, without interventions, that of the model.
+// Return the generator of the request's interventions or, without interventions, the generator of the model.
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host);
 
 }  // namespace regard::serve

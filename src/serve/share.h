@@ -21,7 +21,8 @@ class Share {
   // Return the total number of places that is needed so that one client alone can take `each` places.
   static std::int64_t places_for(std::int64_t each) { return each + std::max<std::int64_t>(1, each / 3); }
 
-  // Return true if the client may take `count` more places, free or not. Its first request may be any size.
+  // Return true if the client's limits allow it `count` more places, regardless of whether they are free. The
+  // first request of a client is allowed regardless of its size.
   bool allows(const std::string& client, std::int64_t count = 1) const {
     const std::int64_t own = taken_by(client);
     return own == 0 || (own + count <= each_ && own < 3 * (all_ - taken_));

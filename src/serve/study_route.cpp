@@ -103,7 +103,7 @@ struct Content {
 // Return the error with the names of the body's members in place of the files' paths.
 Error named(const Error& error, const Content& data, const Content& alignments) {
   const auto length = [](const Content& content) { return content.file ? content.file->path().size() : 0; };
-  // Replace the longer path first, because the shorter path may be its beginning.
+  // Replace the longer path first, because the shorter one may be a prefix of it.
   const bool swapped = length(alignments) > length(data);
   const Content &first = swapped ? alignments : data, &second = swapped ? data : alignments;
   const auto name = [&](const std::string& text) { return second.named(first.named(text)); };
@@ -139,7 +139,8 @@ void answer_study(Call& call) {
     throw named(error, data, alignments);
   }
   json["model"] = host->name();
-  call.edits.reset();  // the study has its own copy of the interventions, and has reported their warnings
+  // end the exclusive use; the study has parsed the interventions itself and returned their warnings
+  call.edits.reset();
   call.reply(json);
 }
 

@@ -120,7 +120,7 @@ std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const M
   std::int64_t most = call.services.options.most_new_tokens;
   if (wanted > 0) most = std::min(most, wanted);
   if (decoder && host.positions() > 0) most = std::min(most, host.positions() - prompt);
-  // The cache is reserved in whole pages. A request without a maximum length gets at most half of it.
+  // The cache is reserved in whole pages. A request without a maximum length gets at most half of the cache.
   const std::int64_t cache = host.cache_tokens() / std::max<std::int64_t>(1, rows) - 2 * kPageTokens;
   most = std::min(most, (wanted > 0 ? cache : cache / 2) - (decoder ? prompt : 0));
   if (most < 1)

@@ -37,7 +37,7 @@ class Sentences {
   std::vector<std::string_view> sentences_;
   // generation of each sentence in progress; null if the sentence is blank
   std::deque<std::unique_ptr<TextGeneration>> begun_;
-  std::size_t first_ = 0;  // index of the sentence of begun_[0]
+  std::size_t first_ = 0;  // index of the sentence that begun_[0] generates
 };
 
 std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {

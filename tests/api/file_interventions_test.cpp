@@ -149,8 +149,8 @@ TEST(FileIntervention, WhatDoesNotFitIsRefused) {
     EXPECT_REGARD_ERROR(one.runner.attend(one.inputs[0], {.interventions = {intervention}}), kind, part);
   };
   for (const char* start : {"patch encoder.0.residual ", "replace encoder.0.0 "})
-    fails(sound, start + cut, ErrorKind::usage, "as many positions");
-  fails(sound, "patch encoder.0.residual positions=900 " + cut, ErrorKind::usage, "no such position");
+    fails(sound, start + cut, ErrorKind::usage, "different numbers of positions");
+  fails(sound, "patch encoder.0.residual positions=900 " + cut, ErrorKind::usage, "outside the other input");
   fails(vit, "patch encoder.0.residual file=none.png", ErrorKind::io, "none.png");
   fails(vit, "patch encoder.0.residual file=" + golden("page/tiny.wav").string(), ErrorKind::bad_file,
         "tiny.wav");

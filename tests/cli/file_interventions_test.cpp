@@ -116,7 +116,8 @@ TEST_F(FileIntervention, ErrorsNameTheFile) {
   expect(image, "patch encoder.0.residual file=none.png", 4, "none.png");
   expect(image, "patch encoder.0.residual file=" + sound_file("short.wav"), 3, "short.wav");
   expect(image, "patch encoder.0.residual text=word", 2, "file=FILE");
-  expect(noise, "patch encoder.0.residual file=" + sound_file("short.wav"), 2, "as many positions");
+  expect(noise, "patch encoder.0.residual file=" + sound_file("short.wav"), 2,
+         "different numbers of positions");
   expect(noise, "patch encoder.0.residual file=" + picture_file("deep.png"), 3, "deep.png");
 }
 

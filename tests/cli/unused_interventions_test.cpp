@@ -19,7 +19,7 @@ class UnusedIntervention : public ::testing::Test {
     return result.err;
   }
   static std::string warning(const std::string& intervention) {
-    return "regard: warning: '" + intervention + "' changed nothing: no input has a token there\n";
+    return "regard: warning: '" + intervention + "' changed nothing: no input has a token at its positions\n";
   }
 
   TemporaryFolder place_;

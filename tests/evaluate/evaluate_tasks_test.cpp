@@ -122,7 +122,7 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "none.tsv"}, 4, "none.tsv");
   expect({nli}, 2, "no data");
   expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");
-  expect({nli, "bad.tsv", "--task", "translation"}, 2, "cannot be evaluated as translation");
+  expect({nli, "bad.tsv", "--task", "translation"}, 2, "--task translation does not apply");
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "does not classify tokens");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");

@@ -122,7 +122,7 @@ TEST_F(WordInBert, WordsAreFoundWhole) {
   EXPECT_REGARD_ERROR(context("bank", {{"The banks lend money.", ""}}), ErrorKind::invalid_input, "bank");
   EXPECT_REGARD_ERROR(context("bank", {{"The embankment.", ""}}), ErrorKind::invalid_input, "bank");
   EXPECT_REGARD_ERROR(context("", {{"The bank.", ""}}), ErrorKind::invalid_input, "word");
-  EXPECT_REGARD_ERROR(context("bank", {}), ErrorKind::invalid_input, "no sentence");
+  EXPECT_REGARD_ERROR(context("bank", {}), ErrorKind::invalid_input, "at least one sentence");
   EXPECT_EQ(context("BANK", {{"A bank, a bank.", ""}}).places[0].sentence, 0u);
 }
 

@@ -121,8 +121,9 @@ TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {
   const auto refused = [](Words words) { return run(words, "hello\n").err; };
   EXPECT_NE(refused({"translate", "x", "--server", "https://localhost"}).find("http://HOST:PORT"),
             std::string::npos);
-  EXPECT_NE(refused({"translate", "x", "--server", "http://127.0.0.1:1"}).find("Check that it is running"),
-            std::string::npos);
+  EXPECT_NE(
+      refused({"translate", "x", "--server", "http://127.0.0.1:1"}).find("Check that the server is running"),
+      std::string::npos);
   EXPECT_NE(refused({"translate", "none", "--server", url()}).find("\"none\""), std::string::npos);
   EXPECT_NE(refused({"embed", "embed", "--pooling", "cls", "--server", url()}).find("--pooling"),
             std::string::npos);
