@@ -28,7 +28,7 @@ struct CorpusOptions {
   char delimiter = '\0';              // tsv, csv: field separator (see TableOptions::delimiter)
   Faulty malformed = Faulty::refuse;  // treatment of rows that lack the columns or do not have the format
   bool normalize_whitespace = false;  // apply base::normalize_whitespace() to each text
-  std::size_t max_characters = 0;     // records with a longer text are left out; 0 means no limit
+  std::size_t max_characters = 0;     // records with a longer text are skipped; 0 means no limit
 };
 
 class CorpusReader {

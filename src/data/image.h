@@ -38,7 +38,7 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
 Image read_one_image(const std::filesystem::path& path);
 
 // Return true if the file starts with the magic bytes of a format that read_images() reads. Commands read any
-// other file as a text with the path of one image per line.
+// other file as a list of paths of images, one per line.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Each function decodes one format. `bytes` is the content of the whole file, `file` its name for messages.

@@ -41,7 +41,8 @@ struct PictureRows {
 // and row, and usage if the list mixes these kinds.
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest = 0);
 
-// The same for the files of a verb. Default columns of a table: the first two; jsonl: image, text.
+// Read the rows of the files that a command names. Default columns of a table: the first two; jsonl: image,
+// text.
 PictureRows read_picture_rows(const DataFiles& data);
 
 }  // namespace regard::data

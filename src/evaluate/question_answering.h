@@ -6,7 +6,8 @@
 
 namespace regard::evaluate {
 
-// A question, a text, and the acceptable answers. Without answers, the text does not answer the question.
+// A question, a text, and the acceptable answers. An empty list of answers means that the text does not
+// contain an answer.
 struct Question {
   Place place;
   std::string question, text;

@@ -20,8 +20,8 @@ namespace {
 
 enum class Step : std::uint8_t { diagonal, row, column };
 
-// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions. Changes
-// values as task.probe does.
+// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions. Forwards
+// all calls to task.probe, which may change values.
 class HeadSum : public ForwardingProbe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)

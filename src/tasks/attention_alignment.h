@@ -1,6 +1,6 @@
-// Times of tokens, computed from the cross-attention of a speech decoder: the attention weights of some heads
-// are normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978)
-// finds the monotonic path through them. Results equal those of transformers'
+// Times of tokens, computed from the cross-attention of a speech decoder. The attention weights of some heads
+// are normalised, smoothed by a median filter and averaged. Dynamic time warping (Sakoe and Chiba 1978) finds
+// the monotonic path through the averaged weights. Results equal those of transformers'
 // WhisperForConditionalGeneration (_extract_token_timestamps) and of OpenAI's program.
 #pragma once
 
@@ -42,8 +42,8 @@ std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const A
 void median_filter(std::span<float> values, std::int64_t width);
 
 // Return for each row of `cost` [rows, columns] the first column of the cheapest monotonic path from the
-// first row and column to the last. A path takes the step from the row above or the diagonal step only if it
-// is cheaper than both other steps, as in transformers.
+// first row and column to the last. The step from the row above and the diagonal step are selected only if
+// they are cheaper than both other steps, as in transformers.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

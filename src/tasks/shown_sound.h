@@ -17,8 +17,9 @@ constexpr double kMostShownSeconds = 30.0;
 
 struct ShownSound {
   ModelInput input;
-  double seconds = 0;  // length of the sound in the input; a model's window continues with silence
-  bool cut = false;    // true if the rest of the file was cut off
+  // length in seconds of the sound in the input, without the silence that fills the model's window
+  double seconds = 0;
+  bool cut = false;  // true if the file is longer than the input
   // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80 bins
   // if the model's input is the waveform.
   Tensor spectrogram;

@@ -87,7 +87,7 @@ std::vector<std::vector<std::int32_t>> unpacked(const std::string& bytes) {
   return texts;
 }
 
-// Return the best text for each source. Rank r of R decodes the sources r, r + R, …
+// Return the best output text for each source. Rank r of R decodes the sources r, r + R, …
 std::vector<std::vector<std::int32_t>> best_texts(Network& model, ThreadPool& pool,
                                                   std::span<const ModelInput> sources,
                                                   const infer::SearchOptions& search,

@@ -198,7 +198,7 @@ std::string quoted(const std::string& text) {
   return '"' + escaped + '"';
 }
 
-// Return the shortest text from which TOML reads a float with the same value.
+// Return the shortest text that TOML parses to the same float.
 std::string number_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

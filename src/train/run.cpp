@@ -225,7 +225,7 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ = 0;
 }
 
-// Report a step whose loss or gradient is not finite. It gets a separate line in log.jsonl.
+// Report a step whose loss or gradient is not finite. Write a separate line to log.jsonl.
 void Run::note_skipped(const StepResult& result) {
   const SkippedSteps& skipped = context_.trainer->skipped();
   listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
@@ -234,7 +234,7 @@ void Run::note_skipped(const StepResult& result) {
   log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 
-// Returns false if the validation was stopped. Its results are then discarded.
+// Returns false, and discards the results, if the validation was stopped.
 bool Run::run_validation() {
   const AveragedWeights averaged(*context_.trainer);
   ValidationReport report;

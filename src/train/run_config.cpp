@@ -237,8 +237,8 @@ std::string RunConfig::best_metric() const {
 
 namespace {
 
-// Check keys of the run file that have no effect. If a key would have no effect without the overrides as
-// well, this is an error; otherwise it is a warning.
+// Check the run file for keys that have no effect. Add a warning if an override is the reason; otherwise
+// throw bad_file.
 void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
   const std::vector<Field> fields = run_fields(config);
   for (const GivenKey& key : keys) {
@@ -330,7 +330,7 @@ void check_run(const RunConfig& config, RunFiles files) {
 
 std::string run_as_toml(const RunConfig& config) {
   RunConfig copy = config;
-  copy.train_places.clear();  // data.train has the files of data.train_list
+  copy.train_places.clear();  // data.train already contains the files of data.train_list
   return fields_as_toml(used_fields(copy));
 }
 

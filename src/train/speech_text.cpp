@@ -91,7 +91,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     ids[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> labels;
-  bool space = false;  // true if a space is due before the next character
+  bool space = false;  // true if a space must be inserted before the next character
   for (const char32_t point : utf8::code_points(lower_ ? lower(text) : text)) {
     if (utf8::is_space(point) || point == U'|') {
       space = !labels.empty();
@@ -99,7 +99,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    // in some folders the blank is spelled as a character, such as "-"
+    // in some folders the blank is a printable character, such as "-"
     if (label < 0 || label == blank_) continue;
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;

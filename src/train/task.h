@@ -24,7 +24,7 @@ namespace regard::train {
 struct TaskTraits {
   const char* name = "";            // value of the key `task` in run files
   const char* meaning = "";         // description of the task, for the help of that key
-  std::vector<std::string> keys{};  // keys of the run file that only some tasks, including this one, use
+  std::vector<std::string> keys{};  // keys that this task uses and that not all tasks use
   // Values of validation.metrics. If validation.best is "auto", the first of these metrics that the run
   // computes selects the best checkpoint.
   std::vector<MetricKind> metrics{};
@@ -52,7 +52,7 @@ class Task : public Objective {
   explicit Task(const RunConfig& config) : config_(config) {}
 
   virtual const TaskTraits& traits() const = 0;
-  // Check the keys that the task uses. Throws usage that names the key.
+  // Check the keys that the task uses. Throws usage, naming the key, if a value is invalid.
   virtual void check() const = 0;
   virtual SequenceLimit longest_sequence() const = 0;
 

@@ -74,7 +74,7 @@ std::string adapter_note(const Lora& lora, Network& model) {
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint,
                                  distributed::Ranks& together)
     : ranks(together) {
-  micro_batches_of_rank(config.training.accumulate, ranks.size());  // check this now, before the data is read
+  micro_batches_of_rank(config.training.accumulate, ranks.size());  // throws early, before the data is read
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   make_tasks(config);
   task->read();

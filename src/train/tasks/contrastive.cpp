@@ -86,7 +86,8 @@ class Contrastive : public Task {
 
   PictureSplit rows_;  // rows of the data; empty after load()
   PictureInput input_;
-  // padding ids, as many as the model's texts have in training; the ids of a shorter text replace the first
+  // Padding ids, one for each token of a padded text. The ids of a shorter text overwrite the first padding
+  // ids.
   std::vector<std::int32_t> padding_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;

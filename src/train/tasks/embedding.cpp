@@ -120,7 +120,7 @@ class EmbeddingTask : public EncoderTask {
 
   LossKind kind_;
   Part train_, valid_;
-  std::string duplicates_;  // a message about rows that are in both parts; "" if there are none
+  std::string duplicates_;  // message about rows that occur in both training and validation data; may be ""
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 

@@ -23,8 +23,9 @@ constexpr MetricKind kCharacterErrors{"cer", "CER", 4, false};
 // positions of the model per validation pass; does not affect any result
 constexpr std::int64_t kPositionsAtOnce = 4096;
 
-// Batches for a CTC head: `target` has the frames of each sound, `labels` has the labels, and `source` has
-// the number of labels of each sound. Batches for Whisper are as in translation, with features as source.
+// In a batch for a CTC head, `target` holds the number of frames of each sound, `labels` holds the labels,
+// and `source` holds the number of labels of each sound. A batch for Whisper is a translation batch with
+// features as source.
 class SpeechRecognition : public Task {
  public:
   explicit SpeechRecognition(const RunConfig& config) : Task(config), input_(config) {}

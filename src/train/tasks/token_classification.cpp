@@ -122,7 +122,8 @@ class TokenClassification : public EncoderTask {
   LabelSet labels_;
   std::vector<float> weights_;
   Part train_, valid_;
-  std::string duplicates_;  // a message about sentences that are in both parts; "" if there are none
+  // message about sentences that occur in both training and validation data; may be ""
+  std::string duplicates_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
