@@ -19,9 +19,9 @@ struct DataFiles {
 // Return options with the files, columns and header of `data`, and with empty lines skipped.
 TableOptions table_options(const DataFiles& data);
 
-// Open the table of a task. `usual` holds the lists of columns that the task accepts. If data.columns is set,
-// its length must be that of one of these lists; otherwise, the columns have these names in jsonl, and this
-// order in other tables.
+// Open the table of a task. `usual` holds the lists of columns that the task accepts. The number of columns,
+// or of line-aligned files, must be the length of one of these lists. Default columns: those of usual[0], by
+// name in jsonl, by position in other tables.
 TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual);
 
 }  // namespace regard::data

@@ -15,7 +15,8 @@ struct Image {
   const std::uint8_t* at(std::int64_t y, std::int64_t x) const { return pixels.data() + 3 * (y * width + x); }
 };
 
-// Maximum side length and number of pixels. Larger images are refused before memory is allocated.
+// Maximum side length in pixels, and maximum number of pixels. A larger image is rejected before memory for
+// its pixels is allocated.
 constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 

@@ -57,7 +57,7 @@ std::vector<double> hann(std::int64_t size, std::int64_t period) {
 }
 
 constexpr double kPreEmphasis = 0.97;
-// number of frames per transform: two real frames per lane
+// number of frames that are transformed together: two real frames per lane
 constexpr std::int64_t kTogether = 2 * Fft::kLanes;
 
 }  // namespace
@@ -120,7 +120,7 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-// The transform X of a + i b determines the transforms A and B of the real frames a and b: A[k] = (X[k] +
+// X is the transform of a + i b, where a and b are real frames. The transforms of a and b are A[k] = (X[k] +
 // conj X[−k]) / 2 and B[k] = (X[k] − conj X[−k]) / 2i.
 void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
                            float* to) const {

@@ -60,8 +60,8 @@ class TokenCacheWriter {
   std::unique_ptr<AtomicFile> texts_;
 };
 
-// Open a cache. Returns nullopt if there is no cache with this key or if it is damaged; `fault` is then the
-// reason, or empty if the folder does not exist. Reads the whole cache once.
+// Open a cache. Returns nullopt if there is no cache with this key, or if the cache is damaged. `fault` is
+// then set to the reason; it is empty if the folder does not exist. Reads the whole cache once.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 

@@ -26,7 +26,7 @@ MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usag
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
 // The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() inserts
-// spaces around ASCII punctuation and symbols other than apostrophe, comma, hyphen and full stop;
+// spaces around ASCII punctuation and symbols, but not around apostrophe, comma, hyphen and full stop.
 // separate_stops() inserts spaces around full stops and commas, except between digits, and around dashes that
 // follow a digit.
 std::u32string separate_symbols(std::u32string_view text);

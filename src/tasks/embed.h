@@ -1,5 +1,5 @@
 // Sentence embeddings (Reimers and Gurevych 2019): the hidden states of a text's tokens are pooled into one
-// vector, as specified by the folder's sentence-transformers files if it has them.
+// vector. If the folder has sentence-transformers files, they specify the pooling.
 #pragma once
 
 #include <filesystem>

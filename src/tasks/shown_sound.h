@@ -1,5 +1,5 @@
-// A sound as one input of a model, with the data to display it: spectrogram, times of the model's positions,
-// and for Whisper the tokens that begin a transcript.
+// A sound as one input of a model, with the data to display it: spectrogram and times of the model's
+// positions. For Whisper, also the tokens that begin a transcript.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ struct ShownSound {
 };
 
 // Read the first window of a sound file. Whisper's transcript has no timestamps; its language is `language`
-// (a code) or, if that is empty, the language that the model detects. Throws as data::read_sound does; as
-// InputSpec::length_of for a sound that is too short; usage if the model reads no sound or lacks the
-// language; numeric if the model's output is not finite.
+// (a code) or, if that is empty, the language that the model detects. Throws as data::read_sound does, and as
+// InputSpec::length_of for a sound that is too short. Throws usage if the model does not read sound or does
+// not support the language, and numeric if the model's output is not finite.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,
                             const std::string& language = {});

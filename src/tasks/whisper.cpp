@@ -213,8 +213,8 @@ Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, con
   return about;
 }
 
-// Divide the window's tokens into segments at pairs of timestamps. Return the number of frames that the
-// complete segments cover.
+// Divide the window's tokens into segments at pairs of timestamps. Return the number of frames from the start
+// of the window to the end of the last complete segment.
 std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
                                    const SegmentListener& found) {
   const std::span<const std::int32_t> all = attempt.tokens;
@@ -239,7 +239,8 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
     add_segment(attempt, all, {offset, at(last)}, found);
     return window.frames;
   }
-  // If the tokens do not end with a single timestamp, the last segment includes both timestamps of its pair.
+  // A pair of timestamps is divided between two segments. Without a single timestamp at the end of the
+  // tokens, the last segment includes both timestamps of the last pair.
   single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
   std::size_t begin = 0;
   for (const std::size_t cut : cuts) {

@@ -49,8 +49,8 @@ std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
 data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
 // Reads the records of a run's files in order, by the CorpusRules of the task. data.valid_format,
-// valid_columns and valid_header apply only to files that data.valid names and data.train does not. The
-// configuration must outlive the reader.
+// data.valid_columns and data.valid_header apply to the files in data.valid that are not also in data.train.
+// The configuration must outlive the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.

@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// The origin of a value. It determines the kind and the place of an error.
+// The origin of a value. Errors about the value have this kind and place.
 struct Source {
   ErrorKind kind;
   Place place;

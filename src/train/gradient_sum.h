@@ -1,6 +1,6 @@
 // Sum of the gradients of a step's micro-batches over all ranks. The additions form a fixed binary tree over
-// the index of the micro-batch in the step (reduction_tree.h), so that the bits of the sum do not depend on
-// how the micro-batches are distributed.
+// the micro-batches of the step (reduction_tree.h). Therefore the bits of the sum do not depend on the
+// distribution of the micro-batches among ranks.
 //
 // Of n micro-batches, rank r of R computes those from r · n/R to (r + 1) · n/R and sums them first. The rest
 // of the tree is computed by GradientExchange.

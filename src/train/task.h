@@ -1,7 +1,7 @@
-// Task: base class of the tasks that a run can train. A task determines which keys of the run file have an
-// effect, how corpora become examples and micro-batches, which model and tokenizers are required, the loss,
-// the metrics, the samples shown at a validation, and what is saved with the model. To add a task, add a
-// class in src/train/tasks and a line in task_registry().
+// Task: base class of the tasks that a run can train. A task determines the keys of the run file that have an
+// effect, the conversion of corpora to examples and micro-batches, and the required model and tokenizers. It
+// also determines the loss, the metrics and samples of a validation, and the files that are saved with the
+// model. To add a task, add a class in src/train/tasks and a line in task_registry().
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,7 @@ class Trainer {
   // AveragedWeights, when the model contains the averages.
   std::vector<formats::NamedTensor> state() const;
   // Collective. Return the state as state() does. With a sharded optimiser, rank 0 gets the state of all
-  // ranks in the form that a single rank would have, and the other ranks get nothing.
+  // ranks, in the form of a run on a single rank. All other ranks get an empty list.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
   // Restore, from a file, the state that gathered_state() returned. Load the model's weights first. Throws

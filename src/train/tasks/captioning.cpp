@@ -21,7 +21,7 @@ namespace {
 
 constexpr MetricKind kExactCaption{"exact_match", "exact match", 4, true};
 constexpr MetricKind kCaptionBleu{"bleu", "BLEU", 2, true};
-// number of images decoded together; does not change any caption
+// number of images that are decoded together; captions do not depend on it
 constexpr std::size_t kDecodedTogether = 64;
 
 class Captioning : public Task {

@@ -250,8 +250,8 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     add(kMatthews, metrics::matthews(predictions.labels, valid_.labels, classes));
     return;
   }
-  // With several labels per row, the metrics are the fraction of rows whose labels are all correct, and the
-  // mean over the labels of F1 = 2 · both / (predicted + true).
+  // There are two metrics for several labels per row: the fraction of rows whose labels are all correct, and
+  // the mean over the labels of F1 = 2 · both / (predicted + true).
   const std::size_t rows = valid_.examples.size(), width = labels_.size();
   std::vector<double> both(width), either(width);
   std::int64_t right = 0;
