@@ -59,7 +59,7 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
   if (options_.empty != Faulty::keep && is_blank(text)) {
     if (options_.empty == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "a text of this row is empty", text_place(column))
-          .remedy("Remove the pair, or skip such pairs with data.empty_lines = \"skip\"");
+          .remedy("Remove the row, or skip such rows with data.empty_lines = \"skip\"");
     table_.report().skip(SkipReason::empty, text_place(column));
     return false;
   }

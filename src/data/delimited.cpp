@@ -79,7 +79,7 @@ void FieldReader::next_line_of_field(std::string& field) {
   throw Error(ErrorKind::bad_file, "a quoted field is not closed", {reader_.name(), line_, -1})
       .found("field " + std::to_string(count_) + ", still open on line " + std::to_string(begun))
       .expected("a closing quotation mark")
-      .remedy("Write a quotation mark inside a quoted field twice");
+      .remedy("Add the closing quotation mark. Write each quotation mark inside the field twice");
 }
 
 }  // namespace regard::data

@@ -109,7 +109,7 @@ class WavSource : public SoundSource {
   }
 
   std::string read_chunk_header() {
-    if (!has(8)) throw wrong("the file has no sound").expected("a chunk \"data\"");
+    if (!has(8)) throw wrong("the WAV file contains no samples").expected("a chunk \"data\"");
     std::string name = buffer_.substr(begin_, 4);
     chunk_size_ = number_at(buffer_.data() + begin_ + 4, 4);
     skip(8);

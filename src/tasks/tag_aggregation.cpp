@@ -35,7 +35,7 @@ const char* name_of(Aggregation aggregation) noexcept {
 Aggregation aggregation_named(const std::string& name) {
   for (std::size_t i = 0; i < std::size(kNames); ++i)
     if (name == kNames[i]) return static_cast<Aggregation>(i);
-  throw usage_error("unknown aggregation").found(name).expected("none, simple, first, average, max");
+  throw usage_error("unknown aggregation").found(name).expected("none, simple, first, average or max");
 }
 
 // A token with its probabilities.

@@ -56,7 +56,7 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
       throw usage_error("this model does not support prompts: it has no token <|startofprev|>")
-          .remedy("Leave the prompt out");
+          .remedy("Omit the prompt");
     initial_ = loaded_.target->encode_ids(" " + prompt, {.add_special = false, .match_special = false});
   }
 }
@@ -144,7 +144,7 @@ Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std:
   if (options_.timestamps)
     search.rules.timestamps = infer::TimestampRules{tokens_.first_time(), tokens_.end, tokens_.latest_first};
   if (search.max_new < 1)
-    throw usage_error("the prompt is so long that no positions remain for text").expected("a shorter prompt");
+    throw usage_error("the prompt occupies all positions of the decoder").expected("a shorter prompt");
   infer::Collector collector(1);
   infer::Scheduler scheduler(*loaded_.model, pool_, search, collector);
   infer::Request request = infer::request_of(*loaded_.model, ModelInput(window.features));

@@ -85,7 +85,7 @@ void EncodedCorpora::open() {
     notes_.push_back("token ids: from " + folder_.string());
   } else if (!fault.empty()) {
     notes_.push_back(fmt::format("token ids: the cache is damaged and {}: {}",
-                                 writes_ ? "made again" : "not used", fault));
+                                 writes_ ? "created again" : "not used", fault));
     if (writes_) remove_folder(folder_);
   }
 }
@@ -116,7 +116,7 @@ void EncodedCorpora::finish(const Json& about) {
   }
   writer_.reset();
   open();
-  if (!found_) throw io_error(folder_, "cannot read back the cache of token ids", EIO);
+  if (!found_) throw io_error(folder_, "cannot open the cache of token ids that was just written", EIO);
   notes_.back() = "token ids: written to " + folder_.string();
 }
 

@@ -93,7 +93,8 @@ void EncoderTask::check() const {
   if (training.batch_size > kMost / config_.data.max_length)
     throw usage_error("a batch of 'training.batch_size' texts of 'data.max_length' tokens is too large")
         .found(fmt::format("{} × {} tokens", training.batch_size, config_.data.max_length))
-        .expected(fmt::format("at most {} tokens", kMost));
+        .expected(fmt::format("at most {} tokens", kMost))
+        .remedy("Reduce one of the two keys");
 }
 
 Tokenizers EncoderTask::train_tokenizers(ThreadPool& pool) const {

@@ -251,7 +251,7 @@ GivenKey set_field(const std::vector<Field>& fields, const std::string& assignme
   const Source source{ErrorKind::usage, {"--set " + assignment}};
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos)
-    throw source.error("an override needs a value").expected("section.key=value");
+    throw source.error("an override has no value").expected("section.key=value");
   const std::string name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   const std::size_t dot = name.find('.');
   const Field* field = find_field(fields, name);

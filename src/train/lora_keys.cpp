@@ -23,7 +23,8 @@ std::pair<std::string, double> split(const std::string& entry, const char* key) 
 
 std::int64_t whole(double value, const char* key) {
   if (value != std::floor(value) || value < 0.0 || value > 1e9)
-    throw usage_error(std::string("'lora.") + key + "' needs whole numbers").found(std::to_string(value));
+    throw usage_error(std::string("'lora.") + key + "' must contain only whole numbers")
+        .found(std::to_string(value));
   return static_cast<std::int64_t>(value);
 }
 

@@ -38,7 +38,7 @@ template <class Table>
 auto value_of(const Table& table, const std::string& name) {
   for (const auto& entry : table)
     if (name == entry.first) return entry.second;
-  throw usage_error("unknown name")
+  throw usage_error("a key of [training] has an unknown value")
       .found("'" + name + "'")
       .expected(fmt::format("{}", fmt::join(names_of(table), ", ")));
 }
@@ -248,25 +248,26 @@ std::string why_unused_in_optimization(const OptimizationConfig& config, const s
 
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps) {
   if (config.betas.size() != 2)
-    throw usage_error("'training.betas' needs two numbers").found(fmt::format("{}", config.betas.size()));
+    throw usage_error("'training.betas' must have two numbers").found(fmt::format("{}", config.betas.size()));
   const bool ends = !among(config.schedule, {"inverse-sqrt", "constant"});
   if (ends && max_steps == 0)
-    throw usage_error("the schedule '" + config.schedule + "' needs 'training.max_steps'");
+    throw usage_error("the schedule '" + config.schedule + "' requires 'training.max_steps'");
   if (ends && config.warmup_steps >= max_steps)
     throw usage_error("'training.warmup_steps' must be less than 'training.max_steps'")
         .found(fmt::format("{} of {} steps", config.warmup_steps, max_steps));
   if (config.schedule == "warmup-stable-decay" &&
       config.warmup_steps + decay_steps(config, max_steps) > max_steps)
-    throw usage_error("'training.warmup_steps' and 'training.decay_steps' are longer than the run")
+    throw usage_error(
+        "'training.warmup_steps' and 'training.decay_steps' together exceed the steps of the run")
         .found(fmt::format("{} and {} of {} steps", config.warmup_steps, decay_steps(config, max_steps),
                            max_steps));
   if (config.min_learning_rate > config.learning_rate)
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'")
         .found(fmt::format("{} and {}", config.min_learning_rate, config.learning_rate));
   if (config.nesterov && config.momentum == 0.0)
-    throw usage_error("'training.nesterov' needs 'training.momentum'");
+    throw usage_error("'training.nesterov' requires 'training.momentum' above 0");
   if (config.muon_learning_rate > 0.0 && config.learning_rate == 0.0)
-    throw usage_error("'training.muon_learning_rate' needs a 'training.learning_rate' above 0");
+    throw usage_error("'training.muon_learning_rate' requires 'training.learning_rate' above 0");
 }
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config) {

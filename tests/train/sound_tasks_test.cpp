@@ -263,7 +263,7 @@ bins = 32)",
   regard::testing::write_file(folder.path(), "train.tsv", "train0.wav\tlow\nmissing.wav\thigh\n");
   ProgramResult result = train();
   EXPECT_EQ(result.exit_code, 3) << result.err;
-  EXPECT_NE(result.err.find("train.tsv:2: the sound does not exist (found \"missing.wav\")"),
+  EXPECT_NE(result.err.find("train.tsv:2: the sound file does not exist (found \"missing.wav\")"),
             std::string::npos)
       << result.err;
   regard::testing::write_file(folder.path(), "text.wav", "no sound");

@@ -114,14 +114,14 @@ void Classification::check() const {
     const bool of_one = metric == kMatthews.name;
     if (metric == kLoss.name || (of_numbers == regression && (!of_one || problem_ == Problem::single_label)))
       continue;
-    throw usage_error("'validation.metrics' names '" + metric +
+    throw usage_error("'validation.metrics' contains '" + metric +
                       "', which is not defined for the problem type '" + labels.problem_type + "'");
   }
   if (config_.training.label_smoothing > 0 && problem_ != Problem::single_label)
-    throw usage_error("'training.label_smoothing' needs exactly one label per text")
+    throw usage_error("'training.label_smoothing' requires exactly one label per text")
         .found("problem_type = \"" + labels.problem_type + "\"");
   if (config_.training.r_drop > 0 && problem_ != Problem::single_label)
-    throw usage_error("'training.r_drop' needs exactly one label per text")
+    throw usage_error("'training.r_drop' requires exactly one label per text")
         .found("problem_type = \"" + labels.problem_type + "\"");
   check_labels(labels);
 }

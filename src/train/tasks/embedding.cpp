@@ -137,18 +137,18 @@ void EmbeddingTask::check() const {
                             : "the files do not fit 'embedding.loss'")
         .found(fmt::format("{} {} for \"{}\"", columns, table ? "columns" : "files", config_.embedding.loss))
         .expected(kind_ == LossKind::ranking
-                      ? "a text, a text of equal meaning and, optionally, one of different meaning"
+                      ? "a text, a text of equal meaning and, optionally, a dissimilar text"
                   : kind_ == LossKind::cosine ? "two texts and a number"
-                                              : "a text, one of similar and one of different meaning");
+                                              : "a text, a similar text and a dissimilar text");
   }
   for (const std::string& metric : config_.validation.metrics) {
     const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;
     if (metric == kLoss.name || of_numbers == (kind_ == LossKind::cosine)) continue;
-    throw usage_error("'validation.metrics' names '" + metric + "', which embedding.loss = \"" +
-                      config_.embedding.loss + "\" does not have");
+    throw usage_error("'validation.metrics' contains '" + metric +
+                      "', which is not a metric for embedding.loss = \"" + config_.embedding.loss + "\"");
   }
   if (config_.training.label_smoothing > 0 && kind_ != LossKind::ranking)
-    throw usage_error("'training.label_smoothing' needs embedding.loss = \"ranking\"");
+    throw usage_error("'training.label_smoothing' requires embedding.loss = \"ranking\"");
 }
 
 void EmbeddingTask::read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates) {
@@ -194,7 +194,7 @@ std::unique_ptr<Network> EmbeddingTask::load_model(const formats::ModelFolder& f
   if (has_dense_module(folder.path))
     throw usage_error("the folder has a dense layer after the pooling, which is not trained")
         .found(folder.path.string())
-        .remedy("Use the folder of an encoder without one");
+        .remedy("Use a folder without a dense layer");
   return EncoderTask::load_model(folder);
 }
 
@@ -237,7 +237,7 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (train_.rows() == 0) throw nothing_left(config_, "train");
   if (valid_.rows() == 0) throw nothing_left(config_, "validate");
   if (train_.texts.size() != valid_.texts.size())
-    throw usage_error("the rows of 'data.valid' and 'data.train' differ in their number of texts")
+    throw usage_error("the rows of 'data.valid' and 'data.train' have different numbers of texts")
         .found(std::to_string(valid_.texts.size()))
         .expected(std::to_string(train_.texts.size()));
 }
