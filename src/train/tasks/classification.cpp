@@ -336,7 +336,7 @@ std::string Classification::preview(const Batch& batch, std::size_t sequence) co
 const TaskTraits& classification_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "classification",
-                      .meaning = "labels or a number for a text or a pair of texts",
+                      .meaning = "predict labels or a number for a text or a pair of texts",
                       .keys = {"labels.problem_type", "labels.names", "labels.until", "labels.weights",
                                "labels.balance", "training.r_drop"},
                       .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},

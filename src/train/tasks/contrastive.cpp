@@ -216,7 +216,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
 const TaskTraits& contrastive_traits() {
   static const TaskTraits traits{
       .name = "contrastive",
-      .meaning = "similar vectors for images and the texts that describe them",
+      .meaning = "compute similar vectors for an image and a text that describes it",
       .keys = {"data.max_length", "model.layers", "training.batch_size", "images.size", "images.patch_size",
                "images.mean", "images.deviation", "augmentation.smallest_crop", "augmentation.flip",
                "augmentation.rotation", "augmentation.zoom", "augmentation.shift", "augmentation.shear"},

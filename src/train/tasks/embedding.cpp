@@ -380,7 +380,7 @@ std::string EmbeddingTask::preview(const Batch& batch, std::size_t row) const {
 const TaskTraits& embedding_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "embedding",
-                      .meaning = "similar vectors for texts of equal meaning",
+                      .meaning = "compute similar vectors for texts of equal meaning",
                       .keys = {"embedding.loss", "embedding.scale", "embedding.margin", "embedding.distance",
                                "embedding.pooling", "embedding.normalize"},
                       .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kSpearman, kPearson, kLoss},

@@ -296,7 +296,7 @@ std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<con
 const TaskTraits& masked_language_model_traits() {
   static const TaskTraits traits = encoder_traits(
       {.name = "masked-language-model",
-       .meaning = "masked tokens of a text",
+       .meaning = "predict masked tokens of a text",
        .keys = {"masking.unit", "masking.share"},
        .metrics = {kLoss, kAccuracy},
        .corpus = {.plain = data::CorpusFormat::text, .aligned = false},

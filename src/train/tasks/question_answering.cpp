@@ -299,7 +299,7 @@ std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
 const TaskTraits& question_answering_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "question-answering",
-                      .meaning = "the part of a text that answers a question",
+                      .meaning = "find the part of a text that answers a question",
                       .keys = {"questions.stride", "questions.longest_answer"},
                       .metrics = {kAnswerF1, kExact, kLoss},
                       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},

@@ -323,7 +323,7 @@ std::string SpeechRecognition::preview(const Batch& batch, std::size_t sequence)
 const TaskTraits& speech_recognition_traits() {
   static const TaskTraits traits{
       .name = "speech-recognition",
-      .meaning = "the text of a sound",
+      .meaning = "transcribe a sound",
       .keys = {"data.max_length", "data.cache", "model.layers", "model.encoder_layers",
                "model.decoder_layers", "training.batch_size", "validation.beam", "validation.length_penalty",
                "sound.seconds", "sound.bins", "sound.channels", "sound.vocabulary", "sound.mask_frames",

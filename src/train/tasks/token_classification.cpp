@@ -321,7 +321,7 @@ std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
 const TaskTraits& token_classification_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "token-classification",
-                      .meaning = "a label for each word",
+                      .meaning = "predict a label for each word of a text",
                       .keys = {"labels.names", "labels.until", "labels.weights", "labels.balance"},
                       .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
                       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},

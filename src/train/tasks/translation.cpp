@@ -327,7 +327,7 @@ PairData load_pairs(const RunConfig& config, const Tokenizers& tokenizers, Threa
 const TaskTraits& translation_traits() {
   static const TaskTraits traits{
       .name = "translation",
-      .meaning = "the translation of a text",
+      .meaning = "translate a text",
       .keys = {"data.max_length", "tokenizer.joint", "model.encoder_layers", "model.decoder_layers",
                "training.batch_tokens", "training.bucketing", "data.weights", "data.cache", "data.sharded",
                "validation.beam", "validation.length_penalty", "training.r_drop"},
