@@ -4,7 +4,7 @@
 
 namespace regard::data {
 
-// Return an empty string for the next field of the record. Its memory is reused.
+// Return an empty string for the next field of the record. The memory of the string is reused.
 std::string& FieldReader::field(std::vector<std::string>& fields) {
   if (count_ == fields.size()) fields.emplace_back();
   std::string& next = fields[count_++];

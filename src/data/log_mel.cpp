@@ -132,7 +132,7 @@ void LogMel::compute_block(std::span<const float> samples, std::int64_t first, s
     load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
   fft_.transform(real, imaginary, imaginary + size * lanes);
   std::vector<double> power(static_cast<std::size_t>(size / 2 + 1));
-  // Round to f32, in which transformers stores Kaldi's spectrum.
+  // Round to f32, because transformers stores Kaldi's spectrum in f32.
   const auto stored = [this](double x) { return kaldi_ ? static_cast<double>(static_cast<float>(x)) : x; };
   for (std::int64_t f = 0; f < count; ++f) {
     for (std::int64_t k = 0; k <= size / 2; ++k) {

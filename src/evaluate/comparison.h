@@ -9,11 +9,11 @@ namespace regard::evaluate {
 // "lower", "upper"}}.
 Json intervals(const Evaluation& evaluation, const metrics::ResamplingOptions& options);
 
-enum class SignificanceTest { bootstrap, randomization };  // paired bootstrap, approximate randomisation
+enum class SignificanceTest { bootstrap, randomization };  // paired bootstrap, or approximate randomisation
 
 struct ComparedScore {
   std::string name;
-  metrics::Comparison comparison;  // scores of first and second, and the p value
+  metrics::Comparison comparison;  // scores of both models, and the p value
 };
 struct DifferentRow {
   std::size_t row = 0;  // index of the row, the same in both evaluations

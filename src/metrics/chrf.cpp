@@ -66,8 +66,8 @@ Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
   return result;
 }
 
-// Return F = (1 + β²) P R / (β² P + R), where P and R are means over the orders that both sides have. With
-// epsilon_smoothing, return the mean of F over all orders.
+// Return F = (1 + β²) P R / (β² P + R), where P and R are means over the orders for which both texts have
+// n-grams. With epsilon_smoothing, return the mean of F over all orders.
 double f_score(std::span<const Match> orders, const ChrfOptions& options) {
   constexpr double kEpsilon = 1e-16;
   const double factor = static_cast<double>(options.beta) * options.beta;

@@ -17,7 +17,7 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // Each setting replaces that of the folder if it has a value.
+  // A setting that has a value replaces the setting of the folder.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;

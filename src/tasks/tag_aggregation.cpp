@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kNames[] = {"none", "simple", "first", "average", "max"};
 
-// A label without its prefix, and true if the prefix is "B-".
+// The entity of a label, without the prefix; `begins` is true if the prefix is "B-".
 struct Prefixed {
   bool begins = false;
   std::string_view entity;

@@ -10,8 +10,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// All punctuation, punctuation that is joined to the word after it, and punctuation that is joined to the
-// word before it. A text belongs to a group if it is a substring of the constant.
+// kPunctuation: all punctuation. kBefore is joined to the following word, kAfter to the preceding word. A
+// text belongs to a group if it is a substring of the constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";

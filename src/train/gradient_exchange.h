@@ -30,7 +30,7 @@ class GradientExchange {
     std::int64_t elements = 0;         // number of elements of the gradient
     std::int64_t leaves = 0;           // number of micro-batches of all ranks
     std::int64_t bucket_elements = 0;  // maximum number of elements of a bucket
-    // Rank r has the elements from shards[r] to shards[r + 1]. Empty: every rank gets all sums.
+    // Rank r has the elements from shards[r] to shards[r + 1]. If empty, every rank gets all sums.
     std::vector<std::int64_t> shards{};
   };
   GradientExchange(distributed::Ranks& ranks, const Layout& layout);

@@ -35,7 +35,7 @@ struct DataConfig {
   bool valid_header = false;
   std::string cache = "auto";
   std::int64_t preview = 0;
-  std::string train_list;  // empty after read_run(): data.train then has the files of the list
+  std::string train_list;  // empty after read_run(), because data.train then contains the files of the list
   bool sharded = false;
 };
 

@@ -139,8 +139,8 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const data::SoundProcessor& processor = input.processor();
   const std::size_t most = most_samples(processor, config);
   const std::uint64_t key = content_of(rows, processor, most, too_long);
-  // Read every sound, because the cache does not contain the lengths of the sounds and which sounds are left
-  // out.
+  // Read every sound, because the cache contains neither the lengths of the sounds nor a list of the sounds
+  // that are left out.
   for (SoundRow& row : rows) {
     const std::size_t length = samples_of(row, processor.rate, most).size();
     if (length == 0 || (length > most && too_long == TooLong::skip)) {

@@ -23,7 +23,7 @@ namespace regard::train {
 // Properties of a task that do not depend on a run file.
 struct TaskTraits {
   const char* name = "";            // value of the key `task` in run files
-  const char* meaning = "";         // description of the task, for the help of that key
+  const char* meaning = "";         // description of the task in the help of the key `task`
   std::vector<std::string> keys{};  // keys that this task uses and that not all tasks use
   // Values of validation.metrics. If validation.best is "auto", the first of these metrics that the run
   // computes selects the best checkpoint.

@@ -129,7 +129,7 @@ class Trainer {
   void sum_micro_batches(float factor);
   void draw();
   double norm_of_gradient();
-  // Return the loss of the micro-batch times `factor`. If `send`, its gradients are sent during the pass.
+  // Return the loss of the micro-batch times `factor`. If `send` is set, gradients are sent during the pass.
   double backward(const Batch& batch, float factor, bool send);
   void check_finite(const StepResult& result) const;
 
