@@ -39,7 +39,7 @@ class TokenCacheWriter {
   // are created. Throws io.
   TokenCacheWriter(const std::filesystem::path& folder, const TokenCacheKey& key);
 
-  // Append a sequence to a store, or a list of strings to the texts. Throw io.
+  // Append a sequence to a store, or a list of strings to the texts. Both functions throw io.
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(const std::vector<std::string>& text);
 

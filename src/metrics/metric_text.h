@@ -19,8 +19,9 @@ enum class MetricTokenizer {
   none,       // "none": the text is already tokenized
 };
 
-const char* name_of(MetricTokenizer tokenizer) noexcept;          // sacreBLEU's name, such as "13a"
-MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usage that lists the known names
+const char* name_of(MetricTokenizer tokenizer) noexcept;  // sacreBLEU's name, such as "13a"
+// throws usage, listing the known names, for an unknown name
+MetricTokenizer metric_tokenizer_named(const std::string& name);
 
 // Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);

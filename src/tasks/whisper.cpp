@@ -50,7 +50,7 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
                  const WhisperOptions& options)
     : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
   options_.check();
-  // throws if the model lacks the language or the task
+  // throws if the model does not support the language or the task
   tokens_.beginning(options_.language, options_.translates, options_.timestamps);
   if (options_.word_times) heads_ = AlignmentHeads::read(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
