@@ -21,7 +21,8 @@ struct DifferentRow {
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;
-  // Rows with different outputs, sorted by |change|, largest first; in data order if rows have no scores.
+  // Rows with different outputs, sorted by |change|, largest first. If rows have no scores, in the order of
+  // the data.
   std::vector<DifferentRow> rows;
 };
 // Throws usage if the evaluations differ in task or number of rows.

@@ -239,7 +239,7 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
     add_segment(attempt, all, {offset, at(last)}, found);
     return window.frames;
   }
-  // A pair of timestamps is divided between two segments. Without a single timestamp at the end of the
+  // Two adjacent timestamps end one segment and begin the next. Without a single timestamp at the end of the
   // tokens, the last segment includes both timestamps of the last pair.
   single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
   std::size_t begin = 0;

@@ -54,12 +54,12 @@ class GradientExchange {
   // Wait for all sums. All buckets must have been posted. Collective. Throws io as Ranks does.
   void finish(ThreadPool& pool);
 
-  // The sums, valid after finish(): the elements from first() on.
+  // Return the sums, starting with element first(). Call this after finish().
   const Tensor& total() const { return total_; }
   std::int64_t first() const { return sharded() ? layout_.shards[rank()] : 0; }
 
  private:
-  // An operand of the additions that this rank computes: this rank's part of a sum of rank `rank`.
+  // An operand of this rank's additions: a part of a sum that rank `rank` has computed.
   struct Operand {
     int rank;
     TreeNode node;

@@ -32,7 +32,7 @@ void check_labels(const LabelConfig& config) {
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     throw usage_error("'labels.names' contains a label twice")
         .found("'" + *twice + "'")
-        .remedy("Remove one of the two");
+        .remedy("Remove one of the two labels");
   if (!sorted.empty() && sorted.front().empty())
     throw usage_error("'labels.names' contains an empty label").remedy("Remove the empty label");
   if (!config.weights.empty() && !config.names.empty() && config.weights.size() != config.names.size())

@@ -228,9 +228,9 @@ void Run::report_step(const StepResult& result) {
 // Report a step whose loss or gradient is not finite. Write a separate line to log.jsonl.
 void Run::note_skipped(const StepResult& result) {
   const SkippedSteps& skipped = context_.trainer->skipped();
-  listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
-                             std::isfinite(result.loss) ? "gradient" : "loss", skipped.in_row,
-                             skipped.total));
+  listener_.note(fmt::format(
+      "step {} skipped, because its {} is not finite ({} consecutive steps, {} in total)", result.step,
+      std::isfinite(result.loss) ? "gradient" : "loss", skipped.in_row, skipped.total));
   log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 

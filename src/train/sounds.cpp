@@ -100,7 +100,7 @@ void check_sounds(const RunConfig& config, const char* columns) {
 
 void refuse_feature_masks(const SoundConfig& sound) {
   if (sound.mask_frames > 0.0 || sound.mask_bins > 0.0)
-    throw usage_error("'sound.mask_frames' and 'sound.mask_bins' need a model that reads mel features")
+    throw usage_error("'sound.mask_frames' and 'sound.mask_bins' require a model with mel features as input")
         .found("wav2vec2, which reads samples");
 }
 
