@@ -19,20 +19,21 @@ class EpochPlan {
     bool by_length = true;             // put pairs of similar length into one batch
     std::uint64_t seed = 1;
     // The sources of the pairs. The weight of a source is the number of times that an epoch contains each of
-    // its pairs. An empty list means once. With weight 2.3, every pair occurs twice, and a third time with
-    // probability 0.3, drawn again for each epoch.
+    // its pairs. If the list is empty, every pair occurs once. With weight 2.3, every pair occurs twice and,
+    // with probability 0.3, a third time. The third occurrence is drawn again in each epoch.
     struct Source {
       std::size_t end = 0;  // index after the last pair of the source; the sources' pairs are contiguous
       double weight = 1.0;
     };
     std::vector<Source> sources{};
-    // A corpus with more target tokens than this is shuffled in windows of this many tokens. A window
-    // consists of blocks from all over the corpus, so that a mapped file is read in large pieces.
+    // Size of a shuffled window in target tokens; a smaller corpus is one window. A window consists of blocks
+    // from random parts of the corpus, so that a mapped file is read in large pieces.
     std::int64_t window_tokens = std::int64_t{1} << 27;
   };
 
-  // Plan an epoch: shuffle the pairs, sort them by length within chunks of many batches if by_length, divide
-  // them into batches of at most batch_tokens (a longer pair gets its own batch), and shuffle the batches.
+  // Plan an epoch: shuffle the pairs, divide them into batches of at most batch_tokens, and shuffle the
+  // batches. A longer pair is a batch of its own. If by_length is set, pairs are sorted by length within
+  // chunks of many batches.
   void make(const PairStore& pairs, const Options& options, std::uint64_t epoch);
 
   std::size_t batches() const { return offsets_.size() - 1; }
@@ -59,8 +60,8 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
                     std::span<std::int64_t> starts);
 
 // Consecutive windows of `context` tokens without overlap, in a random order that differs between epochs. A
-// stream of more than kRegion tokens is shuffled region by region; a region consists of blocks from all over
-// the stream.
+// stream of more than kRegion tokens is shuffled region by region; a region consists of blocks from random
+// parts of the stream.
 class WindowPlan {
  public:
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch);

@@ -59,7 +59,7 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
   if (options_.empty != Faulty::keep && is_blank(text)) {
     if (options_.empty == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "a text of this row is empty", text_place(column))
-          .remedy("Remove the pair, or skip such pairs with data.empty_lines = \"skip\"");
+          .remedy("Remove the row, or skip such rows with data.empty_lines = \"skip\"");
     table_.report().skip(SkipReason::empty, text_place(column));
     return false;
   }
@@ -72,9 +72,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// Return the end of the next piece: the end of the last complete line or, in a long line, the end of the last
-// complete character. 0 means that more text must be read first. If faulty lines are skipped, no line is
-// divided.
+// Return the end of the next piece: the end of the last complete line. A long line is divided after its last
+// complete character, unless faulty lines are skipped. Return 0 if more text must be read first.
 std::size_t TextReader::end_of_piece() const {
   const std::size_t end = buffer_.rfind('\n');
   if (end != std::string::npos) return end + 1;
@@ -116,7 +115,7 @@ bool TextReader::next(std::string& piece) {
   while (piece.empty()) {
     std::size_t end = 0;
     while (end == 0) {
-      // true if no file is open or the current file has been read completely
+      // true if the next file must be opened
       const bool whole = !stream_ || !stream_->read(buffer_);
       if (!whole && at_start_ && buffer_.size() < kByteOrderMark.size()) continue;
       if (at_start_ && buffer_.starts_with(kByteOrderMark)) buffer_.erase(0, kByteOrderMark.size());

@@ -1,5 +1,5 @@
-// Corpora: records of one or several texts, read in order from a table. Faulty records are refused, or
-// skipped and listed in the report with their locations.
+// Corpora: records of one or several texts, read in order from a table. A faulty record is an error, or is
+// skipped and listed in the report with its location.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct CorpusOptions {
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
   char delimiter = '\0';              // tsv, csv: field separator (see TableOptions::delimiter)
-  Faulty malformed = Faulty::refuse;  // treatment of rows that lack the columns or do not have the format
+  Faulty malformed = Faulty::refuse;  // treatment of rows without the columns or with an invalid format
   bool normalize_whitespace = false;  // apply base::normalize_whitespace() to each text
-  std::size_t max_characters = 0;     // records with a longer text are left out; 0 means no limit
+  std::size_t max_characters = 0;     // records with a longer text are skipped; 0 means no limit
 };
 
 class CorpusReader {
@@ -37,7 +37,7 @@ class CorpusReader {
   explicit CorpusReader(CorpusOptions options);
 
   // Read the next record, one text per file or column. Return false at the end. Throws bad_file as
-  // TableReader does, and for empty texts that the options refuse.
+  // TableReader does, and for an empty text if `empty` is Faulty::refuse.
   bool next(std::vector<std::string>& texts);
 
   const CorpusReport& report() const { return table_.report(); }
@@ -58,7 +58,7 @@ class CorpusReader {
 };
 
 // Reads running text in pieces: the files one after another, without byte order marks but otherwise
-// unchanged. Lines that are not UTF-8 are refused, or left out and counted.
+// unchanged. A line that is not UTF-8 is an error, or is left out and counted.
 class TextReader {
  public:
   TextReader(std::vector<std::string> files, Faulty bad_utf8);

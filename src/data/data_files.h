@@ -16,11 +16,12 @@ struct DataFiles {
   std::int64_t highest = 0;  // tables of pixels: the value of white; 0 for tables of paths
 };
 
-// Return the options for these files, with the columns as named; blank rows are skipped.
+// Return options with the files, columns and header of `data`, and with empty lines skipped.
 TableOptions table_options(const DataFiles& data);
 
-// Open the rows of a task. `usual` holds the possible lists of columns: their names in jsonl, and their order
-// in other tables. The number of columns that the caller named must be the length of one of these lists.
+// Open the table of a task. `usual` holds the lists of columns that the task accepts. The number of columns,
+// or of line-aligned files, must be the length of one of these lists. Default columns: those of usual[0], by
+// name in jsonl, by position in other tables.
 TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual);
 
 }  // namespace regard::data

@@ -4,7 +4,7 @@
 
 namespace regard::data {
 
-// Return an empty string for the next field of the record. Its memory is reused.
+// Return an empty string for the next field of the record. The memory of the string is reused.
 std::string& FieldReader::field(std::vector<std::string>& fields) {
   if (count_ == fields.size()) fields.emplace_back();
   std::string& next = fields[count_++];
@@ -79,7 +79,7 @@ void FieldReader::next_line_of_field(std::string& field) {
   throw Error(ErrorKind::bad_file, "a quoted field is not closed", {reader_.name(), line_, -1})
       .found("field " + std::to_string(count_) + ", still open on line " + std::to_string(begun))
       .expected("a closing quotation mark")
-      .remedy("Write a quotation mark inside a quoted field twice");
+      .remedy("Add the closing quotation mark. Write each quotation mark inside the field twice");
 }
 
 }  // namespace regard::data

@@ -21,7 +21,7 @@ namespace regard::data {
 class FeatureStore {
  public:
   explicit FeatureStore(std::int64_t columns = 1) : columns_(columns) {}
-  // A store that reads the files of a cache. The caller must have checked them.
+  // A store that reads the files of a cache. The caller must have checked the files.
   FeatureStore(std::int64_t columns, std::shared_ptr<const MappedFile> values,
                std::vector<std::uint64_t> offsets);
 
@@ -56,8 +56,9 @@ class FeatureCacheWriter {
   std::unique_ptr<AtomicFile> values_, offsets_;
 };
 
-// Open a cache of `sounds` sounds. Returns nullopt if there is no cache with this key or if it is damaged;
-// `fault` is then the reason, or empty if the folder does not exist. Reads the whole cache once.
+// Open a cache of `sounds` sounds. Returns nullopt if there is no cache with this key, or if the cache is
+// damaged. `fault` is then set to the reason; it is empty if the folder does not exist. Reads the whole cache
+// once.
 std::optional<FeatureStore> open_feature_cache(const std::filesystem::path& folder, std::uint64_t key,
                                                std::int64_t columns, std::size_t sounds, std::string& fault);
 

@@ -1,5 +1,5 @@
-// Discrete Fourier transform of any size, fast for products of 2, 3, 4 and 5: Stockham's mixed-radix
-// algorithm (Cochran et al. 1967), in double, several transforms at once.
+// Discrete Fourier transforms of any size, computed several at once in double by Stockham's mixed-radix
+// algorithm (Cochran et al. 1967). Sizes that are products of 2, 3, 4 and 5 are fast.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class Fft {
 
  private:
   struct Stage {
-    std::int64_t radix, groups, stride;      // sizes of one stage; groups = remaining size / radix
+    // remaining size = radix · groups; stride: product of the previous radices
+    std::int64_t radix, groups, stride;
     std::vector<double> cosine, sine;        // [q, r]: cosine and sine of −2π q r / remaining size
     std::vector<double> root_cos, root_sin;  // [radix]: cosine and sine of −2π j / radix
   };

@@ -147,7 +147,7 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
   if (bytes.size() < kHeader ||
       static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(columns) !=
           static_cast<double>(size))
-    throw file_error(file, "the length of the IDX file differs from its header")
+    throw file_error(file, "the length of the IDX file does not match its header")
         .found(std::to_string(size) + " bytes of pixels")
         .expected(std::to_string(count) + " images of " + std::to_string(rows) + " × " +
                   std::to_string(columns));

@@ -15,7 +15,8 @@ struct Image {
   const std::uint8_t* at(std::int64_t y, std::int64_t x) const { return pixels.data() + 3 * (y * width + x); }
 };
 
-// Maximum side length and number of pixels. Larger images are refused before memory is allocated.
+// Maximum side length in pixels, and maximum number of pixels. A larger image is rejected before memory for
+// its pixels is allocated.
 constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
@@ -38,7 +39,7 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
 Image read_one_image(const std::filesystem::path& path);
 
 // Return true if the file starts with the magic bytes of a format that read_images() reads. Commands read any
-// other file as a text with the path of one image per line.
+// other file as a list of paths of images, one per line.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Each function decodes one format. `bytes` is the content of the whole file, `file` its name for messages.

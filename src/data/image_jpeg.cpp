@@ -33,7 +33,8 @@ struct Failure {
   std::longjmp(failure->back, 1);
 }
 
-// Treat missing data as an error, because libjpeg would fill in the pixels. Ignore other warnings.
+// Report missing data as an error, because libjpeg only warns and then computes wrong pixels. Ignore all
+// other warnings.
 void warn(j_common_ptr codec, int) {
   if (codec->err->msg_code == JWRN_JPEG_EOF || codec->err->msg_code == JWRN_HIT_MARKER) fail(codec);
 }

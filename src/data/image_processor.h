@@ -1,6 +1,6 @@
-// Conversion of images to model input as specified by preprocessor_config.json, with the same results as the
-// image processors of Hugging Face transformers with Pillow: bytes are resized with Pillow's fixed-point
-// filters, cropped, then scaled and normalised in f32.
+// Conversion of images to model input as specified by preprocessor_config.json. The results equal those of
+// the image processors of Hugging Face transformers with Pillow. Bytes are resized with Pillow's fixed-point
+// filters and cropped. They are then scaled and normalised in f32.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@ enum class Resampling {
 // direction.
 Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter);
 
-// Crop the middle of the image; pad with black if the image is smaller.
+// Return the centre of the image; if the image is smaller than the result, black pixels are added.
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width);
 
 struct ImageProcessor {
   bool do_resize = true, do_crop = false, do_rescale = true, do_normalise = true;
   std::int64_t height = 224, width = 224;
-  // length of the shorter side after resizing; if not 0, it replaces height and width and keeps the aspect
-  // ratio
+  // length in pixels of the shorter side after resizing, which keeps the aspect ratio; 0 means that images
+  // are resized to height and width
   std::int64_t shortest_edge = 0;
   Resampling filter = Resampling::bilinear;
   std::int64_t crop_height = 224, crop_width = 224;

@@ -27,7 +27,7 @@ std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
   std::uint64_t count = 0;
   for (std::size_t i = 4; i < kHeader; ++i) count = count * 256 + static_cast<std::uint8_t>(bytes[i]);
   if (bytes.size() - kHeader != count)
-    throw file_error(file, "the length of the IDX file differs from its header")
+    throw file_error(file, "the length of the IDX file does not match its header")
         .found(fmt::format("{} labels", bytes.size() - kHeader))
         .expected(std::to_string(count));
   std::vector<std::string> labels;

@@ -20,8 +20,8 @@ double kaldi_mel(double hertz) {
   return 1127.0 * std::log(1.0 + hertz / 700.0);
 }
 
-// Return triangular filters with the corners `points` [bins + 2], sampled at `positions` [count], which are
-// those of the transform's bins. Both are in the same unit (Hz or mel).
+// Return triangular filters with the corners `points` [bins + 2]. They are sampled at `positions` [count],
+// the frequencies of the transform's bins. Points and positions have the same unit (Hz or mel).
 MelFilters triangles(const std::vector<double>& points, const std::vector<double>& positions,
                      bool constant_area) {
   MelFilters all;
@@ -57,7 +57,7 @@ std::vector<double> hann(std::int64_t size, std::int64_t period) {
 }
 
 constexpr double kPreEmphasis = 0.97;
-// number of frames per transform: two real frames per lane
+// number of frames that are transformed together: two real frames per lane
 constexpr std::int64_t kTogether = 2 * Fft::kLanes;
 
 }  // namespace
@@ -120,7 +120,7 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-// The transform X of a + i b determines the transforms A and B of the real frames a and b: A[k] = (X[k] +
+// X is the transform of a + i b, where a and b are real frames. The transforms of a and b are A[k] = (X[k] +
 // conj X[−k]) / 2 and B[k] = (X[k] − conj X[−k]) / 2i.
 void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
                            float* to) const {
@@ -132,7 +132,7 @@ void LogMel::compute_block(std::span<const float> samples, std::int64_t first, s
     load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
   fft_.transform(real, imaginary, imaginary + size * lanes);
   std::vector<double> power(static_cast<std::size_t>(size / 2 + 1));
-  // Round to f32, in which transformers stores Kaldi's spectrum.
+  // Round to f32, because transformers stores Kaldi's spectrum in f32.
   const auto stored = [this](double x) { return kaldi_ ? static_cast<double>(static_cast<float>(x)) : x; };
   for (std::int64_t f = 0; f < count; ++f) {
     for (std::int64_t k = 0; k <= size / 2; ++k) {

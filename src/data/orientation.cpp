@@ -50,7 +50,7 @@ int orientation_of(std::string_view exif) {
 Image oriented(Image image, int orientation) {
   if (orientation < 2 || orientation > 8) return image;
   const bool swaps = orientation >= 5;  // true if rows and columns are exchanged
-  // True if columns of the stored image are read from right to left, or rows from bottom to top.
+  // right: columns of the stored image are read from right to left; below: rows are read from bottom to top
   const bool right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   Image turned{swaps ? image.width : image.height, swaps ? image.height : image.width, {}};

@@ -53,7 +53,7 @@ void add_paths(const TableOptions& options, PictureRows& to) {
       const fs::path file = (row.file() == "-" ? fs::path(".") : fs::path(row.file()).parent_path()) / path;
       std::error_code ignored;
       if (!fs::is_regular_file(file, ignored))
-        throw row.error(0, "the image does not exist")
+        throw row.error(0, "the image file does not exist")
             .found("\"" + path + "\"")
             .remedy("Paths are relative to the folder of the table");
       to.rows.push_back({file, {}, row.text(1), path, row.place()});
@@ -74,7 +74,7 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
       throw usage_error("'columns' of a table of pixels must be the number of the label column")
           .expected("one number, such as columns = [65]")
           .found(fmt::format("{}", fmt::join(options.columns, ", ")))
-          .remedy("Omit it if the label is the last column");
+          .remedy("Omit 'columns' if the label is in the last column");
     table.label_column = std::stoll(options.columns[0]);
   }
   add_images(read_pixel_table(table), file, to);
@@ -82,7 +82,7 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
 
 void add_idx(const std::vector<std::string>& files, PictureRows& to) {
   if (files.size() % 2 != 0)
-    throw usage_error("each file of images needs a file of labels")
+    throw usage_error("each file of images requires a file of labels")
         .found(fmt::format("{} file{}", files.size(), files.size() == 1 ? "" : "s"))
         .expected(
             "a folder, pairs of IDX files (images, labels), or a .tsv, .csv or .jsonl table of paths and "

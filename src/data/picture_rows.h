@@ -15,10 +15,11 @@ namespace regard::data {
 struct PictureRow {
   std::filesystem::path file;  // path of the image; empty if `image` contains it
   Image image;
-  std::string text;    // label or caption of the image
-  std::string key;     // key that is equal for equal images: the path as given, or a hash of the pixels
-  Place place;         // place of the row in the data
-  std::size_t id = 0;  // number for use by the caller, which may remove rows from the list
+  std::string text;  // label or caption of the image
+  std::string key;   // key that is equal for equal images: the path as given, or a hash of the pixels
+  Place place;       // place of the row in the data
+  // number that the caller may assign, for example to identify the row after other rows are removed
+  std::size_t id = 0;
 
   // Return the image. Throws the errors of read_images(), and bad_file if the file contains several images.
   Image read() const;
@@ -41,7 +42,8 @@ struct PictureRows {
 // and row, and usage if the list mixes these kinds.
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest = 0);
 
-// The same for the files of a verb. Default columns of a table: the first two; jsonl: image, text.
+// Read the rows of the files that a command names. Default columns of a table: the first two; jsonl: image,
+// text.
 PictureRows read_picture_rows(const DataFiles& data);
 
 }  // namespace regard::data

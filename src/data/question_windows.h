@@ -22,7 +22,7 @@ struct QuestionWindow {
 
 struct WindowSize {
   std::int64_t length = 384;  // number of tokens, including the question and special tokens
-  std::int64_t stride = 128;  // number of tokens of the text that consecutive windows share
+  std::int64_t stride = 128;  // overlap of consecutive windows in tokens of the text
 };
 
 // Return the windows in the order of the text, or an empty list if the text has no tokens. Throws

@@ -1,5 +1,5 @@
 // Pillow's resampling (libImaging/Resample.c). If the image shrinks, the filter is widened by the same
-// factor; coefficients are fixed-point with 22 fractional bits; results are rounded to bytes after each
+// factor. Coefficients are fixed-point with 22 fractional bits. Results are rounded to bytes after each
 // direction.
 #include <algorithm>
 #include <cmath>
@@ -134,15 +134,15 @@ Image resize_columns(const Image& image, std::int64_t height, Resampling filter)
 Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter) {
   if (filter == Resampling::nearest && (height != image.height || width != image.width))
     return nearest(image, height, width);
-  // The order of the two directions affects the rounding between them. As in Pillow 13, choose the order that
-  // computes fewer pixels by this estimate.
+  // The result depends on the order of the two directions, because pixels are rounded after the first. As in
+  // Pillow 13, select the order for which this estimate predicts fewer computed pixels.
   const bool upright_first = height < image.height && image.height - height > 2 * (image.width - width);
   if (upright_first) return resize_rows(resize_columns(image, height, filter), width, filter);
   return resize_columns(resize_rows(image, width, filter), height, filter);
 }
 
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width) {
-  // If the margin to add is odd, the larger part is at the top or left.
+  // If an odd number of rows or columns is added, the larger part is added at the top or left.
   const auto begin = [](std::int64_t have, std::int64_t want) {
     return have >= want ? (have - want) / 2 : -((want - have + 1) / 2);
   };

@@ -34,11 +34,11 @@ std::unique_ptr<SoundSource> open_source(const std::filesystem::path& path) {
 
 void check_format(const SoundFormat& format, const std::string& file) {
   if (format.channels < 1 || format.channels > kMostChannels)
-    throw file_error(file, "the sound has a wrong number of channels")
+    throw file_error(file, "the sound has an unsupported number of channels")
         .found(std::to_string(format.channels))
         .expected("1 to " + std::to_string(kMostChannels));
   if (format.rate < kLowestRate || format.rate > kHighestRate)
-    throw file_error(file, "the sound has a wrong sampling rate")
+    throw file_error(file, "the sound has an unsupported sampling rate")
         .found(std::to_string(format.rate) + " Hz")
         .expected(std::to_string(kLowestRate) + " to " + std::to_string(kHighestRate) + " Hz");
 }

@@ -1,9 +1,9 @@
-// Sound files as mono samples at a chosen rate, read in pieces, so that memory does not depend on the length
-// of the file.
+// Reads sound files as mono samples at a chosen rate. Files are read in pieces, so memory use does not depend
+// on their length.
 //
-// WAV needs no library and may come from a pipe: PCM of 8, 16, 24 or 32 bits and float of 32 or 64 bits, in
-// plain or extensible form. FLAC, OGG, MP3 and other formats need libsndfile; from a pipe they are copied to
-// a temporary file first. Resampling needs libsoxr. Channels are averaged.
+// WAV requires no library and can be read from a pipe: PCM of 8, 16, 24 or 32 bits and float of 32 or 64
+// bits, in plain or extensible form. FLAC, OGG, MP3 and other formats require libsndfile; a pipe is copied to
+// a temporary file first. Resampling requires libsoxr. Channels are averaged.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,8 @@ struct SoundProcessor {
 // Last step of Whisper's preprocessing, in place: x = (max(x, largest − 8) + 4) / 4.
 void scale_log_mel(std::span<float> energies, float largest);
 
-// Return the `count` samples after the first one, in reverse order: the reflect padding that PyTorch's stft
-// puts before the sound. Samples that the sound does not have are 0.
+// Return the reflect padding at the start of a sound, as in PyTorch's stft: the `count` samples after the
+// first sample, in reverse order. Samples after the end of the sound are 0.
 std::vector<float> reflected_start(std::span<const float> sound, std::int64_t count);
 
 }  // namespace regard::data

@@ -109,7 +109,7 @@ class WavSource : public SoundSource {
   }
 
   std::string read_chunk_header() {
-    if (!has(8)) throw wrong("the file has no sound").expected("a chunk \"data\"");
+    if (!has(8)) throw wrong("the WAV file contains no samples").expected("a chunk \"data\"");
     std::string name = buffer_.substr(begin_, 4);
     chunk_size_ = number_at(buffer_.data() + begin_ + 4, 4);
     skip(8);
@@ -153,7 +153,7 @@ class WavSource : public SoundSource {
   std::size_t begin_ = 0;
   std::uint64_t place_ = 0;  // byte offset in the file, for error messages
   bool ended_ = false;
-  // size of the current chunk; within the samples, the number of bytes that remain
+  // size of the current chunk; while samples are read, the number of remaining bytes
   std::uint64_t chunk_size_ = 0;
   bool chunk_is_format_ = false, unknown_size_ = false;
   SoundFormat format_;

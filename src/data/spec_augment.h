@@ -12,7 +12,8 @@
 namespace regard::data {
 
 struct MaskedSpans {
-  double share = 0.0;        // fraction of the axis to mask, where overlaps count twice; 0 disables masking
+  // total length of the spans / length of the axis; spans may overlap; 0 disables masking
+  double share = 0.0;
   std::int64_t length = 10;  // length of a span in frames or bins
   std::int64_t least = 0;    // minimum number of spans
 };
@@ -22,8 +23,9 @@ struct SpecAugment {
   bool active() const { return frames.share > 0.0 || bins.share > 0.0; }
 };
 
-// Return distinct random starts of the spans in an axis of `size`. Their number is share · size / length,
-// rounded up or down at random, and at least spans.least. Empty if the axis is shorter than a span.
+// Return the starts of the spans in an axis of `size`: distinct random numbers. The number of spans is share
+// · size / length, rounded up or down at random, and at least spans.least. If the axis is shorter than a
+// span, the result is empty.
 std::vector<std::int64_t> masked_spans(const MaskedSpans& spans, std::int64_t size, RandomStream& random);
 
 // Set the spans of features [frames, bins] to 0. The result is a pure function of the arguments.

@@ -26,9 +26,9 @@ std::size_t byte_of(const std::string& text, std::int64_t code_point) {
 void check_answer(const MarkedAnswer& answer, const std::string& context, const std::string& file) {
   const std::size_t begin = answer.start < 0 ? std::string::npos : byte_of(context, answer.start);
   if (answer.text.empty())
-    throw file_error(file, "an answer is empty").remedy("Leave out its entry of 'answers'");
+    throw file_error(file, "an answer is empty").remedy("Remove the answer from 'answers'");
   if (begin != std::string::npos && context.compare(begin, answer.text.size(), answer.text) == 0) return;
-  Error error = file_error(file, "the context does not have the answer at 'answer_start'");
+  Error error = file_error(file, "the context does not contain the answer at 'answer_start'");
   error.expected(fmt::format("\"{}\" at character {}", answer.text, answer.start));
   if (begin == std::string::npos)
     error.found(fmt::format("a context of {} characters", utf8::count(context)));

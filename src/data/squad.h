@@ -24,7 +24,7 @@ struct MarkedQuestion {
 struct MarkedContext {
   std::string text;
   std::string title;         // title of the article; may be empty
-  std::int64_t article = 0;  // index of the article; all contexts of an article are about the same subject
+  std::int64_t article = 0;  // index of the article that contains the context
 };
 
 struct QuestionSet {
@@ -34,7 +34,7 @@ struct QuestionSet {
 };
 
 struct QuestionOptions {
-  // treatment of questions that lack keys or have an answer that is not in the context
+  // treatment of questions with missing keys, or with an answer that is not in the context
   Faulty malformed = Faulty::refuse;
 };
 

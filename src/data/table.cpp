@@ -171,7 +171,7 @@ void TableReader::refuse_unequal() {
                                          [](const auto& a, const auto& b) { return a->line() < b->line(); });
   throw Error(ErrorKind::bad_file, "line-aligned files have unequal numbers of lines", (*shortest)->place())
       .found(fmt::format("{}", fmt::join(counts, ", ")))
-      .remedy("Line N of one file must correspond to line N of the other");
+      .remedy("Line N of each file must correspond to line N of the other files");
 }
 
 bool TableReader::skip_bad_utf8(const Source& source) {
@@ -207,7 +207,7 @@ TableReader::Outcome TableReader::read_line(TableRow& row) {
   if (options_.format != TableFormat::text && now.blank() && options_.blank != Faulty::keep) {
     if (options_.blank == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "the line is empty", now.place())
-          .remedy("Remove it, or skip such lines with data.empty_lines = \"skip\"");
+          .remedy("Remove the line, or skip such lines with data.empty_lines = \"skip\"");
     report_.skip(SkipReason::empty, now.place());
     return Outcome::skipped;
   }
@@ -278,10 +278,10 @@ void TableReader::read_fields(TableRow& row) {
   if (const std::size_t field = now.records->malformed_field(); field > 0)
     throw Error(ErrorKind::bad_file,
                 fmt::format("column {} has text after its closing quotation mark", field), now.place())
-        .remedy("Write a quotation mark inside a quoted field twice");
+        .remedy("Write each quotation mark inside a quoted field twice");
   const std::size_t width = !header_.empty() ? header_.size() : all_columns_ ? names_->size() : 0;
   if (width > 0 && fields_.size() != width)
-    throw Error(ErrorKind::bad_file, "the number of columns differs from the first line", now.place())
+    throw Error(ErrorKind::bad_file, "the number of columns differs from that of the first line", now.place())
         .found(fmt::format("{} columns", fields_.size()))
         .expected(std::to_string(width));
   for (std::size_t i = 0; i < row.cells_.size(); ++i) {

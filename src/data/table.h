@@ -1,5 +1,6 @@
-// Tables: rows with named columns, read in order from TSV, CSV, JSONL, plain text or line-aligned files, also
-// compressed with gzip or zstd; "-" is standard input. A byte order mark at the start of a file is removed.
+// Tables: rows with named columns, read in order from TSV, CSV, JSONL, plain text or line-aligned files.
+// Files may be compressed with gzip or zstd; "-" is standard input. A byte order mark at the start of a file
+// is removed.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct TableOptions {
   // Columns to read. tsv, csv: names from the header, or numbers from 1; empty means all columns of the
   // first line. jsonl: keys. lines, text: names for messages; default: numbers.
   std::vector<std::string> columns{};
-  // Columns that a table or a JSON object may lack. In a row, they come after `columns`.
+  // Columns that may be missing in a table or a JSON object. In a row, they follow `columns`.
   std::vector<std::string> optional_columns{};
   char delimiter = '\0';  // field separator; '\0' selects the format's own (comma or tab)
   Header header = Header::automatic;
@@ -109,8 +110,8 @@ class TableReader {
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
-  // Read the next row. Returns false at the end. Throws bad_file with file, line and column for faults that
-  // the options refuse, for line-aligned files of unequal length and for a header that lacks a column.
+  // Read the next row. Returns false at the end. Throws bad_file with file, line and column for a fault that
+  // must not be skipped, for line-aligned files of unequal length, and for a missing column in a header.
   bool next(TableRow& row);
 
   // Return the index in a row of the column `name`. Names are those of the options or, if the options have

@@ -137,7 +137,7 @@ void TaggedReader::add_word(TaggedSentence& sentence) {
 TaggedSentence tagged_sentence(const TableRow& row, std::size_t words, std::size_t tags) {
   TaggedSentence sentence{row.words(words), row.words(tags), row.place()};
   if (sentence.words.size() != sentence.tags.size())
-    throw row.error(tags, "not one label for each word")
+    throw row.error(tags, "the numbers of words and labels differ")
         .found(fmt::format("{} words and {} labels", sentence.words.size(), sentence.tags.size()))
         .remedy("Separate words by single spaces. For a space inside a word, use a no-break space");
   return sentence;

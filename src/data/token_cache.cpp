@@ -90,7 +90,7 @@ class CacheReader {
     TokenStore store(ids, offsets);
     const auto wrong = std::find_if(store.ids().begin(), store.ids().end(),
                                     [this](std::int32_t id) { return id < 0 || id >= key_.vocabulary_size; });
-    if (wrong != store.ids().end()) throw file_error(name, "an id is outside of the vocabulary");
+    if (wrong != store.ids().end()) throw file_error(name, "a token id is outside of the vocabulary");
     ids->release(0, ids->bytes().size());
     return store;
   }

@@ -39,7 +39,7 @@ class TokenCacheWriter {
   // are created. Throws io.
   TokenCacheWriter(const std::filesystem::path& folder, const TokenCacheKey& key);
 
-  // Append a sequence to a store, or a list of strings to the texts. Throw io.
+  // Append a sequence to a store, or a list of strings to the texts. Both functions throw io.
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(const std::vector<std::string>& text);
 
@@ -60,8 +60,8 @@ class TokenCacheWriter {
   std::unique_ptr<AtomicFile> texts_;
 };
 
-// Open a cache. Returns nullopt if there is no cache with this key or if it is damaged; `fault` is then the
-// reason, or empty if the folder does not exist. Reads the whole cache once.
+// Open a cache. Returns nullopt if there is no cache with this key, or if the cache is damaged. `fault` is
+// then set to the reason; it is empty if the folder does not exist. Reads the whole cache once.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 

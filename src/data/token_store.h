@@ -18,7 +18,7 @@ class TokenStore {
  public:
   TokenStore() = default;
   // A store over mapped files: ids (int32) and offsets (uint64, from 0 to the number of ids, in ascending
-  // order), in this machine's byte order. The caller must have checked them.
+  // order), in this machine's byte order. The caller must have checked the files.
   TokenStore(std::shared_ptr<const MappedFile> ids, std::shared_ptr<const MappedFile> offsets);
 
   std::size_t size() const { return offsets().size() - 1; }

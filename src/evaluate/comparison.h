@@ -9,11 +9,11 @@ namespace regard::evaluate {
 // "lower", "upper"}}.
 Json intervals(const Evaluation& evaluation, const metrics::ResamplingOptions& options);
 
-enum class SignificanceTest { bootstrap, randomization };  // paired bootstrap, approximate randomisation
+enum class SignificanceTest { bootstrap, randomization };  // paired bootstrap, or approximate randomisation
 
 struct ComparedScore {
   std::string name;
-  metrics::Comparison comparison;  // scores of first and second, and the p value
+  metrics::Comparison comparison;  // scores of both models, and the p value
 };
 struct DifferentRow {
   std::size_t row = 0;  // index of the row, the same in both evaluations
@@ -21,7 +21,8 @@ struct DifferentRow {
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;
-  // Rows with different outputs, sorted by |change|, largest first; in data order if rows have no scores.
+  // Rows with different outputs, sorted by |change|, largest first. If rows have no scores, in the order of
+  // the data.
   std::vector<DifferentRow> rows;
 };
 // Throws usage if the evaluations differ in task or number of rows.

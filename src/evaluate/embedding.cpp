@@ -25,7 +25,8 @@ TextPairs read_pairs(const DataOptions& data) {
       pairs.places.push_back(row.place());
     }
   } catch (Error& error) {
-    // a table of queries and documents is read as one with scores if its columns are not given
+    // Without given columns, a table of queries and documents is read as a table of pairs with scores, which
+    // fails.
     if (pairs.places.empty() && data.columns.empty() && error.kind() == ErrorKind::bad_file &&
         error.remedy().empty())
       error.remedy("Give --columns with the query and the document, such as 1,2, if there are no scores");

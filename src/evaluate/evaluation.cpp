@@ -18,7 +18,7 @@ RowStatistics mean(Table rows, double factor) {
 }
 
 Error nothing_to_evaluate(const DataOptions& data) {
-  return file_error(data.files.at(0), "there is nothing to evaluate on");
+  return file_error(data.files.at(0), "the data has no rows to evaluate");
 }
 
 }  // namespace regard::evaluate

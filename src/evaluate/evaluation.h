@@ -27,8 +27,8 @@ struct RowStatistics {
   // function that returns a scorer; empty if the score cannot be resampled
   std::function<metrics::Scorer(Table)> scorer;
 };
-// sums() makes a score that is computed from the sums of the statistics over the rows. mean() makes a score
-// that is `factor` times the mean of the first statistic of each row.
+// sums() returns a score that is computed from the sums of the statistics over the rows. mean() returns a
+// score that is `factor` times the mean of each row's first statistic.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 

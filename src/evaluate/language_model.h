@@ -22,9 +22,9 @@ struct MaskedOptions {
   // maximum tokens per text; further tokens are ignored; 0 means the model's maximum number of positions
   std::int64_t context = 0;
 };
-// Evaluate a masked language model: replace tokens of each line with the mask token, and compute the loss of
-// the original tokens and the fraction of masks whose most probable token is the original. Data: text files,
-// one text per line; blank lines are skipped.
+// Evaluate a masked language model: replace tokens of each line with the mask token. Compute the loss of the
+// original tokens, and the fraction of masks whose most probable token is the original token. Data: text
+// files, one text per line; blank lines are skipped.
 Evaluation masked_language_model(const Subject& subject, const DataOptions& data,
                                  const MaskedOptions& options);
 

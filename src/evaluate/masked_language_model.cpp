@@ -77,8 +77,8 @@ MaskedTexts read_texts(const Subject& subject, const DataOptions& data, const Ma
   return all;
 }
 
-// Return the statistics of a text: the sum of losses, the number of correct tokens and of masked ones. In
-// `hidden`, the last hidden states of the text's tokens begin at `row`.
+// Return the statistics of a text: the sum of losses, the number of correct tokens and the number of masked
+// tokens. In `hidden`, the last hidden states of the text's tokens begin at `row`.
 std::vector<float> score_text(Network& model, tasks::Pass& pass, const MaskedText& text, const Tensor& hidden,
                               std::int64_t row) {
   Tensor picked = Tensor::empty({std::ssize(text.places), hidden.columns()});

@@ -53,7 +53,7 @@ std::vector<Question> read_questions(const DataOptions& data) {
     for (const std::string& file : data.files) read_squad(file, questions);
   } else {
     if (data::format_of(data.files.at(0), data::TableFormat::lines) == data::TableFormat::lines)
-      throw usage_error("this kind of file cannot hold questions")
+      throw usage_error("a file of this format cannot contain questions")
           .found(data.files[0])
           .expected("a SQuAD file (.json), or .jsonl, .tsv or .csv");
     read_table(data, questions);

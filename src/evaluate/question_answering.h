@@ -6,7 +6,8 @@
 
 namespace regard::evaluate {
 
-// A question, a text, and the acceptable answers. Without answers, the text does not answer the question.
+// A question, a text, and the acceptable answers. An empty list of answers means that the text does not
+// contain an answer.
 struct Question {
   Place place;
   std::string question, text;
@@ -15,7 +16,7 @@ struct Question {
 
 // Read a SQuAD file (.json: "data", "paragraphs", "qas"), or a table (.jsonl, .tsv, .csv) with the columns
 // question, context, answers. The column `answers` is a list of texts, an object with "text", or, in TSV and
-// CSV, one text; an empty text means no answer. Throws bad_file with file and the place in it.
+// CSV, one text; an empty text means no answer. Throws bad_file with the file and the place in the file.
 std::vector<Question> read_questions(const DataOptions& data);
 
 // Predict an answer to every question and compare it with the reference answers. If any question of the data

@@ -15,13 +15,13 @@ struct TokenClassificationOptions {
   std::int64_t window = 0;
 };
 
-// Data: a table with the columns words and labels, which hold lists of equal length (in TSV and CSV separated
-// by spaces), or column files with one word per line (.conllu, .conll, .bio, .iob, .iob2). A word's predicted
-// label is that of its first token; words without tokens count as wrong. Entity scores (labels with prefixes
-// "B-", "I-", "E-", "S-", "L-", "U-") are computed if a true label has one of these prefixes or if `strict`
-// is set. Otherwise the scores are those of classification; then an unknown label and a word without tokens
-// are errors (invalid_input). Throws bad_file with file and line if the numbers of labels and words in a row
-// differ.
+// Data: column files with one word per line (.conllu, .conll, .bio, .iob, .iob2), or a table with the columns
+// words and labels. These columns hold lists of equal length, separated by spaces in TSV and CSV. A word's
+// predicted label is that of its first token; words without tokens count as wrong. Entity scores (labels with
+// prefixes "B-", "I-", "E-", "S-", "L-", "U-") are computed if a true label has one of these prefixes or if
+// `strict` is set. Otherwise the scores are those of classification; then an unknown label and a word without
+// tokens are errors (invalid_input). Throws bad_file with file and line if the numbers of labels and words in
+// a row differ.
 Evaluation token_classification(const Subject& subject, const DataOptions& data,
                                 const TokenClassificationOptions& options);
 

@@ -22,7 +22,7 @@ ParallelText read_parallel(const DataOptions& data) {
   if (columns.empty() && !aligned && format != data::TableFormat::jsonl) columns = {"1", "2"};
   const std::size_t width = aligned ? data.files.size() : columns.size();
   if (width < 2)
-    throw usage_error("the evaluation of a translation model needs a source and a reference")
+    throw usage_error("the evaluation of a translation model requires a source and a reference")
         .found(fmt::format("{} {}", width, aligned ? "file" : "columns"))
         .expected(aligned ? "SOURCE REFERENCE…, line-aligned" : "--columns SOURCE,REFERENCE…");
   data::TableReader reader({.files = data.files,

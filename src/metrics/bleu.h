@@ -25,7 +25,7 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exp;
   std::optional<double> smoothing_value;
   int max_order = 4;
-  bool effective_order = false;  // leave out the orders for which the text is too short
+  bool effective_order = false;  // ignore orders of n-grams that are longer than the hypothesis
 };
 
 struct BleuScore {
@@ -44,7 +44,7 @@ struct BleuScore {
 // lines differ, there are no references, or max_order < 1.
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::vector<std::string>> references, const BleuOptions& options = {});
-// Return the BLEU of one sentence. Usually options.effective_order is set.
+// Return the BLEU of one sentence. For single sentences, set options.effective_order.
 BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
                         const BleuOptions& options = {});
 

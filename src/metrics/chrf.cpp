@@ -66,8 +66,8 @@ Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
   return result;
 }
 
-// Return F = (1 + β²) P R / (β² P + R), where P and R are means over the orders that both sides have. With
-// epsilon_smoothing, return the mean of F over all orders.
+// Return F = (1 + β²) P R / (β² P + R), where P and R are means over the orders for which both texts have
+// n-grams. With epsilon_smoothing, return the mean of F over all orders.
 double f_score(std::span<const Match> orders, const ChrfOptions& options) {
   constexpr double kEpsilon = 1e-16;
   const double factor = static_cast<double>(options.beta) * options.beta;
@@ -93,7 +93,7 @@ double f_score(std::span<const Match> orders, const ChrfOptions& options) {
 std::size_t orders_of(const ChrfOptions& options) {
   if (options.character_order < 0 || options.word_order < 0 ||
       options.character_order + options.word_order == 0)
-    throw usage_error("chrF needs at least one order of n-grams");
+    throw usage_error("chrF requires at least one order of n-grams");
   return static_cast<std::size_t>(options.character_order + options.word_order);
 }
 

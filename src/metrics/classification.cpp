@@ -28,7 +28,7 @@ std::size_t rows_of(std::span<const std::uint8_t> predicted, std::span<const std
                     std::int32_t labels) {
   check_lengths(predicted.size(), truth.size());
   if (labels < 1 || truth.size() % static_cast<std::size_t>(labels) != 0)
-    throw usage_error("a table of labels does not have the number of labels in each row")
+    throw usage_error("the size of a table of labels is not a multiple of the number of labels")
         .found(std::to_string(truth.size()) + " values")
         .expected("a multiple of " + std::to_string(labels));
   return truth.size() / static_cast<std::size_t>(labels);

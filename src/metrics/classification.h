@@ -40,7 +40,8 @@ PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::s
 std::vector<std::int64_t> confusion_matrix(std::span<const std::int32_t> predicted,
                                            std::span<const std::int32_t> truth, std::int32_t classes);
 
-// Matthews correlation coefficient for two or more classes (Gorodkin 2004); 0 if either side is constant.
+// Matthews correlation coefficient for two or more classes (Gorodkin 2004); 0 if all predictions or all true
+// values are equal.
 double matthews(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                 std::int32_t classes);
 double matthews(const ClassCounts& counts);

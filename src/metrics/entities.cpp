@@ -96,7 +96,7 @@ ClassCounts count_entities(std::span<const Entity> predicted, std::span<const En
 EntityScores entity_scores(LabelSequences predicted, LabelSequences truth,
                            std::optional<EntityScheme> strict) {
   if (predicted.size() != truth.size())
-    throw usage_error("entity scores need one true sequence for each predicted one")
+    throw usage_error("the numbers of predicted and of true sequences must be equal")
         .found(std::to_string(predicted.size()) + " and " + std::to_string(truth.size()));
   std::size_t right = 0, all = 0;
   for (std::size_t s = 0; s < truth.size(); ++s) {

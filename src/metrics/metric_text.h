@@ -19,14 +19,15 @@ enum class MetricTokenizer {
   none,       // "none": the text is already tokenized
 };
 
-const char* name_of(MetricTokenizer tokenizer) noexcept;          // sacreBLEU's name, such as "13a"
-MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usage that lists the known names
+const char* name_of(MetricTokenizer tokenizer) noexcept;  // sacreBLEU's name, such as "13a"
+// throws usage, listing the known names, for an unknown name
+MetricTokenizer metric_tokenizer_named(const std::string& name);
 
 // Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
 // The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() inserts
-// spaces around ASCII punctuation and symbols other than apostrophe, comma, hyphen and full stop;
+// spaces around ASCII punctuation and symbols, but not around apostrophe, comma, hyphen and full stop.
 // separate_stops() inserts spaces around full stops and commas, except between digits, and around dashes that
 // follow a digit.
 std::u32string separate_symbols(std::u32string_view text);

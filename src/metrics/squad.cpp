@@ -130,7 +130,8 @@ AnswerScores score_of(const AnsweredQuestion& question) {
 SquadScores squad_scores(std::span<const AnsweredQuestion> questions) {
   if (questions.empty()) throw usage_error("answers cannot be scored without a question");
   SquadScores scores;
-  AnswerScores sums[2];  // sums over the questions without [0] and with [1] a true answer
+  // [0]: sums over the questions without a true answer; [1]: sums over all other questions
+  AnswerScores sums[2];
   std::vector<double> exact, f1;
   for (const AnsweredQuestion& question : questions) {
     const AnswerScores one = score_of(question);

@@ -26,7 +26,7 @@ struct Cell {
   Edit edit = Edit::none;
 };
 
-// An alignment: the hypothesis word of each reference word, and the words on both sides that need an edit.
+// An alignment: the hypothesis word of each reference word, and the words of both texts that an edit changes.
 struct Alignment {
   // [reference words]: index of a hypothesis word; −1 means before the first word
   std::vector<int> hypothesis_of;
@@ -88,7 +88,8 @@ class EditTable {
   void fill_row(std::size_t i, char32_t word) {
     const std::size_t length = rows_.size() - 1, columns = reference_.size() + 1;
     const double ratio = static_cast<double>(reference_.size()) / static_cast<double>(length);
-    // If the lengths differ a lot, widen the beam so that it overlaps that of the previous row.
+    // If the lengths differ by a large factor, widen the beam so that it overlaps the beam of the previous
+    // row.
     const int width =
         kBeamWidth < ratio / 2 ? static_cast<int>(std::ceil(ratio / 2 + kBeamWidth)) : kBeamWidth;
     const int diagonal = static_cast<int>(std::floor(static_cast<double>(i) * ratio));

@@ -19,7 +19,7 @@ struct Point {
   double value = 0;
 };
 
-// The position of a step on the two other possible horizontal axes: epochs and seconds.
+// A training step in epochs and in seconds, the two alternatives to steps on the horizontal axis.
 struct Progress {
   std::int64_t step = 0;
   double epochs = 0, seconds = 0;

@@ -25,7 +25,7 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
       stride_(options.stride),
       pass_(*loaded.model, pool, options.probe) {
   if (loaded.model->output() != Output::span)
-    throw usage_error("this model does not answer questions")
+    throw usage_error("this model has no question-answering head")
         .expected("a model with a question-answering head");
   const std::int64_t room = loaded.model->max_positions();
   if (window_ == 0) window_ = room > 0 ? std::min(room, kUsualWindow) : kUsualWindow;
@@ -39,7 +39,7 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
         .found(std::to_string(stride_))
         .expected(fmt::format("less than {}", window_));
   if (options_.longest < 1 || options_.count < 1)
-    throw usage_error("the number and the length of answers must be at least 1")
+    throw usage_error("the number of answers and their maximum length must be at least 1")
         .found(fmt::format("{} answers of {} tokens", options_.count, options_.longest));
 }
 

@@ -65,8 +65,8 @@ class Answerer {
   // Throws invalid_input if the question is too long for a window, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;
 
-  // Return at most `count` answers, best first. If all are below the threshold, return "no answer" if
-  // may_be_none is set, otherwise an empty vector. Throws numeric if logits are not finite.
+  // Return at most `count` answers, best first. If no answer reaches the threshold, the result is "no answer"
+  // (with may_be_none) or empty. Throws numeric if logits are not finite.
   std::vector<Answer> answer(const Reading& reading);
 
  private:

@@ -20,8 +20,8 @@ namespace {
 
 enum class Step : std::uint8_t { diagonal, row, column };
 
-// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions. Changes
-// values as task.probe does.
+// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions. Forwards
+// all calls to task.probe, which may change values.
 class HeadSum : public ForwardingProbe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)
@@ -111,7 +111,8 @@ AlignmentHeads AlignmentHeads::read(const formats::ModelFolder& folder) {
     for (const auto& pair :
          json_as<std::vector<std::vector<std::int64_t>>>(*found, "alignment_heads", file)) {
       if (pair.size() != 2 || pair[0] < 0 || pair[0] >= layers || pair[1] < 0 || pair[1] >= count)
-        throw file_error(file, "an entry of \"alignment_heads\" is not a layer and a head of the decoder")
+        throw file_error(file,
+                         "an entry of \"alignment_heads\" does not specify a layer and a head of the decoder")
             .found(Json(pair).dump())
             .expected(fmt::format("[0 to {}, 0 to {}]", layers - 1, count - 1));
       all.heads.emplace_back(pair[0], pair[1]);

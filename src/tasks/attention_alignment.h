@@ -1,6 +1,6 @@
-// Times of tokens, computed from the cross-attention of a speech decoder: the attention weights of some heads
-// are normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978)
-// finds the monotonic path through them. Results equal those of transformers'
+// Times of tokens, computed from the cross-attention of a speech decoder. The attention weights of some heads
+// are normalised, smoothed by a median filter and averaged. Dynamic time warping (Sakoe and Chiba 1978) finds
+// the monotonic path through the averaged weights. Results equal those of transformers'
 // WhisperForConditionalGeneration (_extract_token_timestamps) and of OpenAI's program.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace regard::tasks {
 
 struct AlignmentHeads {
   std::vector<std::pair<std::int64_t, std::int64_t>> heads;  // layer and head in the decoder, sorted
-  std::int64_t median_width = 7;                             // width of the median filter in frames; odd
+  std::int64_t median_width = 7;  // width of the median filter in frames; must be odd
 
   // Read "alignment_heads" of generation_config.json (default: all heads of the upper half of the layers) and
   // "median_filter_width" of config.json. Throws bad_file naming the key if a value does not fit the model.
@@ -33,7 +33,7 @@ struct AlignmentTask {
   Probe* probe = nullptr;             // changes values of the pass; not owned, may be null
 };
 
-// Return for each token after the prompt the source position at which the token starts on the path.
+// Return, for each token after the prompt, the source position at which the token starts on the path.
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 
@@ -41,9 +41,9 @@ std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const A
 // The values stay unchanged if there are at most width / 2 of them.
 void median_filter(std::span<float> values, std::int64_t width);
 
-// Return for each row of `cost` [rows, columns] the first column of the cheapest monotonic path from the
-// first row and column to the last. A path takes the step from the row above or the diagonal step only if it
-// is cheaper than both other steps, as in transformers.
+// Return, for each row of `cost` [rows, columns], the first column of the cheapest monotonic path from the
+// first row and column to the last row and column. The step from the row above and the diagonal step are
+// selected only if they are cheaper than both other steps, as in transformers.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

@@ -82,7 +82,8 @@ CtcRecognizer::CtcRecognizer(const std::filesystem::path& folder, const infer::L
       options_(options),
       vocabulary_(folder, loaded.model->config(), loaded.model->labels()) {
   if (loaded.model->output() != Output::ctc || processor.kind != data::SoundProcessor::Kind::samples)
-    throw usage_error("this model has no CTC head over samples").expected("wav2vec 2.0 with a CTC head");
+    throw usage_error("this model is not a CTC model with samples as input")
+        .expected("wav2vec 2.0 with a CTC head");
   if (options.beam < 1 || options.beam > 1024)
     throw usage_error("the beam width is out of range")
         .found(std::to_string(options.beam))

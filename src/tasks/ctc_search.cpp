@@ -21,8 +21,8 @@ struct Prefix {
   CtcLabel label;
 };
 
-// Log-probabilities that the frames so far reduce to a certain prefix: `blank` sums the paths that end in a
-// blank, and `label` those that end in the prefix's last label.
+// Log-probabilities of the paths over the frames so far that reduce to a given prefix. `blank` is the sum
+// over the paths that end in a blank; `label` is the sum over the paths that end in the prefix's last label.
 struct Score {
   double blank = kImpossible, label = kImpossible;
   double total() const { return log_add(blank, label); }

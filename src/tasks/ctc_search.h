@@ -16,8 +16,8 @@ struct CtcLabel {
 // Return the most probable label of each frame, with repetitions merged and blanks removed.
 std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
 
-// A label sequence with its score. ctc_beam_search() returns the most probable sequence found by a prefix
-// beam search of this width (Hannun et al. 2014, algorithm 1, without a language model). log_p [frames,
+// A label sequence with its score. ctc_beam_search() returns the most probable sequence of a prefix beam
+// search with beam width `width` (Hannun et al. 2014, algorithm 1, without a language model). log_p [frames,
 // labels] holds log-probabilities. A label's `first` is the frame at which the search added the label.
 struct CtcHypothesis {
   std::vector<CtcLabel> labels;

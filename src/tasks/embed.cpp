@@ -21,8 +21,8 @@ Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& optio
 }
 
 // Return the number of initial tokens excluded from pooling, as in sentence-transformers: the tokens of the
-// prompt and the special tokens before them. The special token after the prompt is not counted, because in an
-// input the text is between the prompt and that token.
+// prompt and the special tokens before them. A special token at the end of the encoded prompt is not counted,
+// because in an input the text precedes that token.
 std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
   const SentenceModules& modules = folder.modules;
   if (modules.pools_prompt || modules.prompt.empty()) return 0;
@@ -165,7 +165,7 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
     for (const float x : vector)
       if (!std::isfinite(x))
         throw Error(ErrorKind::numeric, "the embedding of a sentence is not finite")
-            .remedy("The weights may be damaged: get the model again");
+            .remedy("The weights may be damaged. Obtain the model again");
     std::copy(vector.begin(), vector.end(), vectors + s * size_);
   }
 }

@@ -1,5 +1,5 @@
 // Sentence embeddings (Reimers and Gurevych 2019): the hidden states of a text's tokens are pooled into one
-// vector, as specified by the folder's sentence-transformers files if it has them.
+// vector. If the folder has sentence-transformers files, they specify the pooling.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // Each setting replaces that of the folder if it has a value.
+  // A setting that has a value replaces the setting of the folder.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;

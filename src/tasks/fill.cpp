@@ -21,7 +21,7 @@ std::int32_t target_id(const text::Tokenizer& tokenizer, const std::string& targ
 Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOptions& options)
     : loaded_(loaded), reader_(loaded, options.reading), pass_(*loaded.model, pool, options.reading.probe) {
   if (loaded.model->output() != Output::vocabulary)
-    throw usage_error("this model does not predict masked words").expected("a masked language model");
+    throw usage_error("this model has no head for masked tokens").expected("a masked language model");
   for (const char* name : {"[MASK]", "<mask>"}) {
     const auto id = loaded.source->id_of(name);
     if (!id || !loaded.source->is_special(*id)) continue;

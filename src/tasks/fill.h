@@ -14,9 +14,11 @@ namespace regard::tasks {
 
 struct Filling {
   std::int32_t token = 0;
-  std::string text;      // the token
-  float score = 0.0f;    // probability of the token
-  std::string sequence;  // the text with this mask replaced; with several masks, includes special tokens
+  std::string text;    // the token
+  float score = 0.0f;  // probability of the token
+  // The text with this mask replaced by the token. If the text has several masks, special tokens are
+  // included.
+  std::string sequence;
 };
 
 struct FillOptions {

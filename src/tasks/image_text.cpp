@@ -14,7 +14,8 @@ constexpr std::size_t kImagesTogether = 16;
 
 DualEncoder& dual_encoder_in(const infer::LoadedModel& loaded) {
   if (DualEncoder* model = dual_encoder_of(*loaded.model)) return *model;
-  throw usage_error("this model does not compare texts and images").expected("a CLIP or SigLIP model");
+  throw usage_error("this model is not a dual encoder of texts and images")
+      .expected("a CLIP or SigLIP model");
 }
 
 }  // namespace
@@ -40,7 +41,9 @@ void ImageTextEncoder::embed_some(std::span<const Input> inputs, float* vectors)
   tape_.probe = probe_;
   batch_.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].empty()) throw input_error("a text without tokens has no vector");
+    if (inputs[i].empty())
+      throw input_error("the vector of a text without tokens is not defined")
+          .expected("a text of at least one token");
     batch_.add(inputs[i], spec.length_of(inputs[i]), i);
   }
   const InputBatch batch = batch_.batch();
@@ -51,7 +54,7 @@ void ImageTextEncoder::embed_some(std::span<const Input> inputs, float* vectors)
   for (std::int64_t i = 0; i < unit.elements(); ++i)
     if (!std::isfinite(unit.f32()[i]))
       throw Error(ErrorKind::numeric, "a vector of the model is not finite")
-          .remedy("The weights may be damaged: get the model again");
+          .remedy("The weights may be damaged. Obtain the model again");
   std::copy_n(unit.f32(), unit.elements(), vectors);
 }
 

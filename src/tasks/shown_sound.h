@@ -1,5 +1,5 @@
-// A sound as one input of a model, with the data to display it: spectrogram, times of the model's positions,
-// and for Whisper the tokens that begin a transcript.
+// A sound as one input of a model, with the data to display it: spectrogram and times of the model's
+// positions. For Whisper, also the tokens that begin a transcript.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ constexpr double kMostShownSeconds = 30.0;
 
 struct ShownSound {
   ModelInput input;
-  double seconds = 0;  // length of the sound in the input; a model's window continues with silence
-  bool cut = false;    // true if the rest of the file was cut off
+  // length in seconds of the sound in the input, without the silence that fills the model's window
+  double seconds = 0;
+  bool cut = false;  // true if the file is longer than the input
   // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80 bins
   // if the model's input is the waveform.
   Tensor spectrogram;
@@ -36,9 +37,9 @@ struct ShownSound {
 };
 
 // Read the first window of a sound file. Whisper's transcript has no timestamps; its language is `language`
-// (a code) or, if that is empty, the language that the model detects. Throws as data::read_sound does; as
-// InputSpec::length_of for a sound that is too short; usage if the model reads no sound or lacks the
-// language; numeric if the model's output is not finite.
+// (a code) or, if that is empty, the language that the model detects. Throws as data::read_sound does, and as
+// InputSpec::length_of for a sound that is too short. Throws usage if the model does not read sound or does
+// not support the language, and numeric if the model's output is not finite.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,
                             const std::string& language = {});

@@ -16,7 +16,7 @@ constexpr std::int64_t kWindowWithoutLimit = 512, kLongestOverlap = 128;
 
 std::vector<std::string> checked_labels(const infer::LoadedModel& loaded, const TagOptions& options) {
   if (loaded.model->output() != Output::token_classes)
-    throw usage_error("this model does not classify tokens")
+    throw usage_error("this model has no token-classification head")
         .expected("an architecture for token classification");
   const std::int64_t count = loaded.model->labels();
   std::vector<std::string> labels =

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kNames[] = {"none", "simple", "first", "average", "max"};
 
-// A label without its prefix, and true if the prefix is "B-".
+// The entity of a label, without the prefix; `begins` is true if the prefix is "B-".
 struct Prefixed {
   bool begins = false;
   std::string_view entity;
@@ -35,7 +35,7 @@ const char* name_of(Aggregation aggregation) noexcept {
 Aggregation aggregation_named(const std::string& name) {
   for (std::size_t i = 0; i < std::size(kNames); ++i)
     if (name == kNames[i]) return static_cast<Aggregation>(i);
-  throw usage_error("unknown aggregation").found(name).expected("none, simple, first, average, max");
+  throw usage_error("unknown aggregation").found(name).expected("none, simple, first, average or max");
 }
 
 // A token with its probabilities.
@@ -75,9 +75,9 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
     part.word = reference;
     return part;
   }
-  // As in transformers' pipeline. With marks such as "##", a token continues a word if its spelling and its
-  // text differ in length. Without marks, it does so if neither the character before it nor its first
-  // character is a space.
+  // These are the rules of transformers' pipeline. With marks such as "##", a token continues a word if its
+  // spelling and its text differ in length. Without marks, a token continues a word if neither the character
+  // before it nor its first character is a space.
   if (marks_continuation_) {
     part.continues_word = utf8::count(part.word) != utf8::count(reference);
   } else if (place.begin > 0) {

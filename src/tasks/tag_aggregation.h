@@ -24,7 +24,7 @@ enum class Aggregation {
   max,      // as simple, but a word has the label of the token with the highest probability
 };
 const char* name_of(Aggregation aggregation) noexcept;
-// return the value of a name; throws usage that lists the names
+// return the value of a name; throws usage, listing the valid names, for an unknown name
 Aggregation aggregation_named(const std::string& name);
 
 // A token of a text.
@@ -42,7 +42,7 @@ struct Tag {
   float score = 0.0f;              // probability, or mean probability of the entity's tokens or words
   std::string word;                // the token, or the decoded tokens of the entity
   std::size_t begin = 0, end = 0;  // byte range in the text
-  std::size_t index = 0;  // index of the token in its window, counting special tokens; 0 for an entity
+  std::size_t index = 0;  // index of the token in its window, including special tokens; 0 for an entity
 };
 
 class TagAggregator {

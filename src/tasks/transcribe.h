@@ -16,7 +16,8 @@ struct TranscribeOptions {
   CtcRecognizerOptions ctc;
 };
 
-// Callbacks of a transcription. Each may be empty. An exception thrown by one stops the transcription.
+// Callbacks of a transcription. Each may be empty. An exception that a callback throws stops the
+// transcription.
 struct TranscribeListener {
   std::function<void(const TranscriptSegment&)> segment;  // called for each segment, in order of time
   std::function<void(double)> reading;                    // called with the seconds of the sound read so far

@@ -50,13 +50,13 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
                  const WhisperOptions& options)
     : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
   options_.check();
-  // throws if the model lacks the language or the task
+  // throws if the model does not support the language or the task
   tokens_.beginning(options_.language, options_.translates, options_.timestamps);
   if (options_.word_times) heads_ = AlignmentHeads::read(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
       throw usage_error("this model does not support prompts: it has no token <|startofprev|>")
-          .remedy("Leave the prompt out");
+          .remedy("Omit the prompt");
     initial_ = loaded_.target->encode_ids(" " + prompt, {.add_special = false, .match_special = false});
   }
 }
@@ -144,7 +144,7 @@ Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std:
   if (options_.timestamps)
     search.rules.timestamps = infer::TimestampRules{tokens_.first_time(), tokens_.end, tokens_.latest_first};
   if (search.max_new < 1)
-    throw usage_error("the prompt is so long that no positions remain for text").expected("a shorter prompt");
+    throw usage_error("the prompt occupies all positions of the decoder").expected("a shorter prompt");
   infer::Collector collector(1);
   infer::Scheduler scheduler(*loaded_.model, pool_, search, collector);
   infer::Request request = infer::request_of(*loaded_.model, ModelInput(window.features));
@@ -213,8 +213,8 @@ Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, con
   return about;
 }
 
-// Divide the window's tokens into segments at pairs of timestamps. Return the number of frames that the
-// complete segments cover.
+// Divide the window's tokens into segments at pairs of timestamps. Return the number of frames from the start
+// of the window to the end of the last complete segment.
 std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
                                    const SegmentListener& found) {
   const std::span<const std::int32_t> all = attempt.tokens;
@@ -239,7 +239,8 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
     add_segment(attempt, all, {offset, at(last)}, found);
     return window.frames;
   }
-  // If the tokens do not end with a single timestamp, the last segment includes both timestamps of its pair.
+  // Two adjacent timestamps end one segment and begin the next. Without a single timestamp at the end of the
+  // tokens, the last segment includes both timestamps of the last pair.
   single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
   std::size_t begin = 0;
   for (const std::size_t cut : cuts) {

@@ -1,8 +1,8 @@
 // Transcription by Whisper (Radford et al. 2022, section 4.5), in windows of 30 seconds. Each window starts
-// where the last complete segment ended, and has the previous text as its prompt. Text that is too repetitive
-// or too improbable is decoded again at a higher temperature. Silence is skipped. Tokens and times equal
-// those of transformers' WhisperForConditionalGeneration.generate(), with two exceptions that follow OpenAI's
-// program: a window continues with silence after the end of the sound, and the compression ratio is
+// where the last complete segment ended, and has the previous text as its prompt. A window whose text is too
+// repetitive or too improbable is decoded again at a higher temperature. Silent windows are skipped. Tokens
+// and times equal those of transformers' WhisperForConditionalGeneration.generate(), with two exceptions, in
+// which regard follows OpenAI's program: the last window is padded with silence, and the compression ratio is
 // computed from the text, not from the token ids.
 #pragma once
 
@@ -96,8 +96,8 @@ class Whisper {
   AlignmentHeads heads_;  // cross-attention heads for the word timestamps; used only if word_times is set
   std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
-  // initial_: tokens of the prompt option. history_: tokens of all text so far, at most as many as a prompt
-  // may have.
+  // initial_: tokens of the option `prompt`. history_: the last tokens of the text so far, limited to the
+  // maximum length of a prompt.
   std::vector<std::int32_t> initial_, history_;
 };
 

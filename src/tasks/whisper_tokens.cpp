@@ -84,7 +84,8 @@ std::vector<std::int32_t> WhisperTokens::beginning(const std::string& language, 
     }
     all.push_back(found->second);
   }
-  if (translates && translate < 0) throw usage_error("this model cannot translate: it has one task");
+  if (translates && translate < 0)
+    throw usage_error("this model cannot translate: it supports only transcription");
   if (const std::int32_t task = translates ? translate : transcribe; task >= 0) all.push_back(task);
   if (!timestamps) all.push_back(no_timestamps);
   return all;

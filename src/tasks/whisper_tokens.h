@@ -13,9 +13,10 @@ namespace regard::tasks {
 
 struct WhisperTokens {
   std::int32_t start = -1, end = -1;
-  std::int32_t no_timestamps = -1;  // the ids after it are timestamps: 0.00, 0.02, … seconds
+  std::int32_t no_timestamps = -1;  // higher ids are timestamps: 0.00, 0.02, … seconds
   std::int32_t no_speech = -1;
-  std::int32_t previous = -1;  // token before the text of previous windows; −1 if the model has none
+  // token that precedes the text of previous windows; −1 if the model has no such token
+  std::int32_t previous = -1;
   std::int32_t transcribe = -1, translate = -1;  // ids of the two tasks; −1 if the model has only one task
   // ids by code ("en"); empty if the model has only one language
   std::map<std::string, std::int32_t> languages;

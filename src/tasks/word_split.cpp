@@ -10,8 +10,8 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// All punctuation, punctuation that is joined to the word after it, and punctuation that is joined to the
-// word before it. A text belongs to a group if it is a substring of the constant.
+// kPunctuation: all punctuation. kBefore is joined to the following word, kAfter to the preceding word. A
+// text belongs to a group if it is a substring of the constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";
@@ -33,7 +33,7 @@ std::string stripped(const std::string& text) {
 std::vector<TokenWord> characters(const text::Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
   const std::u32string whole = utf8::code_points(tokenizer.decode(tokens));
   std::vector<TokenWord> all;
-  // begin: index of the first token of the sequence; done: number of characters of `whole` in `all`
+  // begin: index of the first token of the sequence; done: number of characters of `whole` that are in `all`
   std::size_t begin = 0, done = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string text = tokenizer.decode(tokens.subspan(begin, i + 1 - begin));

@@ -90,7 +90,8 @@ class PairBatches : public BatchSource {
  public:
   PairBatches(const data::PairStore& pairs, const data::EpochPlan::Options& options, std::int32_t start)
       : pairs_(pairs), options_(options), start_(start) {
-    if (pairs.size() == 0) throw usage_error("the training data has no pairs");
+    if (pairs.size() == 0)
+      throw usage_error("the training data has no pairs").expected("at least one pair of texts");
     plan_.make(pairs_, options_, epoch_);
   }
 
@@ -135,7 +136,7 @@ class WindowBatches : public BatchSource {
       throw usage_error("the training text is shorter than one window of 'training.context'")
           .found(fmt::format("{} tokens", tokens))
           .expected(fmt::format("more than {}", options.context))
-          .remedy("Train on a longer text, or shorten the windows");
+          .remedy("Use a longer training text, or reduce 'training.context'");
     if (!options_.random) plan_.make(tokens, options_.context, options_.seed, epoch_);
   }
 

@@ -1,4 +1,4 @@
-// Micro-batches, which are the input of a model in training, and the sources that produce them.
+// Micro-batches for training, and the sources that produce them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Batch {
   // per token, or one per sequence.
   std::vector<std::int32_t> ids, labels;
   std::vector<std::int32_t> types;   // token types; empty means that all are 0
-  std::vector<float> values;         // numbers to predict, used instead of labels
+  std::vector<float> values;         // numbers to predict (regression), instead of labels
   std::vector<float> label_weights;  // weight of each label; if empty, all weights are 1
   RaggedBuffer target;
 
@@ -58,7 +58,7 @@ struct Batch {
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };
 
-// Sizes of a micro-batch, as in StepResult.
+// Sizes of a micro-batch. The members have the meanings of those in StepResult.
 struct BatchSizes {
   std::int64_t sequences = 0, target_tokens = 0, tokens = 0, source_tokens = 0;
   double weight = 0;
@@ -74,8 +74,8 @@ class ShardedBatches;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Return this object if each rank draws only its own micro-batches (sharded_batches.h), else null. With
-  // any other source, each rank draws all micro-batches.
+  // Return this object as ShardedBatches if it is one, else null. From ShardedBatches, each rank draws only
+  // its own micro-batches; from any other source, each rank draws all micro-batches.
   virtual ShardedBatches* sharded() { return nullptr; }
   // Replace the content of `batch` with the next micro-batch. The indices of its sequences start at
   // `first_index`.

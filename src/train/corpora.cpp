@@ -15,8 +15,8 @@ data::Faulty faulty(const std::string& text) {
   return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
 }
 
-// Return the maximum number of characters of a text. data.max_length alone would not exclude a very long text
-// with few tokens: an unknown word is one token, and a long sequence of one letter can become few tokens.
+// Return the maximum number of characters of a text. This limit excludes very long texts with few tokens,
+// which data.max_length permits: an unknown word of any length is one token.
 std::size_t max_characters(const RunConfig& config) {
   constexpr std::size_t kCharactersOfAToken = 32;
   return kCharactersOfAToken *

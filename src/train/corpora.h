@@ -49,14 +49,14 @@ std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
 data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
 // Reads the records of a run's files in order, by the CorpusRules of the task. data.valid_format,
-// valid_columns and valid_header apply only to files that data.valid names and data.train does not. The
-// configuration must outlive the reader.
+// data.valid_columns and data.valid_header apply to the files in data.valid that are not also in data.train.
+// The configuration must outlive the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  // Read the next record into texts(). Return false at the end, or throw bad_file there if the fraction of
-  // skipped rows is above data.max_skipped.
+  // Read the next record into texts(). Returns false at the end. Throws bad_file at the end if the fraction
+  // of skipped rows is above data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
   // Return true if data.valid_fraction assigns the record to validation. This depends on a hash of the first
@@ -83,15 +83,15 @@ class RecordReader {
 // hash of the text. Always false if data.valid is set.
 bool is_held_out(const RunConfig& config, const std::string& text);
 
-// The running text of a run, read in pieces. Without data.valid, the validation text is the last part of the
-// text, with the fraction data.valid_fraction of the characters.
+// The running text of a run, read in pieces. Without data.valid, the validation text is the end of the
+// training text: the fraction data.valid_fraction of its characters.
 class PlainText {
  public:
   enum class Part { train, valid };
   // The configuration must outlive the object. Throws as data::TextReader does.
   explicit PlainText(const RunConfig& config);
 
-  // Call `take` with the pieces of the part, in order.
+  // Call `take` with the pieces of the training or validation text, in order.
   void read(Part part, const std::function<void(std::string_view)>& take);
   // Return the report on all files; call it after both parts have been read.
   const data::CorpusReport& report() const { return report_; }

@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// Total size of the files, in bytes, from which token ids are cached by default.
+// Minimum total size of the files, in bytes, for which token ids are cached by default.
 constexpr std::uintmax_t kCached = std::uintmax_t{64} << 20;
 
 bool wants_cache(const RunConfig& config) {
@@ -22,7 +22,8 @@ bool wants_cache(const RunConfig& config) {
       if (file == "-") return false;
       std::error_code failure;
       const std::uintmax_t size = std::filesystem::file_size(file, failure);
-      if (failure) return false;  // not a regular file, so it can be read only once and is not cached
+      // The file is not regular, so it can be read only once. Its ids are not cached.
+      if (failure) return false;
       bytes += size;
     }
   return config.data.cache == "always" || config.data.cache == kReadCache || bytes >= kCached;
@@ -84,7 +85,7 @@ void EncodedCorpora::open() {
     notes_.push_back("token ids: from " + folder_.string());
   } else if (!fault.empty()) {
     notes_.push_back(fmt::format("token ids: the cache is damaged and {}: {}",
-                                 writes_ ? "made again" : "not used", fault));
+                                 writes_ ? "created again" : "not used", fault));
     if (writes_) remove_folder(folder_);
   }
 }
@@ -109,12 +110,13 @@ void EncodedCorpora::finish(const Json& about) {
   try {
     writer_->commit(about);
   } catch (const Error& error) {
-    // ErrorKind::usage: the folder exists, because another run has written the same cache. Use that one.
+    // ErrorKind::usage means that the folder exists, because another run has written the same cache. Use the
+    // existing cache.
     if (error.kind() != ErrorKind::usage) throw;
   }
   writer_.reset();
   open();
-  if (!found_) throw io_error(folder_, "cannot read back the cache of token ids", EIO);
+  if (!found_) throw io_error(folder_, "cannot open the cache of token ids that was just written", EIO);
   notes_.back() = "token ids: written to " + folder_.string();
 }
 

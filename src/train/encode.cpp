@@ -40,7 +40,8 @@ void StreamEncoder::add(std::string_view piece) {
   buffer_ += piece;
   if (buffer_.size() < most_) return;
   const auto parts = tokenizer_.parts_of(buffer_, kPart, kPlainText.match_special);
-  // Further text can change where the last parts end, so the last two parts remain in the buffer.
+  // Text that is added later can change the end of the last parts, so the last two parts remain in the
+  // buffer.
   constexpr std::size_t kKept = 2;
   if (parts.size() <= kKept) {
     most_ = 2 * buffer_.size();

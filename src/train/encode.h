@@ -37,7 +37,7 @@ class StreamEncoder {
   StreamEncoder(const text::Tokenizer& tokenizer, ThreadPool& pool, Sink sink)
       : tokenizer_(tokenizer), pool_(pool), sink_(std::move(sink)) {}
 
-  // adds a piece; calls the sink, in order, with the ids that further text cannot change
+  // Add a piece. Calls the sink, in order, with the ids that do not depend on later text.
   void add(std::string_view piece);
   void finish();  // calls the sink with the remaining ids
 

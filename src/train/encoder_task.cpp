@@ -64,7 +64,7 @@ TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& mor
   traits.keys.insert(traits.keys.end(), {"data.max_length", "model.layers", "training.batch_size"});
   traits.families = {"bert", "electra", "roberta"};
   traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
-  // Insert these settings before those of the task, which override them.
+  // Insert the shared settings before the task's own settings, because later settings override earlier ones.
   traits.example.insert(
       traits.example.begin(),
       {"data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true", "model.family=bert",
@@ -93,7 +93,8 @@ void EncoderTask::check() const {
   if (training.batch_size > kMost / config_.data.max_length)
     throw usage_error("a batch of 'training.batch_size' texts of 'data.max_length' tokens is too large")
         .found(fmt::format("{} × {} tokens", training.batch_size, config_.data.max_length))
-        .expected(fmt::format("at most {} tokens", kMost));
+        .expected(fmt::format("at most {} tokens", kMost))
+        .remedy("Reduce one of the two keys");
 }
 
 Tokenizers EncoderTask::train_tokenizers(ThreadPool& pool) const {
@@ -137,7 +138,8 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   }
   const std::unique_ptr<Network> base = models::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
-  // Initialise the head of a classifier again if the labels differ, even if its shape is the same.
+  // A head with labels keeps its new weights even if the folder's head has the same shape, because its labels
+  // differ.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
   notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(), fmt::join(made, ", ")));
   return model;

@@ -31,8 +31,8 @@ class EncoderTask : public Task {
   }
   Tokenizers train_tokenizers(ThreadPool& pool) const override;
   Json model_config(const Tokenizers& tokenizers) const override;
-  // Return the folder's model. Its head is kept if it has the same class and number of labels, and its labels
-  // have the same names or no names; otherwise a new head replaces it.
+  // Return the folder's model. The folder's head is kept if its class and number of labels are those of
+  // head(), and its labels have no names or the names of head(). Otherwise, a new head replaces it.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   std::unique_ptr<BatchSource> batches() const override;

@@ -17,7 +17,7 @@ distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
 }
 
 // Sums the loss of batches. The caller fills batch() and calls flush() repeatedly, then calls finish(). Rank
-// r of R computes batches r, r + R, …; the losses are then exchanged and summed in order.
+// r of R computes the batches r, r + R, …; finish() exchanges the losses and sums them in order.
 class LossPass {
  public:
   LossPass(Network& model, const PassResources& resources)
@@ -87,7 +87,7 @@ std::vector<std::vector<std::int32_t>> unpacked(const std::string& bytes) {
   return texts;
 }
 
-// Return the best text for each source. Rank r of R decodes the sources r, r + R, …
+// Return the best output text for each source. Rank r of R decodes the sources r, r + R, …
 std::vector<std::vector<std::int32_t>> best_texts(Network& model, ThreadPool& pool,
                                                   std::span<const ModelInput> sources,
                                                   const infer::SearchOptions& search,

@@ -25,7 +25,7 @@ struct LossSum {
   double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
 };
 
-// Resources for forward passes other than training.
+// Resources of forward passes outside training.
 struct PassResources {
   ThreadPool& pool;
   Arena& arena;           // memory for passes; its content is overwritten

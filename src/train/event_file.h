@@ -17,8 +17,9 @@ std::uint32_t crc32c(std::string_view bytes);
 
 class EventFile {
  public:
-  // Create a new event file in `folder`; the folder is created if it is missing. TensorBoard discards the
-  // events of earlier files from step `first_step` on, because a resumed run writes them again. Throws io.
+  // Create a new event file in `folder`; the folder is created if it is missing. The file contains an event
+  // that causes TensorBoard to discard the events of earlier files from step `first_step` on, because a
+  // resumed run writes these events again. Throws io.
   EventFile(const std::filesystem::path& folder, std::int64_t first_step);
   // Append the numbers of a line of log.jsonl (run_log.h). Their names are "train/KEY" for a training line,
   // "validation/KEY" for a validation, and "average/KEY" for the final average. Throws io.

@@ -17,7 +17,8 @@ class ExampleBatches : public BatchSource {
         batch_size_(static_cast<std::size_t>(batch_size)),
         seed_(seed),
         append_(std::move(append)) {
-    if (examples == 0) throw usage_error("there is no example to train on");
+    if (examples == 0)
+      throw usage_error("the training data has no examples").expected("at least one example");
     make_order();
   }
 

@@ -11,7 +11,7 @@
 namespace regard::train {
 namespace {
 
-// The origin of a value. It determines the kind and the place of an error.
+// The origin of a value. Errors about the value have this kind and place.
 struct Source {
   ErrorKind kind;
   Place place;
@@ -198,7 +198,7 @@ std::string quoted(const std::string& text) {
   return '"' + escaped + '"';
 }
 
-// Return the shortest text from which TOML reads a float with the same value.
+// Return the shortest text that TOML parses to the same float.
 std::string number_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -251,7 +251,7 @@ GivenKey set_field(const std::vector<Field>& fields, const std::string& assignme
   const Source source{ErrorKind::usage, {"--set " + assignment}};
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos)
-    throw source.error("an override needs a value").expected("section.key=value");
+    throw source.error("an override has no value").expected("section.key=value");
   const std::string name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   const std::size_t dot = name.find('.');
   const Field* field = find_field(fields, name);

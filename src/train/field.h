@@ -46,8 +46,8 @@ struct GivenKey {
 };
 
 // Set the fields named in `table`, starting with those outside all sections, and return their keys. Throws
-// bad_file with file and line if a section or key is unknown (naming the nearest key of the task), or if a
-// value has the wrong type, is out of range or is not one of the choices.
+// bad_file with file and line if a section or key is unknown; the message contains the nearest key of the
+// task. Also throws bad_file if a value has the wrong type, is out of range or is not one of the choices.
 std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::table& table,
                                   const std::string& file);
 

@@ -37,14 +37,15 @@ GradientExchange::GradientExchange(distributed::Ranks& ranks, const Layout& layo
   total_ = Tensor::zeros({sharded() ? part : layout_.elements});
 }
 
-// Return the first element of a rank's part of a bucket; `rank` may be the number of ranks.
+// Return the index of the first element of a rank's part of a bucket. If `rank` is the number of ranks,
+// return the end of the bucket.
 std::int64_t GradientExchange::part_begin(std::int64_t bucket, int rank) const {
   const std::int64_t begin = begin_of(bucket), end = end_of(bucket);
   if (sharded()) return std::clamp(layout_.shards[static_cast<std::size_t>(rank)], begin, end);
   return begin + (end - begin) * rank / ranks_.size();
 }
 
-// Return the place of this rank's part of a bucket in the total.
+// Return a pointer to this rank's part of a bucket in total_.
 float* GradientExchange::result(std::int64_t bucket) const {
   return total_.f32() + part_begin(bucket, ranks_.rank()) - first();
 }
@@ -106,8 +107,8 @@ void GradientExchange::sum_next(ThreadPool& pool) {
     if (rank != ranks_.rank()) exchange_->send(rank, bytes_of(own, size), distributed::Channel::results);
 }
 
-// Return the sum over all ranks of this rank's part of a bucket, by computing the rest of the tree. The
-// operands are overwritten.
+// Compute the remaining additions of the tree for this rank's part of a bucket. Return the sum over all
+// ranks. The operands are overwritten.
 float* GradientExchange::sum_of(ThreadPool& pool, std::int64_t bucket) {
   const std::int64_t begin = part_begin(bucket, ranks_.rank()), size = part_size(bucket, ranks_.rank());
   std::vector<std::pair<TreeNode, float*>> stack;

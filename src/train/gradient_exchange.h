@@ -3,10 +3,10 @@
 //
 // A bucket is a range of the gradient's elements. Buckets go from the last element to the first, because the
 // backward pass computes the gradients of the last layers first. Each bucket is divided into one part per
-// rank. A rank receives its part of the other ranks' sums, computes the rest of the tree (reduction_tree.h),
-// and sends the result to all (reduce-scatter, then all-gather): each rank sends and receives 2 (R − 1) / R
-// of the gradient. With shards, a rank's part of a bucket is the overlap of the bucket and the rank's shard,
-// and the results are not sent.
+// rank. A rank receives its part of the other ranks' sums, computes the remaining additions of the tree
+// (reduction_tree.h), and sends the result to all ranks (reduce-scatter, then all-gather). Of the gradient,
+// each rank sends and receives the fraction 2 (R − 1) / R. With shards, a rank's part of a bucket is the
+// overlap of the bucket and the rank's shard, and the results are not sent.
 //
 // All ranks post the buckets in the same order, regardless of their speed.
 #pragma once
@@ -30,7 +30,7 @@ class GradientExchange {
     std::int64_t elements = 0;         // number of elements of the gradient
     std::int64_t leaves = 0;           // number of micro-batches of all ranks
     std::int64_t bucket_elements = 0;  // maximum number of elements of a bucket
-    // Rank r has the elements from shards[r] to shards[r + 1]. Empty: every rank gets all sums.
+    // Rank r has the elements from shards[r] to shards[r + 1]. If empty, every rank gets all sums.
     std::vector<std::int64_t> shards{};
   };
   GradientExchange(distributed::Ranks& ranks, const Layout& layout);
@@ -44,29 +44,29 @@ class GradientExchange {
   }
 
   // Post the messages of the next bucket, without waiting. `sums` holds this rank's sums, one for each of its
-  // complete nodes of the tree; they must stay valid until finish(), which overwrites this rank's part of
-  // them.
+  // complete nodes of the tree. The sums must stay valid until finish(). finish() overwrites this rank's part
+  // of each sum.
   void post(std::span<float* const> sums);
   std::int64_t posted() const { return posted_; }  // number of buckets posted since finish()
-  // Let messages progress, compute the sums whose operands have arrived, and send them. Does not wait. Throws
-  // io as Ranks does.
+  // Advance the transfer of messages. Compute and send the sums whose operands have arrived. Does not wait.
+  // Throws io as Ranks does.
   void progress(ThreadPool& pool);
   // Wait for all sums. All buckets must have been posted. Collective. Throws io as Ranks does.
   void finish(ThreadPool& pool);
 
-  // The sums, valid after finish(): the elements from first() on.
+  // Return the sums, starting with element first(). Call this after finish().
   const Tensor& total() const { return total_; }
   std::int64_t first() const { return sharded() ? layout_.shards[rank()] : 0; }
 
  private:
-  // A part of a rank's sum, one operand of the rest of the tree.
+  // An operand of this rank's additions: a part of a sum that rank `rank` has computed.
   struct Operand {
     int rank;
     TreeNode node;
-    std::int64_t offset;  // index of its first element in received_; unused for this rank's own
+    std::int64_t offset;  // index of the operand in received_; unused if `rank` is this rank
   };
   struct Posted {
-    std::size_t begin = 0, end = 0;  // indices of the messages that this rank receives to compute its part
+    std::size_t begin = 0, end = 0;  // range of the messages that contain operands for this rank
   };
   bool sharded() const { return !layout_.shards.empty(); }
   std::size_t rank() const { return static_cast<std::size_t>(ranks_.rank()); }
@@ -81,9 +81,9 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;  // in the order of the tree
+  std::vector<Operand> operands_;  // ordered by the leaves of their nodes
   std::vector<std::int64_t>
-      offsets_;  // for each bucket, the size of this rank's parts of all earlier buckets
+      offsets_;  // for each bucket, the total size of this rank's parts of all earlier buckets
   Tensor received_, total_;
   std::unique_ptr<distributed::Exchange> exchange_;  // null between finish() and post()
   std::vector<float*> sums_;

@@ -30,7 +30,8 @@ GradientSum::GradientSum(std::span<Parameter* const> parameters, std::int64_t le
                                                                          .shards = cuts(parameters, shards)});
 }
 
-// Return the first element of each shard and the number of elements; nothing if there are no shards.
+// Return the index of the first element of each shard, then the number of all elements. Return an empty list
+// if there are no shards.
 std::vector<std::int64_t> GradientSum::cuts(std::span<Parameter* const> parameters,
                                             std::span<const std::size_t> shards) const {
   std::vector<std::int64_t> cuts;
@@ -44,7 +45,7 @@ std::vector<std::int64_t> GradientSum::cuts(std::span<Parameter* const> paramete
   return cuts;
 }
 
-// Take the slots of the next leaf and of its sums. Returns the slot of the leaf.
+// Assign slots to the next leaf and to the sums that it completes. Return the slot of the leaf.
 std::size_t GradientSum::begin_leaf() {
   assert(depth_ < slots_.size() && "more micro-batches than announced");
   leaf_slot_ = depth_++;

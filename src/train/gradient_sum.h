@@ -1,6 +1,6 @@
 // Sum of the gradients of a step's micro-batches over all ranks. The additions form a fixed binary tree over
-// the index of the micro-batch in the step (reduction_tree.h), so that the bits of the sum do not depend on
-// how the micro-batches are distributed.
+// the micro-batches of the step (reduction_tree.h). Therefore the bits of the sum do not depend on the
+// distribution of the micro-batches among ranks.
 //
 // Of n micro-batches, rank r of R computes those from r · n/R to (r + 1) · n/R and sums them first. The rest
 // of the tree is computed by GradientExchange.
@@ -28,9 +28,9 @@ class GradientSum {
   // `leaves` is the number of micro-batches of all ranks, a multiple of the number of ranks. `shards` holds
   // indices into `parameters`, one more than there are ranks; rank r gets the sums of the parameters from
   // index shards[r] to shards[r + 1]. If `shards` is empty, every rank gets all sums. Parameters and ranks
-  // must outlive this object. Memory: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient, or none for one leaf
-  // on one rank. Several ranks require one more copy (with shards, only this rank's part of it), and memory
-  // for the sums that the other ranks send for this rank's part.
+  // must outlive this object. Memory on one rank: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient; no copy
+  // for a single leaf. Several ranks require one more copy (with shards, a copy of this rank's shard), and
+  // buffers for the sums that this rank receives.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
               distributed::Ranks& ranks = distributed::Ranks::one(), std::span<const std::size_t> shards = {},
               std::int64_t bucket_elements = kBucket);
@@ -53,7 +53,7 @@ class GradientSum {
     depth_ = 0;
     next_leaf_ = first_leaf_;
   }
-  // true if sums need memory of their own; false for one leaf on one rank
+  // true if memory for sums is allocated; false for one leaf on one rank
   bool needed() const { return !slots_.empty(); }
 
  private:
@@ -76,12 +76,12 @@ class GradientSum {
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   std::vector<Slot> slots_;  // only the first depth_ slots are in use
   std::size_t depth_ = 0;
-  // Slot of the last leaf. The sums that the leaf completes take leaf_slot_ + 1 − depth_ additions, each of a
-  // slot to the slot before it.
+  // Slot of the last leaf. The leaf completes leaf_slot_ + 1 − depth_ sums; each adds a slot to the slot
+  // before it.
   std::size_t leaf_slot_ = 0;
   std::unique_ptr<GradientExchange> exchange_;  // null on one rank
   bool in_last_ = false;                        // between begin_last() and finish()
-  std::size_t final_ = 0;  // the gradients of the parameters from this index on are final
+  std::size_t final_ = 0;  // gradients of parameters with this index or a higher index are final
 };
 
 }  // namespace regard::train

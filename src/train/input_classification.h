@@ -18,8 +18,8 @@ class InputClassification : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
-  // Load the model. If the run file lists no labels and the model's classifier has every label of the data,
-  // the labels of the classifier are used, in its order.
+  // Load the model. The labels are those of the model's classifier, in its order, if the run file lists no
+  // labels and the classifier has every label of the data.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;

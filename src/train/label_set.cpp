@@ -21,18 +21,22 @@ std::int32_t LabelSet::id_of(const std::string& label, const Place& place, bool 
               place)
       .found("'" + label + "'")
       .expected(fmt::format("one of {}", fmt::join(names_, ", ")))
-      .remedy(near.empty() ? "Correct it, or add it to 'labels.names'"
-                           : fmt::format("Did you mean '{}'? Correct it, or add it to 'labels.names'", near));
+      .remedy(near.empty()
+                  ? "Correct the label, or add it to 'labels.names'"
+                  : fmt::format("Did you mean '{}'? Correct the label, or add it to 'labels.names'", near));
 }
 
 void check_labels(const LabelConfig& config) {
   std::vector<std::string> sorted = config.names;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    throw usage_error("'labels.names' has a label twice").found("'" + *twice + "'");
-  if (!sorted.empty() && sorted.front().empty()) throw usage_error("'labels.names' has an empty label");
+    throw usage_error("'labels.names' contains a label twice")
+        .found("'" + *twice + "'")
+        .remedy("Remove one of the two labels");
+  if (!sorted.empty() && sorted.front().empty())
+    throw usage_error("'labels.names' contains an empty label").remedy("Remove the empty label");
   if (!config.weights.empty() && !config.names.empty() && config.weights.size() != config.names.size())
-    throw usage_error("'labels.weights' needs one number for each of 'labels.names'")
+    throw usage_error("'labels.weights' must have one number for each label in 'labels.names'")
         .found(fmt::format("{}", config.weights.size()))
         .expected(fmt::format("{}", config.names.size()));
 }
@@ -44,7 +48,7 @@ LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_da
     throw file_error(file, "the training data has too few labels")
         .found(fmt::format("{}", labels.size()))
         .expected(fmt::format("at least {}", least))
-        .remedy("See 'data.columns' for the column of the labels, or give all labels in 'labels.names'");
+        .remedy("Check the column of the labels in 'data.columns', or list all labels in 'labels.names'");
   return labels;
 }
 
@@ -67,7 +71,7 @@ std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labe
   }
   notes.push_back(note);
   if (!config.weights.empty() && config.weights.size() != labels.size())
-    throw usage_error("'labels.weights' needs one number for each label")
+    throw usage_error("'labels.weights' must have one number for each label of the training data")
         .found(fmt::format("{}", config.weights.size()))
         .expected(fmt::format("{}: {}", labels.size(), fmt::join(labels.names(), ", ")));
   std::vector<float> weights(config.weights.begin(), config.weights.end());

@@ -144,13 +144,12 @@ void check_label_columns(const RunConfig& config) {
     const bool aligned = format == data::TableFormat::lines;
     const std::size_t columns = aligned ? files->size() : corpus_columns(config, files->front()).size();
     if (columns == 2 || columns == 3) continue;
-    throw usage_error(aligned ? "line-aligned files do not fit the task"
+    throw usage_error(aligned ? "the number of line-aligned files does not fit the task"
                               : "'data.columns' must name the columns of the text and of the label")
         .found(fmt::format("{} {}{}", columns, aligned ? "file" : "column", columns == 1 ? "" : "s"))
-        .expected(
-            aligned
-                ? "one file of texts, optionally one of second texts, and one of labels"
-                : "two columns, such as [\"sentence\", \"label\"], or three for pairs, such as [1, 2, 3]");
+        .expected(aligned ? "a file of texts, optionally a file of second texts, and a file of labels"
+                          : "two columns, such as [\"sentence\", \"label\"], or three columns for pairs of "
+                            "texts, such as [1, 2, 3]");
   }
 }
 

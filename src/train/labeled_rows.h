@@ -36,7 +36,7 @@ struct RowSplit {
   LabeledRows train, valid;
   // reports on the training and validation files; equal if data.valid is not set
   data::RowReport train_report, valid_report;
-  std::string duplicates;  // a message about texts that occur in both parts; "" if there are none
+  std::string duplicates;  // message about texts that occur in both training and validation data; may be ""
 };
 
 // Read data.train and data.valid. The columns are one or two texts and then the label. In a file of plain

@@ -69,13 +69,14 @@ void freeze(std::span<Parameter* const> parameters, std::span<const std::string>
     std::vector<std::string> names;
     for (const Parameter* parameter : parameters) names.push_back(parameter->name);
     const std::string_view near = nearest(pattern, names);
-    throw usage_error("'training.freeze' names no weight of the model")
+    throw usage_error("a pattern in 'training.freeze' matches no weight of the model")
         .found("\"" + pattern + "\"")
         .expected(fmt::format("a name such as \"{}\", or a pattern such as \"encoder.*\"",
                               near.empty() ? names.at(0) : near));
   }
   if (std::none_of(parameters.begin(), parameters.end(), [](const Parameter* p) { return p->trainable(); }))
-    throw usage_error("'training.freeze' leaves no weight to train");
+    throw usage_error("'training.freeze' freezes all weights of the model")
+        .remedy("Remove a pattern from the list");
 }
 
 std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Parameter* const> trained,

@@ -61,8 +61,8 @@ class Listener {
   // Called once, when all data has been read and the model is ready. The folder of a new run does not exist
   // yet. If the run is stopped after this call, a checkpoint is saved.
   virtual void begins() {}
-  // Called with warnings, and with information about the data that was read or left out, the model, resuming
-  // and the end of the run.
+  // Called with a message: a warning, or information about the data, the model, resuming or the end of the
+  // run.
   virtual void note(const std::string& text) { (void)text; }
   virtual void step(const StepReport& report) { (void)report; }
   virtual void validating(std::int64_t step) { (void)step; }

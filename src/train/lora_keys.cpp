@@ -23,7 +23,8 @@ std::pair<std::string, double> split(const std::string& entry, const char* key) 
 
 std::int64_t whole(double value, const char* key) {
   if (value != std::floor(value) || value < 0.0 || value > 1e9)
-    throw usage_error(std::string("'lora.") + key + "' needs whole numbers").found(std::to_string(value));
+    throw usage_error(std::string("'lora.") + key + "' must contain only whole numbers")
+        .found(std::to_string(value));
   return static_cast<std::int64_t>(value);
 }
 
@@ -38,7 +39,8 @@ void add_lora_fields(std::vector<Field>& list, LoraKeys& keys) {
                     "Train low-rank updates (LoRA) of this rank instead of the model's weights. Checkpoints "
                     "are PEFT folders too. 0 trains the model itself.");
   rank.low = 0, rank.high = 1 << 20;
-  Field& alpha = add("alpha", &keys.alpha, "An update is multiplied by alpha / rank. 0 means alpha = rank.");
+  Field& alpha = add("alpha", &keys.alpha,
+                     "An update is multiplied by alpha / rank. Default: 0, which means alpha = rank.");
   alpha.low = 0, alpha.high = 1e6;
   add("targets", &keys.targets,
       "Linear layers with an update: the ends of their names, such as \"q_proj\". \"all-linear\": all "

@@ -12,7 +12,7 @@ namespace regard::train {
 
 struct LoraKeys {
   std::int64_t rank = 0;  // rank of the adapter; 0 means no adapter
-  double alpha = 0.0;     // scale of the adapter is alpha / rank; default (0): alpha = rank
+  double alpha = 0.0;     // The adapter's scale is alpha / rank. Default: 0, which means alpha = rank.
   std::vector<std::string> targets{"all-linear"};
   bool rslora = false;
   // ranks and alphas for some weights; each element is "PATTERN=NUMBER"
@@ -28,8 +28,8 @@ struct LoraKeys {
 // Append the fields to the list. Their targets point into `keys`.
 void add_lora_fields(std::vector<Field>& list, LoraKeys& keys);
 
-// Return the configuration of the adapter. adapter_config.json will contain `base_model`. Throws usage that
-// names the key if a value is invalid.
+// Return the configuration of the adapter. adapter_config.json will contain `base_model`. Throws usage,
+// naming the key, if a value is invalid.
 LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model);
 
 }  // namespace regard::train

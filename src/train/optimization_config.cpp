@@ -38,7 +38,7 @@ template <class Table>
 auto value_of(const Table& table, const std::string& name) {
   for (const auto& entry : table)
     if (name == entry.first) return entry.second;
-  throw usage_error("unknown name")
+  throw usage_error("a key of [training] has an unknown value")
       .found("'" + name + "'")
       .expected(fmt::format("{}", fmt::join(names_of(table), ", ")));
 }
@@ -83,7 +83,7 @@ void add_optimizer(Fields& fields, OptimizationConfig& c) {
       .may_change = true;
   fields
       .number("min_learning_rate", c.min_learning_rate, 0, 1e6,
-              "Final learning rate of the schedules that end at max_steps, except one-cycle.")
+              "Final learning rate of schedules that end at max_steps. Not used by one-cycle.")
       .may_change = true;
   Field& betas = fields.add("betas", &c.betas,
                             "adamw, adam, muon: decay of the moving averages of the gradient and of its "
@@ -97,7 +97,7 @@ void add_optimizer(Fields& fields, OptimizationConfig& c) {
                 "weight_decay. adam, sgd, rmsprop, adagrad: weight_decay * weight is added to the gradient.");
   fields.choice("decay", c.decay, {"matrices", "all"},
                 "Weights that decay: matrices (embeddings included; no biases, no norms), or all.");
-  fields.number("momentum", c.momentum, 0, kBelowOne, "sgd, rmsprop: momentum. 0 disables it.");
+  fields.number("momentum", c.momentum, 0, kBelowOne, "sgd, rmsprop: momentum. 0 disables momentum.");
   fields.add("nesterov", &c.nesterov, "sgd: Nesterov's momentum.");
   fields.number("smoothing", c.smoothing, 0, kBelowOne,
                 "rmsprop: decay of the moving average of the squared gradient.");
@@ -112,17 +112,18 @@ void add_special(Fields& fields, OptimizationConfig& c) {
              "adafactor: use the learning rate min(0.01, 1 / sqrt(step)) instead of the schedule.");
   fields.number(
       "first_moment", c.adafactor.first_moment, 0, kBelowOne,
-      "adafactor: decay of a moving average of the updates. 0 disables it, which saves its memory.");
+      "adafactor: decay of a moving average of the updates. 0 disables the average and saves its memory.");
   fields.number("decay_exponent", c.adafactor.decay_exponent, 1e-6, 10,
                 "adafactor: the second moment's decay at step t is 1 - t^-decay_exponent.");
   fields.number("clip_threshold", c.adafactor.clip_threshold, 1e-6, 1e6,
                 "adafactor: maximum root mean square of an update, before the learning rate is applied.");
   fields
       .number("muon_learning_rate", c.muon_learning_rate, 0, 1e6,
-              "muon: peak learning rate of the matrices; learning_rate is that of all other weights. 0 uses "
-              "learning_rate.")
+              "muon: peak learning rate of the hidden matrices. All other weights use learning_rate. 0 uses "
+              "learning_rate for all weights.")
       .may_change = true;
-  fields.number("muon_momentum", c.muon_momentum, 0, kBelowOne, "muon: Nesterov's momentum of the matrices.");
+  fields.number("muon_momentum", c.muon_momentum, 0, kBelowOne,
+                "muon: Nesterov's momentum of the hidden matrices.");
   fields.choice("muon_scale", c.muon_scale, {"original", "match-adamw"},
                 "muon: factor of the update of a matrix: sqrt(max(1, rows / columns)) (original), or 0.2 * "
                 "sqrt(max(rows, columns)), which suits learning rates of adamw (match-adamw).");
@@ -150,7 +151,7 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
   Field& restarts = fields.add("restarts", &c.restarts,
                                "cosine-restarts: number of half periods; each starts at learning_rate.");
   restarts.low = 1, restarts.high = 1e6;
-  fields.number("power", c.power, 0, 100, "polynomial: exponent of the remaining part of the run.");
+  fields.number("power", c.power, 0, 100, "polynomial: exponent p; the rate decreases as (1 - progress)^p.");
   fields.steps("decay_steps", c.decay_steps,
                "warmup-stable-decay: length of the final decrease. 0 means a tenth of max_steps.");
   fields.choice("decay_shape", c.decay_shape, names_of(kShapes),
@@ -173,10 +174,11 @@ void add_stability(Fields& fields, OptimizationConfig& c) {
                  "many skipped steps in a row end the run. 0 means that the first one ends it.");
   skipped.unit = "steps", skipped.low = 0, skipped.high = 1e9, skipped.may_change = true;
   fields.number("label_smoothing", c.label_smoothing, 0, 0.999,
-                "Part of a label's probability that is shared among all classes (PyTorch's definition).");
+                "Label smoothing: fraction of each label's probability that is distributed equally among all "
+                "classes, as in PyTorch.");
   fields.number("r_drop", c.r_drop, 0, 1e6,
                 "R-Drop (Liang et al. 2021): weight of the symmetric divergence between two passes with "
-                "different dropout; 0 uses a single pass.");
+                "different dropout. 0 disables the second pass.");
   fields.number("ema_decay", c.ema_decay, 0, kBelowOne,
                 "Keep a moving average of the weights: average = ema_decay * average + (1 - ema_decay) * "
                 "weight after every step. Validations and checkpoints use it. 0 disables it.");
@@ -184,8 +186,8 @@ void add_stability(Fields& fields, OptimizationConfig& c) {
              "Warm-up of ema_decay: use min(ema_decay, (1 + t) / (10 + t)) at update t.");
   fields.number("layer_decay", c.layer_decay, 1e-6, 1,
                 "Layer-wise learning-rate decay: the learning rate of each layer is layer_decay times that "
-                "of the layer above it. The embeddings count as a layer below the first. Default: 1, the "
-                "same rate for all layers.");
+                "of the layer above it. The embeddings count as the layer below the first layer. Default: 1, "
+                "the same rate for all layers.");
   fields.add("freeze", &c.freeze,
              "Names of weights that are not trained, with * for any characters and ? for one, such as "
              "\"encoder.*\".");
@@ -248,25 +250,26 @@ std::string why_unused_in_optimization(const OptimizationConfig& config, const s
 
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps) {
   if (config.betas.size() != 2)
-    throw usage_error("'training.betas' needs two numbers").found(fmt::format("{}", config.betas.size()));
+    throw usage_error("'training.betas' must have two numbers").found(fmt::format("{}", config.betas.size()));
   const bool ends = !among(config.schedule, {"inverse-sqrt", "constant"});
   if (ends && max_steps == 0)
-    throw usage_error("the schedule '" + config.schedule + "' needs 'training.max_steps'");
+    throw usage_error("the schedule '" + config.schedule + "' requires 'training.max_steps'");
   if (ends && config.warmup_steps >= max_steps)
     throw usage_error("'training.warmup_steps' must be less than 'training.max_steps'")
         .found(fmt::format("{} of {} steps", config.warmup_steps, max_steps));
   if (config.schedule == "warmup-stable-decay" &&
       config.warmup_steps + decay_steps(config, max_steps) > max_steps)
-    throw usage_error("'training.warmup_steps' and 'training.decay_steps' are longer than the run")
+    throw usage_error(
+        "'training.warmup_steps' and 'training.decay_steps' together exceed the steps of the run")
         .found(fmt::format("{} and {} of {} steps", config.warmup_steps, decay_steps(config, max_steps),
                            max_steps));
   if (config.min_learning_rate > config.learning_rate)
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'")
         .found(fmt::format("{} and {}", config.min_learning_rate, config.learning_rate));
   if (config.nesterov && config.momentum == 0.0)
-    throw usage_error("'training.nesterov' needs 'training.momentum'");
+    throw usage_error("'training.nesterov' requires 'training.momentum' above 0");
   if (config.muon_learning_rate > 0.0 && config.learning_rate == 0.0)
-    throw usage_error("'training.muon_learning_rate' needs a 'training.learning_rate' above 0");
+    throw usage_error("'training.muon_learning_rate' requires 'training.learning_rate' above 0");
 }
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config) {

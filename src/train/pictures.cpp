@@ -19,7 +19,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 data::Image shaped_as(const data::Image& image, const PictureInput& input) {
   data::Image shaped = input.processor().shape(image);
   if (shaped.height == input.height() && shaped.width == input.width()) return shaped;
-  throw usage_error("the image size in preprocessor_config.json differs from the model's")
+  throw usage_error("the image size in preprocessor_config.json differs from that of the model")
       .found(fmt::format("{} × {}", shaped.width, shaped.height))
       .expected(fmt::format("{} × {}", input.width(), input.height()));
 }
@@ -63,7 +63,7 @@ void check_pictures(const RunConfig& config, const char* columns) {
   for (const auto& [key, values] :
        {std::pair("images.mean", &images.mean), std::pair("images.deviation", &images.deviation)})
     if (values->size() != 3)
-      throw usage_error(fmt::format("'{}' needs three numbers, one per colour", key))
+      throw usage_error(fmt::format("'{}' must have three numbers, one for each colour", key))
           .found(fmt::format("{} numbers", values->size()));
   if (config.model.from.empty() && images.patch_size > images.size)
     throw usage_error("'images.patch_size' exceeds 'images.size'")

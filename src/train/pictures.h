@@ -17,15 +17,15 @@ namespace regard::train {
 
 struct PictureSplit {
   data::PictureRows train, valid;
-  std::string duplicates;  // a message about images that are in both parts; "" if there are none
+  std::string duplicates;  // message about images that occur in both training and validation data; may be ""
 };
 // Read data.train and data.valid. Without data.valid, a fraction data.valid_fraction of the images is held
 // out by a hash of the path or the pixels. Throws as data::read_picture_rows() does, and bad_file if the
 // fraction of skipped rows is above data.max_skipped.
 PictureSplit read_pictures(const RunConfig& config);
 
-// Throws usage that names the key if the values of [images] or the columns of data.train are invalid.
-// `columns` describes the expected columns for messages.
+// Throws usage, naming the key, if the values of [images] or the columns of data.train are invalid. `columns`
+// describes the expected columns in messages.
 void check_pictures(const RunConfig& config, const char* columns);
 
 // Image preprocessing of a run, with [images] for a new model and otherwise the settings of the model folder.

@@ -19,7 +19,7 @@ template <class Logits, class Loss>
 Var r_drop_loss(Tape& tape, std::span<const std::int32_t> labels, const LossOptions& options,
                 const Logits& logits, const Loss& loss) {
   const Var first = logits();
-  tape.set_pass(1);  // the second pass has other random draws
+  tape.set_pass(1);  // use a different dropout mask in the second pass
   const Var second = logits();
   tape.set_pass(0);
   LossOptions half = options;

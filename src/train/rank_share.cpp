@@ -44,9 +44,7 @@ std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks) {
                                 accumulate, accumulate == 1 ? "" : "es", ranks))
       .found(std::to_string(accumulate))
       .expected(fmt::format("a multiple of {}", ranks))
-      .remedy(
-          "Change 'training.accumulate', which changes the training, or the number of ranks, which does "
-          "not");
+      .remedy("Change the number of ranks, or change 'training.accumulate', which also changes the result");
 }
 
 std::vector<std::size_t> shard_bounds(std::span<Parameter* const> parameters, int ranks) {
@@ -110,8 +108,7 @@ void check_agreement(distributed::Ranks& ranks, std::span<const Agreement> prope
     const std::vector<std::uint64_t> values = ranks.gather(property.value);
     for (std::size_t rank = 1; rank < values.size(); ++rank)
       if (values[rank] != values[0])
-        throw usage_error(fmt::format("{} of rank {} differ{} from rank 0's", property.what, rank,
-                                      property.what.ends_with('s') ? "" : "s"))
+        throw usage_error(fmt::format("{} of rank {} and of rank 0 differ", property.what, rank))
             .remedy("Give all ranks the same run file, data and instruction set (REGARD_ISA)");
   }
 }

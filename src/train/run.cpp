@@ -49,8 +49,8 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   const std::string file = (checkpoint.folder / kStateFile).string();
   const RunState saved = RunState::from_json(read_json(file), file);
   if (saved.data != state_.data)
-    throw file_error(file, "the data differs from the data that the run started with")
-        .remedy("Restore the old corpora, or start a new run with 'model.from'");
+    throw file_error(file, "the data differs from the data with which the run was started")
+        .remedy("Restore the original data, or start a new run with 'model.from'");
   if (saved.isa != state_.isa)
     listener_.note(
         fmt::format("the run started with {} and resumes with {}: results may differ in the last bits",
@@ -96,7 +96,7 @@ void Run::take(const Resumption& resumption) {
   if (!resumption.other_metric) return;
   state_.best.reset();
   state_.validations_since_best = 0;
-  listener_.note("the best checkpoint is now chosen by " + config_.best_metric() +
+  listener_.note("the best checkpoint is now selected by " + config_.best_metric() +
                  " under the new settings: the next validation counts as the best");
 }
 
@@ -225,16 +225,16 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ = 0;
 }
 
-// Report a step whose loss or gradient is not finite. It gets a separate line in log.jsonl.
+// Report a step whose loss or gradient is not finite. Write a separate line to log.jsonl.
 void Run::note_skipped(const StepResult& result) {
   const SkippedSteps& skipped = context_.trainer->skipped();
-  listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
-                             std::isfinite(result.loss) ? "gradient" : "loss", skipped.in_row,
-                             skipped.total));
+  listener_.note(fmt::format(
+      "step {} skipped, because its {} is not finite ({} consecutive steps, {} in total)", result.step,
+      std::isfinite(result.loss) ? "gradient" : "loss", skipped.in_row, skipped.total));
   log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 
-// Returns false if the validation was stopped. Its results are then discarded.
+// Returns false, and discards the results, if the validation was stopped.
 bool Run::run_validation() {
   const AveragedWeights averaged(*context_.trainer);
   ValidationReport report;

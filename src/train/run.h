@@ -59,15 +59,15 @@ class TrainingRun {
 // Train until the first limit of the run, early stopping or a stop by the listener. With `resume`, continue
 // from the latest checkpoint of config.output.folder; on the same instruction set, the result is
 // bit-identical to that of an uninterrupted run. If there is no checkpoint, start a new run. Throws usage if
-// the folder is not empty and `resume` is false, if another process writes to it, or if the configuration
-// changes a key that a resumed run cannot change; bad_file if the data has changed; numeric if training
-// diverged, naming the step and the last checkpoint.
+// the folder is not empty and `resume` is false, if another process writes to the folder, or if the
+// configuration changes a key that a resumed run cannot change. Throws bad_file if the data has changed.
+// Throws numeric, naming the step and the last checkpoint, if training diverged.
 //
 // `ranks` are the processes that train together; all must have the same settings and data. Only rank 0 writes
 // the run folder; to resume, the other ranks must be able to read it. The result is bit-identical for any
 // number of ranks. Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or
-// if settings, data, weights or instruction sets differ; io if no message from another rank arrives in time,
-// in which case no checkpoint is written.
+// if settings, data, weights or instruction sets differ. Throws io, without writing a checkpoint, if no
+// message from another rank arrives in time.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                        distributed::Ranks& ranks = distributed::Ranks::one());
 

@@ -61,12 +61,14 @@ void check_standard_input(const RunConfig& config) {
     times += std::count(files->begin(), files->end(), kStandardInput);
   if (times == 0) return;
   if (times > 1)
-    throw usage_error("standard input ('-') is given more than once in 'data.train' and 'data.valid'");
+    throw usage_error("standard input ('-') occurs more than once in 'data.train' and 'data.valid'")
+        .remedy("Use files for the other data");
   if (config.tokenizer.file.empty() && config.model.from.empty())
-    throw usage_error("training data from standard input needs 'tokenizer.file' or 'model.from'")
-        .remedy("Train a tokenizer first with `regard tokenizer train`, or give a file");
+    throw usage_error("training data from standard input requires 'tokenizer.file' or 'model.from'")
+        .remedy(
+            "Train a tokenizer first with `regard tokenizer train`, or use a file instead of standard input");
   if (config.data.valid.empty() && is_plain_text(config))
-    throw usage_error("running text from standard input needs 'data.valid'");
+    throw usage_error("running text from standard input requires 'data.valid'");
 }
 
 void resolve_paths(RunConfig& config, const std::string& file) {
@@ -112,8 +114,8 @@ void check_forms(const RunConfig& config) {
       if (const data::CorpusFormat form = corpus_format(config, files->front()),
           other = corpus_format(config, path);
           other != form)
-        throw usage_error(
-            fmt::format("'data.{}' mixes file formats", files == &config.data.train ? "train" : "valid"))
+        throw usage_error(fmt::format("the files of 'data.{}' have different formats",
+                                      files == &config.data.train ? "train" : "valid"))
             .found(fmt::format("{} as {}", path, data::format_name(other)))
             .expected(fmt::format("{}, as for {}", data::format_name(form), files->front()))
             .remedy(
@@ -134,7 +136,7 @@ void check_weights(const RunConfig& config) {
   const std::size_t corpora = corpora_of(config, config.data.train).size();
   if (weights != corpora)
     throw usage_error(
-        "'data.weights' needs one number for each file (or group of aligned files) of 'data.train'")
+        "'data.weights' must have one number for each file (or group of line-aligned files) of 'data.train'")
         .found(fmt::format("{} numbers", weights))
         .expected(std::to_string(corpora));
   if (std::none_of(config.data.weights.begin(), config.data.weights.end(), [](double w) { return w > 0.0; }))
@@ -151,7 +153,7 @@ void check_sources(const RunConfig& config) {
   const data::CorpusFormat form = corpus_format(config, data.train.front());
   if ((form == data::CorpusFormat::tsv || form == data::CorpusFormat::csv) &&
       std::find(data.columns.begin(), data.columns.end(), "0") != data.columns.end())
-    throw usage_error("'data.columns' has the column 0").expected("numbers from 1, or names");
+    throw usage_error("'data.columns' contains the column number 0").expected("numbers from 1, or names");
   if (data.valid.empty() && data.valid_fraction == 0.0)
     throw usage_error("there is no validation data")
         .remedy("Set 'data.valid', or hold out a fraction of the training text with 'data.valid_fraction'");
@@ -160,9 +162,10 @@ void check_sources(const RunConfig& config) {
 void check_model(const RunConfig& config) {
   const TransformerConfig& model = config.model.transformer;
   if (config.model.freeze_vectors && config.model.vectors.empty())
-    throw usage_error("'model.freeze_vectors' needs 'model.vectors'");
+    throw usage_error("'model.freeze_vectors' requires 'model.vectors'");
   if (!config.model.vectors.empty() && !config.model.from.empty())
-    throw usage_error("'model.vectors' cannot be combined with 'model.from'").remedy("Remove one of the two");
+    throw usage_error("'model.vectors' cannot be combined with 'model.from'")
+        .remedy("Remove one of the two keys");
   if (!config.model.from.empty()) return;
   const std::vector<const char*>& families = task_traits(config.task).families;
   if (std::none_of(families.begin(), families.end(),
@@ -173,11 +176,11 @@ void check_model(const RunConfig& config) {
   if (is_sequence_family(config.model.family)) return;
   check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
-    throw usage_error("'model.heads' does not divide 'model.hidden_size'")
+    throw usage_error("'model.heads' must be a divisor of 'model.hidden_size'")
         .found(fmt::format("{} heads, hidden size {}", model.heads, model.hidden_size));
   const std::int64_t kv_heads = model.kv_heads == 0 ? model.heads : model.kv_heads;
   if (model.heads % kv_heads != 0)
-    throw usage_error("'model.kv_heads' does not divide 'model.heads'")
+    throw usage_error("'model.kv_heads' must be a divisor of 'model.heads'")
         .found(fmt::format("{} and {}", kv_heads, model.heads));
 }
 
@@ -201,14 +204,14 @@ void check_validation(const RunConfig& config) {
     throw usage_error("'validation.metrics' is empty").expected(expected);
   for (const std::string& metric : config.validation.metrics)
     if (std::find(known.begin(), known.end(), metric) == known.end())
-      throw usage_error("'validation.metrics' names '" + metric + "', which the task '" + config.task +
-                        "' does not have")
+      throw usage_error("'validation.metrics' contains '" + metric +
+                        "', which is not a metric of the task '" + config.task + "'")
           .expected(expected);
   const std::string& best = config.validation.best;
   if (best != "auto" && !config.wants(best))
-    throw usage_error("'validation.best' is '" + best + "', which 'validation.metrics' does not compute");
+    throw usage_error("'validation.best' is '" + best + "', which is not in 'validation.metrics'");
   if (config.training.average_last > 0 && config.validation.every_steps == 0)
-    throw usage_error("'training.average_last' needs 'validation.every_steps'");
+    throw usage_error("'training.average_last' requires 'validation.every_steps' above 0");
 }
 
 }  // namespace
@@ -219,9 +222,10 @@ void check_train_file(const RunConfig& config, std::size_t index) {
     return check_file(path, "data.train", task_traits(config.task).corpus.folders);
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return;
-  throw Error(ErrorKind::io, fmt::format("the list names '{}', which does not exist or is not a file", path),
+  throw Error(ErrorKind::io,
+              fmt::format("the file '{}' in the list does not exist or is not a regular file", path),
               config.train_places[index])
-      .remedy("Correct the line; paths in a list are relative to the list's folder");
+      .remedy("Correct the path. Paths in a list are relative to the folder of the list");
 }
 
 bool RunConfig::wants(const std::string& metric) const {
@@ -237,8 +241,8 @@ std::string RunConfig::best_metric() const {
 
 namespace {
 
-// Check keys of the run file that have no effect. If a key would have no effect without the overrides as
-// well, this is an error; otherwise it is a warning.
+// Check the run file for keys that have no effect. Add a warning if an override is the reason; otherwise
+// throw bad_file.
 void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
   const std::vector<Field> fields = run_fields(config);
   for (const GivenKey& key : keys) {
@@ -286,7 +290,7 @@ void apply_older_rules(RunConfig& config, const std::string& run_toml) {
 }
 
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 24;  // a run may have many thousands of shards
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 24;  // many thousands of shards may be listed
   const bool is_folder = formats::RunFolder::is_run_folder(path);
   const fs::path file = is_folder ? fs::path(path) / "run.toml" : fs::path(path);
   const fs::path folder = fs::absolute(file).parent_path();
@@ -330,7 +334,7 @@ void check_run(const RunConfig& config, RunFiles files) {
 
 std::string run_as_toml(const RunConfig& config) {
   RunConfig copy = config;
-  copy.train_places.clear();  // data.train has the files of data.train_list
+  copy.train_places.clear();  // data.train already contains the files of data.train_list
   return fields_as_toml(used_fields(copy));
 }
 

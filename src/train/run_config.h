@@ -35,7 +35,7 @@ struct DataConfig {
   bool valid_header = false;
   std::string cache = "auto";
   std::int64_t preview = 0;
-  std::string train_list;  // empty after read_run(): data.train then has the files of the list
+  std::string train_list;  // empty after read_run(), because data.train then contains the files of the list
   bool sharded = false;
 };
 
@@ -177,8 +177,8 @@ std::vector<Field> run_fields(RunConfig& config);
 // For a key that has no effect on the run, throws bad_file if the key is in the file, usage if it is in an
 // override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// Prepare to resume a run of an earlier version: for each key that its run.toml lacks, set a value in
-// `config` with which the run behaves as in that version.
+// Prepare to resume a run of an earlier version. For each key that is missing in its run.toml, set `config`
+// to the behaviour of that version.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
 // The same as read_run(), for the text of a run file; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,

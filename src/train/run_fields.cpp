@@ -23,12 +23,12 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "empty_lines",
                   .target = &c.empty_lines,
-                  .meaning = "Handling of rows with an empty text.",
+                  .meaning = "Treatment of rows with an empty text.",
                   .choices = {"skip", "refuse"}});
   list.push_back({.section = "data",
                   .key = "bad_utf8",
                   .target = &c.bad_utf8,
-                  .meaning = "Handling of lines that are not UTF-8.",
+                  .meaning = "Treatment of lines that are not UTF-8.",
                   .choices = {"refuse", "skip"}});
   list.push_back({.section = "data",
                   .key = "normalize_whitespace",
@@ -49,7 +49,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "valid",
                   .target = &c.valid,
-                  .meaning = "Validation text, in the same format.",
+                  .meaning = "Validation text, in the format of `train`.",
                   .may_change = true});
   list.push_back({.section = "data",
                   .key = "format",
@@ -59,8 +59,8 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "columns",
                   .target = &c.columns,
-                  .meaning = "Columns: source, then target. TSV, CSV: numbers from 1, or names in the first "
-                             "line; JSONL: names."});
+                  .meaning = "Columns of the source and of the target. TSV, CSV: numbers from 1, or names in "
+                             "the first line. JSONL: names."});
   list.push_back(
       {.section = "data",
        .key = "header",
@@ -69,8 +69,8 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "valid_fraction",
                   .target = &c.valid_fraction,
-                  .meaning = "Without `valid`: fraction of the training text to hold out. Pairs are chosen "
-                             "by a hash of their source; plain text is split at the end.",
+                  .meaning = "Fraction of the training text that is used for validation if `valid` is empty. "
+                             "Pairs are selected by a hash of their source; of plain text, the end is used.",
                   .low = 0.0,
                   .high = 0.5});
   add_text_rules(list, c);
@@ -86,33 +86,33 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "file",
                   .target = &c.file,
-                  .meaning = "Use this tokenizer.json instead of training one. Relative to the run file.",
+                  .meaning = "Existing tokenizer.json to use, as a path relative to the run file.",
                   .may_change = true});
   list.push_back({.section = "tokenizer",
                   .key = "vocab_size",
                   .target = &c.vocab_size,
                   .unit = "tokens",
-                  .meaning = "Vocabulary size, special tokens included.",
+                  .meaning = "Vocabulary size, including special tokens.",
                   .low = 8,
                   .high = 2e6});
   list.push_back({.section = "tokenizer",
                   .key = "joint",
                   .target = &c.joint,
-                  .meaning = "Share one vocabulary between source and target."});
+                  .meaning = "Use one vocabulary for source and target."});
   list.push_back({.section = "tokenizer",
                   .key = "lower_case",
                   .target = &c.lower_case,
-                  .meaning = "Lower-case the text first. The model's output is then lower-case."});
+                  .meaning = "Convert text to lower case. The model's output is then lower-case too."});
   list.push_back({.section = "tokenizer",
                   .key = "min_frequency",
                   .target = &c.min_frequency,
-                  .meaning = "Minimum frequency of a merge (or word). 0 means 2, or 1 for the type word.",
+                  .meaning = "Minimum frequency of a merge (or word). Default (0): 2; 1 for type word.",
                   .low = 0});
   list.push_back({.section = "tokenizer",
                   .key = "limit_alphabet",
                   .target = &c.limit_alphabet,
                   .unit = "characters",
-                  .meaning = "Keep only this many of the most frequent characters; 0 keeps all.",
+                  .meaning = "Keep at most this number of the most frequent characters; 0 keeps all.",
                   .low = 0});
   list.push_back({.section = "tokenizer",
                   .key = "character_coverage",
@@ -120,13 +120,13 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .meaning = "Keep the most frequent characters that cover this fraction of the text.",
                   .low = 1e-6,
                   .high = 1.0});
-  list.push_back(
-      {.section = "tokenizer",
-       .key = "max_piece_length",
-       .target = &c.max_piece_length,
-       .unit = "characters",
-       .meaning = "Maximum length of a token (byte-bpe: bytes). 0 means 16 for unigram, else none.",
-       .low = 0});
+  list.push_back({.section = "tokenizer",
+                  .key = "max_piece_length",
+                  .target = &c.max_piece_length,
+                  .unit = "characters",
+                  .meaning = "Maximum length of a token (byte-bpe: in bytes). Default: 0, which means 16 for "
+                             "unigram and no limit for all other types.",
+                  .low = 0});
   std::vector<std::string> rules = text::word_rule_names();
   rules.insert(rules.begin(), "auto");
   list.push_back({.section = "tokenizer",
@@ -154,14 +154,14 @@ void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
 
 void add_training(std::vector<Field>& list, TrainingConfig& c) {
   const auto count = [&list](auto&&... rest) { list.push_back(count_field("training", rest...)); };
-  count("batch_tokens", c.batch_tokens, "target tokens", "Batch size for translation.", 1);
+  count("batch_tokens", c.batch_tokens, "target tokens", "Batch size of translation.", 1);
   count("batch_size", c.batch_size, "windows or examples", "Batch size of all tasks except translation.", 1);
-  count("context", c.context, "tokens", "Window length for language models.", 1);
+  count("context", c.context, "tokens", "Window length of language models.", 1);
   list.push_back({.section = "training",
                   .key = "bucketing",
                   .target = &c.bucketing,
-                  .meaning = "Translation: group pairs of similar length into batches (length), or pairs of "
-                             "any length (none). Padding is never computed.",
+                  .meaning = "Translation: batches of pairs of similar length (length), or of any length "
+                             "(none). No padding is used.",
                   .choices = {"length", "none"}});
   list.push_back({.section = "training",
                   .key = "windows",
@@ -170,7 +170,9 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                              "in a random order each epoch (sequential).",
                   .choices = {"random", "sequential"}});
   count("accumulate", c.accumulate, "batches",
-        "Gradient accumulation: batches per step. The loss is the mean over all their tokens.", 1);
+        "Gradient accumulation: number of batches per step. The loss of a step is the mean over the tokens "
+        "of all its batches.",
+        1);
   list.back().high = 65536;
   list.push_back({.section = "training",
                   .key = "precision",
@@ -179,12 +181,14 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                              "training: f32, or bf16 with f32 sums, weights and optimiser, on processors "
                              "with AMX-BF16, and AMD processors with AVX512_BF16.",
                   .choices = {"f32", "bf16"}});
-  list.push_back({.section = "training",
-                  .key = "gradient_checkpointing",
-                  .target = &c.gradient_checkpointing,
-                  .meaning = "Keep only the output of each layer and compute the rest again in the backward "
-                             "pass: less memory, about a third more time, and bit-identical weights.",
-                  .may_change = true});
+  list.push_back(
+      {.section = "training",
+       .key = "gradient_checkpointing",
+       .target = &c.gradient_checkpointing,
+       .meaning =
+           "Store only the output of each layer, and recompute all other activations in the backward pass. "
+           "This reduces memory, takes about a third more time, and does not change the weights.",
+       .may_change = true});
   count("max_steps", c.max_steps, "steps",
         "Maximum number of steps; 0 means no limit. The run ends at the first limit reached.", 0);
   list.back().may_change = true;
@@ -199,12 +203,12 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                   .key = "max_minutes",
                   .target = &c.max_minutes,
                   .unit = "minutes",
-                  .meaning = "Maximum training time, including the time before a resume; 0 means no limit.",
+                  .meaning = "Maximum training time over all starts of the run; 0 means no limit.",
                   .low = 0,
                   .may_change = true});
   count("average_last", c.average_last, "validations",
-        "Number of last validated checkpoints whose weights are averaged, validated and saved at the end; 0 "
-        "disables this.",
+        "Number of latest validated checkpoints to average at the end of the run. The average is validated "
+        "and saved. 0 disables averaging.",
         0);
   list.back().may_change = true;
 }
@@ -229,27 +233,25 @@ std::vector<Field> run_fields(RunConfig& config) {
                   .target = &config.model.family,
                   .meaning = "Family of a new model.",
                   .choices = family_names()});
-  list.push_back({.section = "model",
-                  .key = "from",
-                  .target = &config.model.from,
-                  .meaning =
-                      "Model folder to fine-tune: training starts from its weights and tokenizer. "
-                      "vectors and freeze_vectors cannot be combined with it; the other keys of [model] "
-                      "have no effect."});
+  list.push_back(
+      {.section = "model",
+       .key = "from",
+       .target = &config.model.from,
+       .meaning = "Model folder to fine-tune: training starts with its weights and tokenizer. The key cannot "
+                  "be combined with vectors and freeze_vectors; all other keys of [model] have no effect."});
   list.push_back(
       {.section = "model",
        .key = "vectors",
        .target = &config.model.vectors,
-       .meaning =
-           "Word vectors of the embedding's size to initialise the embedding (with two vocabularies, the "
-           "source's); tokens without a vector keep random values. Any format that `regard vectors` reads. "
-           "Best with `tokenizer.type = \"word\"`. Relative to the run file."});
+       .meaning = "File of word vectors to initialise the embedding, in a format that `regard vectors` "
+                  "reads; with two vocabularies, the source embedding. The vectors must have the size of the "
+                  "embedding. Tokens without a vector keep random values, so `tokenizer.type = \"word\"` is "
+                  "recommended. The path is relative to the run file."});
   list.push_back({.section = "model",
                   .key = "freeze_vectors",
                   .target = &config.model.freeze_vectors,
-                  .meaning = "Do not train the embedding that `vectors` initialises (including tokens "
-                             "without a vector and a tied "
-                             "output layer)."});
+                  .meaning = "Do not train the embedding that `vectors` initialises. This includes tokens "
+                             "without a vector and a tied output layer."});
   add_transformer(list, config.model.transformer);
   add_sequence_fields(list, config.model.sequence);
   add_labels(list, config.labels);

@@ -6,22 +6,21 @@ namespace regard::train {
 namespace {
 
 void add_shards(std::vector<Field>& list, DataConfig& c) {
-  list.push_back({.section = "data",
-                  .key = "train_list",
-                  .target = &c.train_list,
-                  .meaning =
-                      "Instead of `train`: a text file with the path of a training file on each line, "
-                      "or the paths of line-aligned files, separated by tabs. Paths are relative to the "
-                      "list's folder. The run.toml of the run folder names the files in `train`.",
-                  .may_change = true});
+  list.push_back(
+      {.section = "data",
+       .key = "train_list",
+       .target = &c.train_list,
+       .meaning = "A text file that replaces `train`: each line has the path of a training file, or the "
+                  "paths of line-aligned files, separated by tabs. Paths are relative to the folder of the "
+                  "list. In the run folder, run.toml contains these paths in `train`.",
+       .may_change = true});
   list.push_back(
       {.section = "data",
        .key = "sharded",
        .target = &c.sharded,
-       .meaning =
-           "The training files are shards, and a process reads only the shards of its own "
-           "micro-batches. Micro-batch i of a step (0 to `accumulate` - 1) is drawn from the shards i, "
-           "i + accumulate, …. Needs `valid`, and `tokenizer.file` or `model.from`."});
+       .meaning = "The training files are shards, and a process reads only the shards of its own "
+                  "micro-batches. Micro-batch i of a step (0 to `accumulate` - 1) is drawn from the shards "
+                  "i, i + accumulate, …. Requires `valid`, and `tokenizer.file` or `model.from`."});
 }
 
 }  // namespace
@@ -36,26 +35,28 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "malformed",
                   .target = &c.malformed,
-                  .meaning = "Handling of rows that lack a column or do not have the format.",
+                  .meaning = "Treatment of rows without a required column or with an invalid format.",
                   .choices = {"refuse", "skip"}});
-  list.push_back({.section = "data",
-                  .key = "max_skipped",
-                  .target = &c.max_skipped,
-                  .meaning = "Largest fraction of the rows that may be skipped.",
-                  .low = 0.0,
-                  .high = 1.0});
+  list.push_back(
+      {.section = "data",
+       .key = "max_skipped",
+       .target = &c.max_skipped,
+       .meaning = "Maximum fraction of the rows that may be skipped. A larger fraction is an error.",
+       .low = 0.0,
+       .high = 1.0});
   list.push_back({.section = "data",
                   .key = "weights",
                   .target = &c.weights,
                   .meaning = "Number of times that an epoch contains the rows of each file of `train` (or of "
-                             "each pair of line-aligned files). Default: once.",
+                             "each group of line-aligned files). Default: 1 for each.",
                   .low = 0.0,
                   .high = 1000.0});
-  list.push_back({.section = "data",
-                  .key = "valid_format",
-                  .target = &c.valid_format,
-                  .meaning = "Format of the files of `valid`; same means the value of `format`.",
-                  .choices = {"same", "auto", "lines", "tsv", "csv", "jsonl", "text"}});
+  list.push_back(
+      {.section = "data",
+       .key = "valid_format",
+       .target = &c.valid_format,
+       .meaning = "Format of the files in `valid`. Default: same, which means the value of `format`.",
+       .choices = {"same", "auto", "lines", "tsv", "csv", "jsonl", "text"}});
   list.push_back({.section = "data",
                   .key = "valid_columns",
                   .target = &c.valid_columns,
@@ -73,16 +74,15 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c) {
            "data may be larger than the memory. auto: for files of 64 MiB or more, and always for features.",
        .choices = {"auto", "always", "never"},
        .may_change = true});
-  list.push_back(
-      {.section = "data",
-       .key = "preview",
-       .target = &c.preview,
-       .unit = "examples",
-       .meaning =
-           "Number of examples per batch to show in a dry run. 0: show only the first one, in short form.",
-       .low = 0,
-       .high = 1000,
-       .may_change = true});
+  list.push_back({.section = "data",
+                  .key = "preview",
+                  .target = &c.preview,
+                  .unit = "examples",
+                  .meaning = "Number of examples per batch to show in a dry run. 0 shows only the first "
+                             "example, in short form.",
+                  .low = 0,
+                  .high = 1000,
+                  .may_change = true});
 }
 
 }  // namespace regard::train

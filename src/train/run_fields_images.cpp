@@ -26,7 +26,8 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
       {.section = "images",
        .key = "mean",
        .target = &c.mean,
-       .meaning = "Mean of each colour channel (red, green, blue). It is subtracted from values from 0 to 1.",
+       .meaning =
+           "Mean of each colour channel (red, green, blue). The mean is subtracted from values from 0 to 1.",
        .low = -10,
        .high = 10});
   list.push_back({.section = "images",
@@ -49,15 +50,15 @@ void add_augmentation(std::vector<Field>& list, AugmentationConfig& c) {
                     .low = low,
                     .high = high});
   };
-  number(
-      "smallest_crop", c.smallest_crop, 0.01, 1.0,
-      "Crop a part of at least this fraction of the image, with sides in the ratio 3:4 to 4:3, and enlarge "
-      "it to full size; 1 disables cropping.");
+  number("smallest_crop", c.smallest_crop, 0.01, 1.0,
+         "Minimum fraction of the image's area that a random crop keeps. Crops have an aspect ratio of 3:4 "
+         "to 4:3 and are resized to the full size. 1 disables cropping.");
   number("flip", c.flip, 0.0, 1.0, "Probability of flipping an image horizontally.");
-  number("rotation", c.rotation, 0.0, 180.0, "Rotate by at most this angle in either direction.", "degrees");
-  number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this fraction.");
-  number("shift", c.shift, 0.0, 0.9, "Shift by at most this fraction of the width and of the height.");
-  number("shear", c.shear, 0.0, 60.0, "Shear horizontally by at most this angle.", "degrees");
+  number("rotation", c.rotation, 0.0, 180.0, "Maximum angle of a random rotation in either direction.",
+         "degrees");
+  number("zoom", c.zoom, 0.0, 0.9, "Maximum random change of the size, as a fraction of the size.");
+  number("shift", c.shift, 0.0, 0.9, "Maximum random shift, as a fraction of the width and of the height.");
+  number("shear", c.shear, 0.0, 60.0, "Maximum angle of a random horizontal shear.", "degrees");
 }
 
 }  // namespace regard::train

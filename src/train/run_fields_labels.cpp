@@ -14,15 +14,13 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
   list.push_back({.section = "labels",
                   .key = "names",
                   .target = &c.names,
-                  .meaning =
-                      "The labels in the order of their ids. Another label in the data is an error. Default: "
-                      "the labels of the training data, sorted."});
+                  .meaning = "The labels in the order of their ids. A label in the data that is not in this "
+                             "list is an error. Default: the labels of the training data, sorted."});
   list.push_back({.section = "labels",
                   .key = "until",
                   .target = &c.until,
-                  .meaning =
-                      "Truncate each label of the data before this text: with \":\", NUM:date becomes the "
-                      "label NUM. Default: labels are not truncated."});
+                  .meaning = "Truncate each label of the data before this text. Example: \":\" converts "
+                             "NUM:date to the label NUM. Default: labels are not truncated."});
   list.push_back(
       {.section = "labels",
        .key = "weights",
@@ -30,12 +28,11 @@ void add_labels(std::vector<Field>& list, LabelConfig& c) {
        .meaning = "Weight of each label in the loss, in the order of the ids. Default: 1 for each.",
        .low = 0,
        .high = 1e6});
-  list.push_back(
-      {.section = "labels",
-       .key = "balance",
-       .target = &c.balance,
-       .meaning = "Set the weight of each label to the number of examples / (number of labels · number of "
-                  "examples with the label)."});
+  list.push_back({.section = "labels",
+                  .key = "balance",
+                  .target = &c.balance,
+                  .meaning = "Set the weight of each label to E / (L * E_l). E is the number of examples, L "
+                             "the number of labels, and E_l the number of examples with the label."});
 }
 
 void add_masking(std::vector<Field>& list, MaskingConfig& c) {
@@ -48,8 +45,8 @@ void add_masking(std::vector<Field>& list, MaskingConfig& c) {
   list.push_back({.section = "masking",
                   .key = "share",
                   .target = &c.share,
-                  .meaning = "Fraction of the tokens to predict. 80 % of these become [MASK], 10 % become "
-                             "a random token, and 10 % are unchanged.",
+                  .meaning = "Fraction of the tokens to predict. Of these tokens, 80 % become [MASK], 10 % "
+                             "become a random token, and 10 % are unchanged.",
                   .low = 0.001,
                   .high = 0.9});
 }
@@ -66,7 +63,7 @@ void add_questions(std::vector<Field>& list, QuestionConfig& c) {
                   .key = "longest_answer",
                   .target = &c.longest_answer,
                   .unit = "tokens",
-                  .meaning = "Maximum length of an answer in validation.",
+                  .meaning = "Maximum length of a predicted answer in validations.",
                   .low = 1,
                   .high = 1e6});
 }
@@ -75,29 +72,29 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
   list.push_back({.section = "embedding",
                   .key = "loss",
                   .target = &c.loss,
-                  .meaning =
-                      "Loss. ranking: find a row's second text among the second and third texts of the batch "
-                      "(MultipleNegativesRankingLoss). triplet: the second text must be nearer to the first "
-                      "than the third is (TripletLoss). cosine: the third column is the target cosine of the "
-                      "two texts (CosineSimilarityLoss).",
+                  .meaning = "Loss. ranking: find a row's second text among the second and third texts of "
+                             "the batch (MultipleNegativesRankingLoss). triplet: the first text must be "
+                             "closer to the second text than to the third text (TripletLoss). cosine: the "
+                             "third column is the target cosine of the two texts (CosineSimilarityLoss).",
                   .choices = {"ranking", "triplet", "cosine"}});
-  list.push_back({.section = "embedding",
-                  .key = "scale",
-                  .target = &c.scale,
-                  .meaning = "ranking: factor of the cosines, the inverse of the temperature.",
-                  .low = 1e-3,
-                  .high = 1e4});
   list.push_back(
       {.section = "embedding",
-       .key = "margin",
-       .target = &c.margin,
-       .meaning = "triplet: minimum difference between the distances of the third and of the second text.",
-       .low = 0.0,
+       .key = "scale",
+       .target = &c.scale,
+       .meaning = "ranking: factor by which cosines are multiplied, the inverse of the temperature.",
+       .low = 1e-3,
        .high = 1e4});
+  list.push_back({.section = "embedding",
+                  .key = "margin",
+                  .target = &c.margin,
+                  .meaning = "triplet: the distance of the third text from the first text must exceed that "
+                             "of the second text by this margin.",
+                  .low = 0.0,
+                  .high = 1e4});
   list.push_back({.section = "embedding",
                   .key = "distance",
                   .target = &c.distance,
-                  .meaning = "triplet: distance of two vectors.",
+                  .meaning = "triplet: distance between vectors.",
                   .choices = {"euclidean", "cosine"}});
   list.push_back({.section = "embedding",
                   .key = "pooling",
@@ -109,7 +106,7 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
   list.push_back({.section = "embedding",
                   .key = "normalize",
                   .target = &c.normalize,
-                  .meaning = "Normalise the model's vectors to length 1."});
+                  .meaning = "Normalise the vectors to length 1."});
 }
 
 }  // namespace regard::train

@@ -16,7 +16,7 @@ std::vector<std::string> task_names() {
   return names;
 }
 
-// Return the help text of the key `task`: "Training task: translation (a text to another text), …".
+// Return the help text of the key `task`: "Training task: translation (translate a text), …".
 std::string task_help() {
   std::string text = "Training task: ";
   for (const TaskEntry& entry : task_registry())
@@ -77,12 +77,14 @@ void mark_tasks(std::vector<Field>& list) {
 void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   const auto count = [&list](auto&&... rest) { list.push_back(count_field("validation", rest...)); };
   count("every_steps", c.every_steps, "steps",
-        "Number of steps between validations. The last step is always validated; with 0, only that step.", 0);
+        "Number of steps between validations. The last step is always validated; 0 validates only the last "
+        "step.",
+        0);
   list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "metrics",
                   .target = &c.metrics,
-                  .meaning = "Metrics to compute.",
+                  .meaning = "Metrics to compute at each validation.",
                   .choices = metric_names(),
                   .may_change = true});
   list.push_back({.section = "validation",
@@ -92,25 +94,27 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
                   .choices = best_choices(),
                   .may_change = true});
   count("patience", c.patience, "validations",
-        "Stop after this many validations without improvement; 0 never stops.", 0);
+        "Stop after this many consecutive validations without improvement; 0 disables this.", 0);
   list.back().may_change = true;
-  count("beam", c.beam, "hypotheses", "Beam width of the validation's translations.", 1);
+  count("beam", c.beam, "hypotheses", "Beam width of the search in validations.", 1);
   list.back().high = static_cast<double>(infer::kWidestBeam);
   list.back().may_change = true;
-  list.push_back({.section = "validation",
-                  .key = "length_penalty",
-                  .target = &c.length_penalty,
-                  .meaning = "Length penalty: scores are divided by the length raised to this exponent.",
-                  .low = 0,
-                  .high = 10,
-                  .may_change = true});
-  count("max_sentences", c.max_sentences, "pairs", "Translate only the first N sentences; 0 translates all.",
-        0);
+  list.push_back(
+      {.section = "validation",
+       .key = "length_penalty",
+       .target = &c.length_penalty,
+       .meaning =
+           "Exponent of the length penalty: the score of a hypothesis is divided by length^length_penalty.",
+       .low = 0,
+       .high = 10,
+       .may_change = true});
+  count("max_sentences", c.max_sentences, "pairs",
+        "Number of validation sentences to translate, starting with the first; 0 translates all.", 0);
   list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "lower_case",
                   .target = &c.lower_case,
-                  .meaning = "Convert text to lower case before BLEU and chrF are computed."});
+                  .meaning = "Convert texts to lower case before BLEU and chrF are computed."});
   count("samples", c.samples, "texts", "Number of translations or continuations printed at each validation.",
         0);
   list.back().high = 1000;
@@ -125,40 +129,41 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
   list.push_back({.section = "output",
                   .key = "folder",
                   .target = &c.folder,
-                  .meaning = "Run folder, relative to the working directory.",
+                  .meaning = "Path of the run folder, relative to the working directory.",
                   .may_change = true});
   count("checkpoint_every_steps", c.checkpoint_every_steps, "steps",
-        "Number of steps between additional checkpoints. 0: none. A checkpoint is always written at each "
-        "validation and when the run is stopped.",
+        "Number of steps between additional checkpoints; 0 disables them. A checkpoint is always written at "
+        "each validation and when the run is stopped.",
         0);
   count("keep", c.keep, "checkpoints",
-        "Number of latest checkpoints to keep. The best, and those that average_last needs, are also kept.",
+        "Number of latest checkpoints to keep. The best checkpoint and the checkpoints that average_last "
+        "averages are kept too.",
         1);
-  count("log_every_steps", c.log_every_steps, "steps", "Steps between lines of log.jsonl.", 1);
+  count("log_every_steps", c.log_every_steps, "steps", "Number of steps between lines of log.jsonl.", 1);
   list.push_back(
       {.section = "output",
        .key = "tensorboard",
        .target = &c.tensorboard,
-       .meaning = "Also write the numbers of log.jsonl as TensorBoard event files to FOLDER/tensorboard.",
+       .meaning = "Also write the numbers of log.jsonl to TensorBoard event files in FOLDER/tensorboard.",
        .may_change = true});
 }
 
 void add_distributed(std::vector<Field>& list, DistributedConfig& c) {
-  list.push_back({.section = "distributed",
-                  .key = "timeout",
-                  .target = &c.timeout,
-                  .unit = "seconds",
-                  .meaning = "Several processes (mpirun): end the run if no message from another process "
-                             "arrives in this time. It must exceed the time of writing a checkpoint.",
-                  .low = 1e-3,
-                  .high = 1e9,
-                  .may_change = true});
+  list.push_back(
+      {.section = "distributed",
+       .key = "timeout",
+       .target = &c.timeout,
+       .unit = "seconds",
+       .meaning = "Several processes (mpirun): end the run if no message from another process arrives within "
+                  "this time. The time must be longer than that of writing a checkpoint.",
+       .low = 1e-3,
+       .high = 1e9,
+       .may_change = true});
   list.push_back({.section = "distributed",
                   .key = "shard_optimizer",
                   .target = &c.shard_optimizer,
-                  .meaning =
-                      "Several processes: each process stores the optimiser's state for its part of the "
-                      "weights only (ZeRO stage 1). The results are bit-identical.",
+                  .meaning = "Several processes: each process stores the optimiser's state of only a part of "
+                             "the weights (ZeRO stage 1). This does not change the result.",
                   .may_change = true});
 }
 

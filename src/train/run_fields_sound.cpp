@@ -22,13 +22,14 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
         "Length of the model's window; shorter sounds are padded with silence. For wav2vec2: maximum length "
         "of a sound.",
         3600);
-  count("bins", c.bins, "bins", "Number of mel bins of each frame of 10 ms.", 1024);
+  count("bins", c.bins, "bins", "Number of mel bins per frame of 10 ms.", 1024);
   count("patch_size", c.patch_size, "bins",
         "audio-spectrogram-transformer: side of a square patch, in frames and in bins.", 512);
   count("patch_stride", c.patch_stride, "bins",
         "audio-spectrogram-transformer: distance between the starts of adjacent patches, which may overlap.",
         512);
-  count("channels", c.channels, "", "wav2vec2: channels of the seven convolutions over the samples.", 4096);
+  count("channels", c.channels, "",
+        "wav2vec2: number of channels of each of the seven convolutions over the samples.", 4096);
   count("vocabulary", c.vocabulary, "tokens",
         "whisper: vocabulary size of the byte-level BPE for texts, without task and timestamp tokens.", 1e6);
   share("mask_frames", c.mask_frames,

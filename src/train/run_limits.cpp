@@ -1,4 +1,4 @@
-// The end of a run: its limits, and stops by the listener.
+// Determines when a run ends: at a limit, or after a stop request by the listener.
 #include <algorithm>
 
 #include "train/run_steps.h"
@@ -6,15 +6,15 @@
 namespace regard::train {
 namespace {
 
-// A step that takes longer than this after a stop request is abandoned, so that a run is saved and ends
-// within 10 seconds regardless of the length of its steps.
+// Maximum time from a stop request to the end of the current step. A longer step is abandoned, so that the
+// run ends, with a checkpoint, within 10 seconds.
 constexpr double kLongestWait = 6.0;       // seconds
 constexpr double kBetweenQuestions = 0.1;  // seconds
 
 }  // namespace
 
-// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop signal at any
-// rank counts, and the time is that of rank 0.
+// Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop request at any
+// rank stops all ranks, and the elapsed time is that of rank 0.
 Run::Decision Run::decide() {
   const bool stop = listener_.stop();
   const Decision here{stop, !stop && limit().has_value()};

@@ -55,7 +55,7 @@ Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& fo
         fmt::format("the run in {} cannot be resumed with different settings", folder.path().string()))
         .found(fmt::format("{}", fmt::join(refused, "; ")))
         .remedy("Resume it with its own settings ('regard train --resume " + folder.path().string() +
-                "'), or train into another folder");
+                "'), or use another run folder");
   resumption.other_metric = saved.best_metric() != config.best_metric() ||
                             (config.best_metric() != "loss" && decoding_changed(resumption.changes));
   return resumption;

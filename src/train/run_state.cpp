@@ -29,7 +29,9 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.isa = require<std::string>(json, "isa", file);
   const auto digits = require<std::string>(json, "data", file);
   if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw file_error(file, "'data' is not a checksum").found("'" + digits + "'");
+    throw file_error(file, "the value of 'data' is not a checksum")
+        .found("'" + digits + "'")
+        .expected("16 hexadecimal digits");
   state.data = std::stoull(digits, nullptr, 16);
   state.position = require<Json>(json, "position", file);
   state.seconds = require<double>(json, "seconds", file);

@@ -35,7 +35,7 @@ struct RunState {
 };
 
 // Return the setting that ends a run in this state: "max_steps", "max_epochs", "max_minutes" or "patience";
-// nothing if the run can go on.
+// nullopt if the run can continue.
 std::optional<std::string> limit_of(const RunState& state, const RunConfig& config);
 
 }  // namespace regard::train

@@ -54,9 +54,8 @@ std::string run_template(const std::string& task) {
            !why_unused(config, field).empty();
   });
   return fmt::format(
-             "# regard train RUN.toml: {}, {}.\n# 'regard train --help-config' lists every key; 'regard "
-             "train "
-             "RUN.toml --dry-run' shows the first batches.\n",
+             "# regard train RUN.toml: {} ({}).\n# 'regard train --help-config' lists every key; 'regard "
+             "train RUN.toml --dry-run' shows the first batches.\n",
              task, traits.meaning) +
          fields_as_help(fields, [](const Field&) { return std::string(); });
 }

@@ -44,7 +44,8 @@ Json whole_numbers(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) {
     if (value != std::floor(value) || value < 1 || value > 1e6)
-      throw usage_error("'model.filter_widths' needs whole numbers of tokens").found(std::to_string(value));
+      throw usage_error("'model.filter_widths' must contain whole numbers of tokens")
+          .found(std::to_string(value));
     list.push_back(static_cast<std::int64_t>(value));
   }
   return list;
@@ -68,7 +69,7 @@ void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys) {
   widths.unit = "tokens", widths.low = 1, widths.high = 256;
   add("pooling", &keys.pooling,
       "State that classifies a text: the last (of both directions), the mean or the maximum over its tokens; "
-      "auto: mlp mean, cnn max, else last.")
+      "auto: mean for mlp, max for cnn, last for all other families.")
       .choices = {"auto", "last", "mean", "max"};
   add("attention", &keys.attention,
       "Attention of rnn-search: additive (Bahdanau et al. 2015), multiplicative (Luong et al. 2015) or none "

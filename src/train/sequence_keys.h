@@ -29,8 +29,8 @@ void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys);
 // Return the names of these families, which are values of model.family.
 const std::vector<std::string>& sequence_families();
 bool is_sequence_family(const std::string& family);
-// Return the reason why a key of [model] has no effect: the families above do not use it, or only they use
-// it. Return "" if there is no such reason.
+// Return the reason why a key of [model] has no effect: the run's family is one of sequence_families() and
+// does not use the key, or only these families use it. Return "" otherwise.
 std::string why_unused_in_sequence_model(const RunConfig& config, const std::string& key);
 
 // Return the config.json of a new model without a head; the caller adds "architectures", labels and a source

@@ -54,7 +54,7 @@ Json ShardedBatches::state() const {
 void ShardedBatches::restore(const Json& state, const std::string& file) {
   const Json all = require<Json>(state, "micro_batches", file);
   if (!all.is_array() || all.size() != epochs_.size())
-    throw file_error(file, "the position in the data does not fit the number of micro-batches")
+    throw file_error(file, "the saved number of micro-batches differs from that of the run")
         .found(std::to_string(all.size()))
         .expected(std::to_string(epochs_.size()));
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -98,15 +98,16 @@ void check_sharded(const RunConfig& config) {
   if (!config.data.weights.empty()) throw refuse("data.weights", "each micro-batch has its own shards");
   if (config.tokenizer.file.empty() && config.model.from.empty())
     throw usage_error(
-        "'data.sharded' needs 'tokenizer.file' or 'model.from', because no process reads all data")
+        "'data.sharded' requires 'tokenizer.file' or 'model.from', because no process reads all data")
         .remedy(
             "Train a tokenizer on some of the shards first: regard tokenizer train SHARD… -o tokenizer.json");
   const std::size_t shards = shards_of(config).size();
   if (shards < static_cast<std::size_t>(config.training.accumulate))
-    throw usage_error("'data.sharded' needs at least one shard for each micro-batch of 'training.accumulate'")
+    throw usage_error(
+        "'data.sharded' requires at least one shard for each of the 'training.accumulate' micro-batches")
         .found(fmt::format("{} shard{}", shards, shards == 1 ? "" : "s"))
         .expected(fmt::format("at least {}", config.training.accumulate))
-        .remedy("Divide the data into more files, or lower 'training.accumulate'");
+        .remedy("Divide the data into more files, or reduce 'training.accumulate'");
 }
 
 }  // namespace regard::train

@@ -1,7 +1,7 @@
 // Batches of a run whose training data is divided into shards (data.sharded). A step has n micro-batches;
-// micro-batch i is drawn from the shards i, i + n, i + 2 n, … The division depends only on the index in the
-// step, so that any number of ranks draws the same batches, and a rank needs only the shards of its own
-// micro-batches.
+// micro-batch i is drawn from the shards i, i + n, i + 2 n, … The shards of a micro-batch depend only on its
+// index in the step. Therefore the batches are the same for any number of ranks, and a rank reads only the
+// shards of its own micro-batches.
 #pragma once
 
 #include <cstdint>

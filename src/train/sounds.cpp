@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 SoundRow row_of(const RecordReader& records) {
   SoundRow row;
   row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
-  if (is_blank(row.name)) throw file_error(row.place.file, "a row has no path").at(row.place);
+  if (is_blank(row.name)) throw file_error(row.place.file, "the row has no path of a sound").at(row.place);
   const fs::path path(row.name);
   row.file = path.is_absolute() ? path : fs::path(row.place.file).parent_path() / path;
   std::error_code ignored;
   if (!fs::is_regular_file(row.file, ignored))
-    throw file_error(row.place.file, "the sound does not exist")
+    throw file_error(row.place.file, "the sound file does not exist")
         .at(row.place)
         .found("\"" + row.name + "\"")
         .remedy("Paths are relative to the folder of the table");
@@ -100,7 +100,7 @@ void check_sounds(const RunConfig& config, const char* columns) {
 
 void refuse_feature_masks(const SoundConfig& sound) {
   if (sound.mask_frames > 0.0 || sound.mask_bins > 0.0)
-    throw usage_error("'sound.mask_frames' and 'sound.mask_bins' need a model that reads mel features")
+    throw usage_error("'sound.mask_frames' and 'sound.mask_bins' require a model with mel features as input")
         .found("wav2vec2, which reads samples");
 }
 
@@ -125,7 +125,7 @@ void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec)
                               : processor_.kind == Kind::ast   ? processor_.frames
                                                                : 0;  // no limit on the number of frames
   if (frames == spec.shape[0] && processor_.bins == spec.shape[1]) return;
-  throw usage_error("the feature size in preprocessor_config.json differs from the model's")
+  throw usage_error("the feature size in preprocessor_config.json differs from that of the model")
       .found(fmt::format("{} frames of {} bins", frames, processor_.bins))
       .expected(fmt::format("{} frames of {} bins", spec.shape[0], spec.shape[1]));
 }
@@ -139,8 +139,8 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const data::SoundProcessor& processor = input.processor();
   const std::size_t most = most_samples(processor, config);
   const std::uint64_t key = content_of(rows, processor, most, too_long);
-  // Read every sound to determine its length and whether it is left out, because the cache does not contain
-  // this.
+  // Read every sound, because the cache contains neither the lengths of the sounds nor a list of the sounds
+  // that are left out.
   for (SoundRow& row : rows) {
     const std::size_t length = samples_of(row, processor.rate, most).size();
     if (length == 0 || (length > most && too_long == TooLong::skip)) {
@@ -174,7 +174,8 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
     // An error of kind usage means that another run has created the same cache in the meantime.
     if (error.kind() != ErrorKind::usage) throw;
   }
-  if (!open(folder, key, notes)) throw io_error(folder, "cannot read back the cache of features", EIO);
+  if (!open(folder, key, notes))
+    throw io_error(folder, "cannot open the cache of features that was just written", EIO);
   notes.push_back("features: written to " + folder.string());
 }
 

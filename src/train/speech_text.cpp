@@ -71,7 +71,9 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
   for (const auto& [token, value] : vocabulary.items()) {
     const auto id = json_as<std::int64_t>(value, token, file);
     if (id < 0 || id >= std::ssize(tokens_))
-      throw file_error(file, "the id of a label is out of range").found(std::to_string(id));
+      throw file_error(file, "the id of a label is out of range")
+          .found(std::to_string(id))
+          .expected(fmt::format("0 to {}", tokens_.size() - 1));
     tokens_[static_cast<std::size_t>(id)] = token;
     if (token == kSpace) space_ = static_cast<std::int32_t>(id);
     if (token == kUnknown) unknown_ = static_cast<std::int32_t>(id);
@@ -91,7 +93,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     ids[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> labels;
-  bool space = false;  // true if a space is due before the next character
+  bool space = false;  // true if a space must be inserted before the next character
   for (const char32_t point : utf8::code_points(lower_ ? lower(text) : text)) {
     if (utf8::is_space(point) || point == U'|') {
       space = !labels.empty();
@@ -99,7 +101,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    // in some folders the blank is spelled as a character, such as "-"
+    // in some folders the blank is a printable character, such as "-"
     if (label < 0 || label == blank_) continue;
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;

@@ -1,7 +1,7 @@
-// Task: base class of the tasks that a run can train. A task determines which keys of the run file have an
-// effect, how corpora become examples and micro-batches, which model and tokenizers are required, the loss,
-// the metrics, the samples shown at a validation, and what is saved with the model. To add a task, add a
-// class in src/train/tasks and a line in task_registry().
+// Task: base class of the tasks that a run can train. A task determines the keys of the run file that have an
+// effect, the conversion of corpora to examples and micro-batches, and the required model and tokenizers. It
+// also determines the loss, the metrics and samples of a validation, and the files that are saved with the
+// model. To add a task, add a class in src/train/tasks and a line in task_registry().
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ namespace regard::train {
 // Properties of a task that do not depend on a run file.
 struct TaskTraits {
   const char* name = "";            // value of the key `task` in run files
-  const char* meaning = "";         // description of the task, for the help of that key
-  std::vector<std::string> keys{};  // keys of the run file that only some tasks, including this one, use
+  const char* meaning = "";         // description of the task in the help of the key `task`
+  std::vector<std::string> keys{};  // keys that this task uses and that not all tasks use
   // Values of validation.metrics. If validation.best is "auto", the first of these metrics that the run
   // computes selects the best checkpoint.
   std::vector<MetricKind> metrics{};
@@ -52,7 +52,7 @@ class Task : public Objective {
   explicit Task(const RunConfig& config) : config_(config) {}
 
   virtual const TaskTraits& traits() const = 0;
-  // Check the keys that the task uses. Throws usage that names the key.
+  // Check the keys that the task uses. Throws usage, naming the key, if a value is invalid.
   virtual void check() const = 0;
   virtual SequenceLimit longest_sequence() const = 0;
 

@@ -57,13 +57,13 @@ class ListReader {
  private:
   void add_path(const std::string& path, const Place& place) {
     if (path.empty())
-      throw Error(ErrorKind::bad_file, "a line of the list has an empty path", place)
+      throw Error(ErrorKind::bad_file, "a line of the list contains an empty path", place)
           .remedy("Write one tab between two paths and none at the ends of the line");
     std::string whole = (folder_ / path).lexically_normal().string();
     const auto [entry, added] = lines_.emplace(whole, place.line);
     if (!added)
-      throw Error(ErrorKind::bad_file, fmt::format("the list has the file '{}' twice", path), place)
-          .found(fmt::format("the same file in line {}", entry->second))
+      throw Error(ErrorKind::bad_file, fmt::format("the list contains the file '{}' twice", path), place)
+          .found(fmt::format("an earlier occurrence in line {}", entry->second))
           .remedy("Remove one of the lines");
     config_.data.train.push_back(std::move(whole));
     config_.train_places.push_back(place);

@@ -40,7 +40,7 @@ std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* con
                         rates.empty() ? std::span<const double>() : std::span(rates).subspan(begin, count));
 }
 
-// Acts between the operations of a micro-batch: abandons the step if it is interrupted, and sends final
+// Called between the operations of a micro-batch. Abandons the step if it is interrupted, and sends final
 // gradients.
 class PassObserver : public TapeObserver {
  public:

@@ -86,14 +86,14 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   // Collective. Run one training step and update the weights. The result is bit-identical for any number of
-  // threads. Once buffers have grown, only the plan of a new epoch allocates memory. If loss or gradient norm
-  // is not finite, the step is skipped: it counts as a step, but weights and optimiser do not change. If more
-  // than max_skipped_steps would be skipped in a row, throws numeric instead. The batches are then consumed,
-  // so training must not continue.
+  // threads. After the buffers have reached their maximum size, memory is allocated only at the start of an
+  // epoch. If loss or gradient norm is not finite, the step is skipped: it counts as a step, but weights and
+  // optimiser do not change. If more than max_skipped_steps would be skipped in a row, throws numeric
+  // instead. The batches are then consumed, so training must not continue.
   StepResult step();
-  // Set a function that step() calls between operations; an empty one disables this. If it returns true,
-  // step() throws StepAbandoned, and weights, optimiser and position in the data are as before the step.
-  // Throws usage if there are several ranks, because the others would wait for the abandoned step.
+  // Set a function that step() calls between operations. An empty function disables interruption. If it
+  // returns true, step() throws StepAbandoned, and weights, optimiser and position in the data are as before
+  // the step. Throws usage if there are several ranks, because the others would wait for the abandoned step.
   void set_interrupt(std::function<bool()> interrupt);
   // Collective. Compute loss and gradients of the next batches, which is the first half of step(). Weights
   // and steps() do not change. Throws numeric if loss or gradient norm is not finite.
@@ -105,12 +105,12 @@ class Trainer {
   const SkippedSteps& skipped() const { return skipped_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
-  // Return views of the state that resuming requires in addition to the model's weights: the state of the
-  // optimiser and, with a moving average, the weights that are not in the model. Call it only during the
-  // lifetime of an AveragedWeights, when the model contains the averages.
+  // Return views of the state of the optimiser and, with a moving average, of the weights. With the weights
+  // of the model, this state is sufficient for resuming. Call it only during the lifetime of an
+  // AveragedWeights, when the model contains the averages.
   std::vector<formats::NamedTensor> state() const;
   // Collective. Return the state as state() does. With a sharded optimiser, rank 0 gets the state of all
-  // ranks in the form that a single rank would have, and the other ranks get nothing.
+  // ranks, in the form of a run on a single rank. All other ranks get an empty list.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
   // Restore, from a file, the state that gathered_state() returned. Load the model's weights first. Throws
@@ -129,7 +129,7 @@ class Trainer {
   void sum_micro_batches(float factor);
   void draw();
   double norm_of_gradient();
-  // Return the loss of the micro-batch times `factor`. If `send`, its gradients are sent during the pass.
+  // Return the loss of the micro-batch times `factor`. If `send` is set, gradients are sent during the pass.
   double backward(const Batch& batch, float factor, bool send);
   void check_finite(const StepResult& result) const;
 

@@ -30,9 +30,10 @@ struct TrainingContext {
   // `checkpoint` is the folder of the checkpoint from which to resume; empty for a new run. A resumed run
   // does not read model.from and model.vectors, and uses the tokenizers of the checkpoint; the caller must
   // load the weights. The configuration must outlive the context. Throws usage if the model has fewer
-  // positions than the data requires or does not match task or tokenizers, and throws as Task::load(),
-  // load_model() and set_word_embedding() do. `ranks` are the processes that train together; every rank reads
-  // all data, or with data.sharded only its own. `ranks` must outlive the context. Collective.
+  // positions than the data requires, or does not match the task or the tokenizers. Also throws as
+  // Task::load(), load_model() and set_word_embedding() do. `ranks` are the processes that train together;
+  // every rank reads all data, or with data.sharded only its own. `ranks` must outlive the context.
+  // Collective.
   TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
                   distributed::Ranks& ranks = distributed::Ranks::one());
 

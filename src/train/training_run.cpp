@@ -28,7 +28,7 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   const std::string& folder = config_->output.folder;
   with_place_of_key(*config_, [&] { check_run(*config_); });
   if (ranks_.first() && formats::RunFolder::is_run_folder(folder))
-    const FolderLock held(folder);  // throws usage that names the other process if it holds the lock
+    const FolderLock held(folder);  // throws usage if another process holds the lock
   if (ranks_.first()) formats::RunFolder::check_free(folder);
   if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
   // Create the folder after everything else that can fail.

@@ -24,7 +24,7 @@ std::optional<std::size_t> index_of(const vectors::WordVectors& vectors, const s
 
 Error wrong_size(const RunConfig& config, std::int64_t size, std::int64_t expected) {
   const char* key = is_sequence_family(config.model.family) ? "model.embedding_size" : "model.hidden_size";
-  return usage_error("the size of the vectors of 'model.vectors' differs from that of the embedding")
+  return usage_error("the vectors of 'model.vectors' and the embedding have different sizes")
       .found(fmt::format("vectors of {} numbers", size))
       .expected(fmt::format("{} numbers", expected))
       .remedy(fmt::format("Set '{}' to {}", key, size));

@@ -110,7 +110,7 @@ const std::vector<TaskCall> kTaskCalls = {
     {"ClassifyImagePair", {"classify", "vit", "good.png", "--pair"}, 2, {"--pair"}},
     {"ClassifyManyFiles", {"classify", "bert-nli", "two.txt", "two.txt"}, 2, {"one input file"}},
 
-    {"AnswerNoHead", {"answer", "bert-nli"}, 2, {"does not answer questions"}},
+    {"AnswerNoHead", {"answer", "bert-nli"}, 2, {"no question-answering head"}},
     {"AnswerNoTab", {"answer", "bert-qa-stride"}, 3, {"standard input:1", "tab"}},
     {"AnswerNoText", {"answer", "bert-qa-stride"}, 3, {"standard input:1", "the text is empty"}, "who?\t \n"},
     {"AnswerLongQuestion",
@@ -122,13 +122,13 @@ const std::vector<TaskCall> kTaskCalls = {
     {"AnswerWindow", {"answer", "bert-qa-stride", "--max-tokens", "41"}, 2, {"at most 40"}},
     {"AnswerNoFile", {"answer", "bert-qa-stride", "--text", "nowhere.txt"}, 4, {"nowhere.txt"}},
 
-    {"TagNoHead", {"tag", "bert-nli"}, 2, {"does not classify tokens"}},
+    {"TagNoHead", {"tag", "bert-nli"}, 2, {"no token-classification head"}},
     {"TagStride", {"tag", "bert-ner", "--stride", "38"}, 2, {"stride", "less than 38"}},
     {"TagWindow", {"tag", "bert-ner", "--max-tokens", "41"}, 2, {"at most 40"}},
     {"TagAggregation", {"tag", "bert-ner", "--aggregation", "mean"}, 2, {"--aggregation", "average"}},
 
     {"FillNoMask", {"fill", "roberta-fill"}, 3, {"standard input:1", "<mask>"}},
-    {"FillNoHead", {"fill", "st-mean"}, 2, {"does not predict masked words"}},
+    {"FillNoHead", {"fill", "st-mean"}, 2, {"no head for masked tokens"}},
     {"FillTooLong",
      {"fill", "roberta-fill"},
      3,

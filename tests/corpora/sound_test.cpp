@@ -91,7 +91,7 @@ TEST_F(Sound, DamagedFilesAreErrors) {
   expect("", "the file is empty");
   expect(whole.substr(0, whole.size() - 7), "truncated");
   expect(whole.substr(0, 30), "truncated");
-  expect(whole.substr(0, 40), "no sound");
+  expect(whole.substr(0, 40), "no samples");
   expect(WavFile{.channels = 0}.text(), "channels");
   expect(WavFile{.channels = 65}.text(), "1 to 64");
   expect(WavFile{.rate = 0}.text(), "sampling rate");

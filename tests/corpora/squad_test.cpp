@@ -62,11 +62,11 @@ TEST_F(Questions, WrongAnswersAreRefusedWithTheirPathOrSkipped) {
            "\", \"answer_start\": " + std::to_string(start) + "}]}";
   };
   refused(answer("1", 5),
-          "q.json: data[0].paragraphs[0].qas[1]: the context does not have the answer at 'answer_start'");
+          "q.json: data[0].paragraphs[0].qas[1]: the context does not contain the answer at 'answer_start'");
   refused(answer("1", 5), "(expected \"1\" at character 5, found \" \")");
   refused(answer("1", 90), "found a context of 11 characters");
   refused(answer("1", -1), "expected \"1\" at character -1");
-  refused(answer("2 and more", 10), "the context does not have the answer at 'answer_start'");
+  refused(answer("2 and more", 10), "the context does not contain the answer at 'answer_start'");
   refused(answer("", 1), "an answer is empty");
   refused("{\"answers\": []}", "question");
   refused("{\"question\": \"Q\"}", "there is no list 'answers'");

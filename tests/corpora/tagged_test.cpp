@@ -75,8 +75,9 @@ TEST_F(Tagged, RowsOfATableNeedOneLabelForEachWord) {
   ASSERT_TRUE(table.next(row));
   EXPECT_EQ(tagged_sentence(row, 0, 1).tags, (Words{"VERB", "ADV"}));
   ASSERT_TRUE(table.next(row));
-  EXPECT_REGARD_ERROR(tagged_sentence(row, 0, 1), ErrorKind::bad_file,
-                      "a.tsv:2: column 2: not one label for each word (found 1 words and 2 labels)");
+  EXPECT_REGARD_ERROR(
+      tagged_sentence(row, 0, 1), ErrorKind::bad_file,
+      "a.tsv:2: column 2: the numbers of words and labels differ (found 1 words and 2 labels)");
 }
 
 }  // namespace

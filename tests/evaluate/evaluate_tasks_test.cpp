@@ -123,7 +123,7 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli}, 2, "no data");
   expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");
   expect({nli, "bad.tsv", "--task", "translation"}, 2, "--task translation does not apply");
-  expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "does not classify tokens");
+  expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "no token-classification head");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
   expect({nli, "bad.tsv", "--task", "audio-classification"}, 2, "expected --task classification");
@@ -133,7 +133,7 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({sounds, "bad.tsv", "--task", "classification"}, 2, "expected --task audio-classification");
   expect({model("hf-more/st-mean"), "bad.tsv"}, 3,
          "no column 3 (found 2 columns). Give --columns with the query");
-  expect({model("hf-tiny/vit"), "bad.tsv"}, 3, "bad.tsv:1: column 1: the image does not exist");
+  expect({model("hf-tiny/vit"), "bad.tsv"}, 3, "bad.tsv:1: column 1: the image file does not exist");
   expect({model("hf-tiny/vit"), "bad.tsv", "--task", "classification"}, 2, "image");
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
 }

@@ -91,7 +91,7 @@ TEST(Answer, BelowTheThresholdIsNone) {
 TEST(Answer, WhatCannotBeAnsweredIsRefused) {
   const infer::LoadedModel model = opened("hf-more/bert-qa-stride"), other = opened("hf-more/bert-nli");
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(Answerer(other, pool), ErrorKind::usage, "does not answer questions");
+  EXPECT_REGARD_ERROR(Answerer(other, pool), ErrorKind::usage, "no question-answering head");
   EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 41}), ErrorKind::usage, "at most 40");
   EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 20, .stride = 20}), ErrorKind::usage, "less than 20");
   const Answerer answerer(model, pool);

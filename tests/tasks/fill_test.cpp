@@ -82,7 +82,7 @@ TEST(Fill, WhatCannotBeFilledIsRefused) {
   const auto model = infer::LoadedModel::open(testing::golden("tasks/roberta-fill")),
              other = infer::LoadedModel::open(testing::golden("tasks/roberta-qa"));
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(Filler(other, pool), ErrorKind::usage, "does not predict masked words");
+  EXPECT_REGARD_ERROR(Filler(other, pool), ErrorKind::usage, "no head for masked tokens");
   const Filler filler(model, pool);
   EXPECT_REGARD_ERROR(filler.read("nothing hidden"), ErrorKind::invalid_input, "<mask>");
   EXPECT_REGARD_ERROR(filler.read("<mask>" + std::string(400, '!')), ErrorKind::invalid_input, "at most 62");

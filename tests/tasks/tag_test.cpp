@@ -148,14 +148,14 @@ TEST(Tag, WhatCannotBeTaggedIsRefused) {
   const infer::LoadedModel model = opened_tagger("hf-more/bert-ner"),
                            other = opened_tagger("hf-more/bert-nli");
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(Tagger(other, pool), ErrorKind::usage, "does not classify tokens");
+  EXPECT_REGARD_ERROR(Tagger(other, pool), ErrorKind::usage, "no token-classification head");
   EXPECT_REGARD_ERROR(Tagger(model, pool, {.window = 41}), ErrorKind::usage, "at most 40");
   EXPECT_REGARD_ERROR(Tagger(model, pool, {.window = 2}), ErrorKind::usage, "more than the 2 tokens");
   EXPECT_REGARD_ERROR(Tagger(model, pool, {.window = 10, .stride = 8}), ErrorKind::usage, "less than 8");
   EXPECT_REGARD_ERROR(Tagger(model, pool, {.labels = std::vector<std::string>{"O"}}), ErrorKind::bad_file,
                       "found 1");
   EXPECT_REGARD_ERROR(tasks::aggregation_named("mean"), ErrorKind::usage,
-                      "none, simple, first, average, max");
+                      "none, simple, first, average or max");
 }
 
 }  // namespace

@@ -301,9 +301,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{"one\thigh\n", {"data.columns=[1]"}, "'data.columns' must name"},
         WrongRows{"one\thigh\n", {"data.columns=[1, 9]"}, "train.tsv"},
         WrongRows{"one\thigh\n", {"labels.problem_type=regression", "validation.metrics=loss"}, "number"},
-        WrongRows{"one\thigh\n", {"labels.problem_type=regression"}, "'validation.metrics' names 'accuracy'"},
-        WrongRows{"one\thigh\n", {"labels.names=[\"high\", \"high\"]"}, "has a label twice"},
-        WrongRows{"one\thigh\n", {"labels.weights=[1.0]"}, "'labels.weights' needs one number"},
+        WrongRows{
+            "one\thigh\n", {"labels.problem_type=regression"}, "'validation.metrics' contains 'accuracy'"},
+        WrongRows{"one\thigh\n", {"labels.names=[\"high\", \"high\"]"}, "contains a label twice"},
+        WrongRows{"one\thigh\n", {"labels.weights=[1.0]"}, "'labels.weights' must have one number"},
         WrongRows{"one\thigh\n", {"model.family=transformer"}, "'model.family' does not fit"},
         WrongRows{"one\thigh\n", {"training.batch_tokens=9"}, "'training.batch_tokens' has no effect"},
         WrongRows{"one\thigh\n", {"labels.until=:", "labels.problem_type=regression"}, "has no effect"},

@@ -181,7 +181,7 @@ TEST_F(Embedding, WrongRunsAreRefused) {
     EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
     EXPECT_FALSE(fs::exists(folder / "run"));
   };
-  refused({"embedding.loss=triplet"}, "a text, one of similar and one of different meaning");
+  refused({"embedding.loss=triplet"}, "a text, a similar text and a dissimilar text");
   refused({"embedding.loss=cosine", "data.columns=[1, 2, 2]", "validation.metrics=[\"pearson\"]"},
           "train.tsv:1");
   refused({"embedding.loss=cosine", "data.columns=[1, 2, 2]"}, "'recall_at_1'");

@@ -65,7 +65,7 @@ TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
     const PairData data = load_pairs(config, tokenizers_, pool_);
     EXPECT_EQ(data.fingerprint, plain.fingerprint);
     ASSERT_EQ(data.notes.size(), 4u);
-    EXPECT_NE(data.notes[2].find("damaged and made again"), std::string::npos) << data.notes[2];
+    EXPECT_NE(data.notes[2].find("damaged and created again"), std::string::npos) << data.notes[2];
   }
   expect_same("from");
   config.data.max_length = 100;
@@ -104,7 +104,8 @@ TEST_F(EncodedCorporaTest, SeveralCorporaHaveTheirOwnEndsAndTheValidationItsOwnF
   EXPECT_EQ(data.ends, (std::vector<std::size_t>{2, 3}));
   EXPECT_EQ(data.valid_targets, (std::vector<std::string>{"vier"}));
   config.data.weights = {1.0};
-  EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "'data.weights' needs one number for each file");
+  EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage,
+                      "'data.weights' must have one number for each file");
   config.data.weights = {0.0, 0.0};
   EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "excludes all training data");
 }
@@ -162,7 +163,7 @@ TEST_F(EncodedCorporaTest, StandardInputIsReadOnce) {
       {"train", "run.toml", "--set", "tokenizer.file=\"\"", "--set", "output.folder=other"}, folder_.path(),
       rows);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find("needs 'tokenizer.file' or 'model.from'"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("requires 'tokenizer.file' or 'model.from'"), std::string::npos) << refused.err;
 }
 
 TEST_F(EncodedCorporaTest, TooManySkippedRowsAreRefused) {

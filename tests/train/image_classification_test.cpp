@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table, WrongImages,
     ::testing::Values(
         WrongPictures{"valid/0.pgm\tupper left\nvalid/no.pgm\tupper left\n", {}, "bad.tsv:2"},
-        WrongPictures{"valid/no.pgm\tupper left\n", {}, "the image does not exist"},
+        WrongPictures{"valid/no.pgm\tupper left\n", {}, "the image file does not exist"},
         WrongPictures{"cut.pgm\tupper left\n", {}, "cut.pgm"},
         WrongPictures{"cut.pgm\tupper left\n", {"data.malformed=skip"}, "no data is left to validate on"},
         WrongPictures{"valid/0.pgm\tupper lift\n", {}, "Did you mean 'upper left'?"},
@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(
             "valid/0.pgm\tupper left\n", {"data.columns=[1, 2, 3]"}, "the path of an image and its label"},
         WrongPictures{
             "", {"data.valid=valid", "data.train=train"}, "there is no labelled image in the folder"},
-        WrongPictures{"", {"data.train=[\"train.tsv\", \"train\"]"}, "mixes file formats"},
+        WrongPictures{"", {"data.train=[\"train.tsv\", \"train\"]"}, "have different formats"},
         WrongPictures{"", {"images.highest=16", "data.columns=[3]"}, "train.tsv:1"},
         WrongPictures{"valid/0.pgm\tupper left\n", {"images.mean=[0.5]"}, "three numbers"},
         WrongPictures{"valid/0.pgm\tupper left\n", {"images.patch_size=13"}, "'images.patch_size' exceeds"},

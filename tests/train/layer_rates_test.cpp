@@ -47,7 +47,7 @@ TEST(Freeze, PatternsMustMatchAndLeaveSomething) {
   EXPECT_FALSE(names.all[0]->trainable());
   EXPECT_TRUE(names.all[1]->trainable());
   EXPECT_REGARD_ERROR(freeze(names.all, typo), ErrorKind::usage, "\"head.weight\"");
-  EXPECT_REGARD_ERROR(freeze(names.all, all), ErrorKind::usage, "no weight to train");
+  EXPECT_REGARD_ERROR(freeze(names.all, all), ErrorKind::usage, "freezes all weights");
 }
 
 TEST(LayerRates, FallWithDepthBelowTheHead) {

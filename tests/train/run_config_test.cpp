@@ -169,26 +169,25 @@ TEST_P(MisfitRun, IsRefusedNamingTheKey) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, MisfitRun,
-    ::testing::Values(Misfit{"model.heads=7", "model.heads"}, Misfit{"model.kv_heads=3", "model.kv_heads"},
-                      Misfit{"training.max_steps=0", "the length of the run has no limit"},
-                      Misfit{"data.train=[\"a.en\"]", "data.train"},
-                      Misfit{"data.valid=[]", "valid_fraction"}, Misfit{"data.format=tsv", "data.columns"},
-                      Misfit{"training.betas=[0.9]", "training.betas"},
-                      Misfit{"training.min_learning_rate=1", "training.min_learning_rate"},
-                      Misfit{"validation.best=bleu", "validation.best"},
-                      Misfit{"validation.metrics=[]", "validation.metrics"},
-                      Misfit{"output.folder=\"\"", "output.folder"},
-                      Misfit{"tokenizer.joint=false", "tie_embeddings"},
-                      Misfit{"model.max_positions=100", "'data.max_length' exceeds"},
-                      Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "mixes file formats"},
-                      Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "'data.train' mixes file formats"},
-                      Misfit{"validation.beam=5000", "'validation.beam' is out of range"},
-                      Misfit{"validation.samples=100000000", "'validation.samples' is out of range"},
-                      Misfit{"training.epsilon=0", "'training.epsilon' is out of range"},
-                      Misfit{"training.accumulate=1000000000", "'training.accumulate' is out of range"},
-                      Misfit{"training.max_step=3", "Did you mean 'max_steps'"},
-                      Misfit{"training.max_steps", "needs a value"},
-                      Misfit{"training.max_steps=many", "expected an integer"}));
+    ::testing::Values(
+        Misfit{"model.heads=7", "model.heads"}, Misfit{"model.kv_heads=3", "model.kv_heads"},
+        Misfit{"training.max_steps=0", "the length of the run has no limit"},
+        Misfit{"data.train=[\"a.en\"]", "data.train"}, Misfit{"data.valid=[]", "valid_fraction"},
+        Misfit{"data.format=tsv", "data.columns"}, Misfit{"training.betas=[0.9]", "training.betas"},
+        Misfit{"training.min_learning_rate=1", "training.min_learning_rate"},
+        Misfit{"validation.best=bleu", "validation.best"},
+        Misfit{"validation.metrics=[]", "validation.metrics"}, Misfit{"output.folder=\"\"", "output.folder"},
+        Misfit{"tokenizer.joint=false", "tie_embeddings"},
+        Misfit{"model.max_positions=100", "'data.max_length' exceeds"},
+        Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "have different formats"},
+        Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "the files of 'data.train' have different formats"},
+        Misfit{"validation.beam=5000", "'validation.beam' is out of range"},
+        Misfit{"validation.samples=100000000", "'validation.samples' is out of range"},
+        Misfit{"training.epsilon=0", "'training.epsilon' is out of range"},
+        Misfit{"training.accumulate=1000000000", "'training.accumulate' is out of range"},
+        Misfit{"training.max_step=3", "Did you mean 'max_steps'"},
+        Misfit{"training.max_steps", "has no value"},
+        Misfit{"training.max_steps=many", "expected an integer"}));
 
 TEST(RunConfig, CosineNeedsAnEnd) {
   EXPECT_REGARD_ERROR(

@@ -220,7 +220,8 @@ TEST_F(Run, ResumeRefusesOtherData) {
   testing_task::write_corpora(folder.path(), 150);
   const ProgramResult result = train({"--resume"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("the data differs from the data that the run started with"), std::string::npos)
+  EXPECT_NE(result.err.find("the data differs from the data with which the run was started"),
+            std::string::npos)
       << result.err;
 }
 

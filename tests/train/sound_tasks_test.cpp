@@ -211,7 +211,7 @@ channels = 8)",
   masked.insert(masked.end(), {"--set", "sound.mask_frames=0.2", "--set", "output.folder=masked"});
   const ProgramResult refused = train(masked);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find("need a model that reads mel features"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("require a model with mel features"), std::string::npos) << refused.err;
 }
 
 TEST_F(SoundRun, SpeechRecognitionByWhisper) {
@@ -263,7 +263,7 @@ bins = 32)",
   regard::testing::write_file(folder.path(), "train.tsv", "train0.wav\tlow\nmissing.wav\thigh\n");
   ProgramResult result = train();
   EXPECT_EQ(result.exit_code, 3) << result.err;
-  EXPECT_NE(result.err.find("train.tsv:2: the sound does not exist (found \"missing.wav\")"),
+  EXPECT_NE(result.err.find("train.tsv:2: the sound file does not exist (found \"missing.wav\")"),
             std::string::npos)
       << result.err;
   regard::testing::write_file(folder.path(), "text.wav", "no sound");

@@ -21,7 +21,7 @@ class FactoredOptimizer : public Optimizer {
                     std::span<const double> rate_factors);
   static Layout layout_of(const Slot& slot);
 
-  // Update the state from the means of the squared gradient: state += share · (mean + epsilon − state).
+  // Update the means of the squared gradient: state += share · (mean + epsilon − state).
   void update_means(ThreadPool& pool, Slot& slot, const Step& step, double share, double epsilon);
   // Return the mean of the row state of a matrix.
   static double mean_of_rows(const Slot& slot, const Layout& layout, std::int64_t matrix);
@@ -54,8 +54,8 @@ class Adafactor : public FactoredOptimizer {
   void update(ThreadPool& pool, Slot& slot, const Step& step) override;
 };
 
-// The variant of torch.optim.Adafactor. The learning rate is at most 1 / √step and always multiplied by the
-// root mean square of the weight; epsilon is a floor of the second moment.
+// The variant of torch.optim.Adafactor. The learning rate is at most 1 / √step; it is always multiplied by
+// the root mean square of the weight. Epsilon is the lower bound of the second moment.
 class AdafactorTorch : public FactoredOptimizer {
  public:
   AdafactorTorch(std::span<Parameter* const> parameters, const OptimizerOptions& options,

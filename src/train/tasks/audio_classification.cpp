@@ -95,7 +95,7 @@ void AudioClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
 const TaskTraits& audio_classification_traits() {
   static const TaskTraits traits{
       .name = "audio-classification",
-      .meaning = "the label of a sound",
+      .meaning = "predict the label of a sound",
       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
                "data.cache", "sound.channels", "sound.bins", "sound.seconds", "sound.patch_size",
                "sound.patch_stride", "sound.mask_frames", "sound.masked_frames", "sound.mask_bins",

@@ -21,7 +21,7 @@ namespace {
 
 constexpr MetricKind kExactCaption{"exact_match", "exact match", 4, true};
 constexpr MetricKind kCaptionBleu{"bleu", "BLEU", 2, true};
-// number of images decoded together; does not change any caption
+// number of images that are decoded together; captions do not depend on it
 constexpr std::size_t kDecodedTogether = 64;
 
 class Captioning : public Task {
@@ -221,7 +221,7 @@ void Captioning::validate(Network& model, const PassResources& resources, Valida
 const TaskTraits& captioning_traits() {
   static const TaskTraits traits{
       .name = "captioning",
-      .meaning = "the caption of an image",
+      .meaning = "generate the caption of an image",
       .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers", "training.batch_size",
                "images.size", "images.patch_size", "images.mean", "images.deviation",
                "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",

@@ -114,14 +114,14 @@ void Classification::check() const {
     const bool of_one = metric == kMatthews.name;
     if (metric == kLoss.name || (of_numbers == regression && (!of_one || problem_ == Problem::single_label)))
       continue;
-    throw usage_error("'validation.metrics' names '" + metric +
+    throw usage_error("'validation.metrics' contains '" + metric +
                       "', which is not defined for the problem type '" + labels.problem_type + "'");
   }
   if (config_.training.label_smoothing > 0 && problem_ != Problem::single_label)
-    throw usage_error("'training.label_smoothing' needs exactly one label per text")
+    throw usage_error("'training.label_smoothing' requires exactly one label per text")
         .found("problem_type = \"" + labels.problem_type + "\"");
   if (config_.training.r_drop > 0 && problem_ != Problem::single_label)
-    throw usage_error("'training.r_drop' needs exactly one label per text")
+    throw usage_error("'training.r_drop' requires exactly one label per text")
         .found("problem_type = \"" + labels.problem_type + "\"");
   check_labels(labels);
 }
@@ -250,8 +250,8 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     add(kMatthews, metrics::matthews(predictions.labels, valid_.labels, classes));
     return;
   }
-  // With several labels per row, the metrics are the fraction of rows whose labels are all correct, and the
-  // mean over the labels of F1 = 2 · both / (predicted + true).
+  // There are two metrics for several labels per row: the fraction of rows whose labels are all correct, and
+  // the mean over the labels of F1 = 2 · both / (predicted + true).
   const std::size_t rows = valid_.examples.size(), width = labels_.size();
   std::vector<double> both(width), either(width);
   std::int64_t right = 0;
@@ -336,7 +336,7 @@ std::string Classification::preview(const Batch& batch, std::size_t sequence) co
 const TaskTraits& classification_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "classification",
-                      .meaning = "labels or a number for a text or a pair of texts",
+                      .meaning = "predict labels or a number for a text or a pair of texts",
                       .keys = {"labels.problem_type", "labels.names", "labels.until", "labels.weights",
                                "labels.balance", "training.r_drop"},
                       .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},

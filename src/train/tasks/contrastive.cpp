@@ -86,7 +86,8 @@ class Contrastive : public Task {
 
   PictureSplit rows_;  // rows of the data; empty after load()
   PictureInput input_;
-  // padding ids, as many as the model's texts have in training; the ids of a shorter text replace the first
+  // Padding ids, one for each token of a padded text. The ids of a shorter text overwrite the first padding
+  // ids.
   std::vector<std::int32_t> padding_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;
@@ -215,7 +216,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
 const TaskTraits& contrastive_traits() {
   static const TaskTraits traits{
       .name = "contrastive",
-      .meaning = "similar vectors for images and the texts that describe them",
+      .meaning = "compute similar vectors for an image and a text that describes it",
       .keys = {"data.max_length", "model.layers", "training.batch_size", "images.size", "images.patch_size",
                "images.mean", "images.deviation", "augmentation.smallest_crop", "augmentation.flip",
                "augmentation.rotation", "augmentation.zoom", "augmentation.shift", "augmentation.shear"},

@@ -101,7 +101,7 @@ class EmbeddingTask : public EncoderTask {
     }
   };
 
-  // Return the number of texts per row: 2, or 3 with a text of different meaning.
+  // Return the number of texts per row. It is 3 if rows have a text of different meaning, otherwise 2.
   std::size_t width() const { return train_.columns.size(); }
   // Return true if the loss compares vectors by their cosine.
   bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }
@@ -120,7 +120,7 @@ class EmbeddingTask : public EncoderTask {
 
   LossKind kind_;
   Part train_, valid_;
-  std::string duplicates_;  // a message about rows that are in both parts; "" if there are none
+  std::string duplicates_;  // message about rows that occur in both training and validation data; may be ""
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -137,18 +137,18 @@ void EmbeddingTask::check() const {
                             : "the files do not fit 'embedding.loss'")
         .found(fmt::format("{} {} for \"{}\"", columns, table ? "columns" : "files", config_.embedding.loss))
         .expected(kind_ == LossKind::ranking
-                      ? "a text, a text of equal meaning and, optionally, one of different meaning"
+                      ? "a text, a text of equal meaning and, optionally, a dissimilar text"
                   : kind_ == LossKind::cosine ? "two texts and a number"
-                                              : "a text, one of similar and one of different meaning");
+                                              : "a text, a similar text and a dissimilar text");
   }
   for (const std::string& metric : config_.validation.metrics) {
     const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;
     if (metric == kLoss.name || of_numbers == (kind_ == LossKind::cosine)) continue;
-    throw usage_error("'validation.metrics' names '" + metric + "', which embedding.loss = \"" +
-                      config_.embedding.loss + "\" does not have");
+    throw usage_error("'validation.metrics' contains '" + metric +
+                      "', which is not a metric for embedding.loss = \"" + config_.embedding.loss + "\"");
   }
   if (config_.training.label_smoothing > 0 && kind_ != LossKind::ranking)
-    throw usage_error("'training.label_smoothing' needs embedding.loss = \"ranking\"");
+    throw usage_error("'training.label_smoothing' requires embedding.loss = \"ranking\"");
 }
 
 void EmbeddingTask::read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates) {
@@ -194,7 +194,7 @@ std::unique_ptr<Network> EmbeddingTask::load_model(const formats::ModelFolder& f
   if (has_dense_module(folder.path))
     throw usage_error("the folder has a dense layer after the pooling, which is not trained")
         .found(folder.path.string())
-        .remedy("Use the folder of an encoder without one");
+        .remedy("Use a folder without a dense layer");
   return EncoderTask::load_model(folder);
 }
 
@@ -237,7 +237,7 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (train_.rows() == 0) throw nothing_left(config_, "train");
   if (valid_.rows() == 0) throw nothing_left(config_, "validate");
   if (train_.texts.size() != valid_.texts.size())
-    throw usage_error("the rows of 'data.valid' and 'data.train' differ in their number of texts")
+    throw usage_error("the rows of 'data.valid' and 'data.train' have different numbers of texts")
         .found(std::to_string(valid_.texts.size()))
         .expected(std::to_string(train_.texts.size()));
 }
@@ -380,7 +380,7 @@ std::string EmbeddingTask::preview(const Batch& batch, std::size_t row) const {
 const TaskTraits& embedding_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "embedding",
-                      .meaning = "similar vectors for texts of equal meaning",
+                      .meaning = "compute similar vectors for texts of equal meaning",
                       .keys = {"embedding.loss", "embedding.scale", "embedding.margin", "embedding.distance",
                                "embedding.pooling", "embedding.normalize"},
                       .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kSpearman, kPearson, kLoss},

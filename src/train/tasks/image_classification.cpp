@@ -93,7 +93,7 @@ void ImageClassification::load(const Tokenizers& tokenizers, ThreadPool&) {
 const TaskTraits& image_classification_traits() {
   static const TaskTraits traits{
       .name = "image-classification",
-      .meaning = "the label of an image",
+      .meaning = "predict the label of an image",
       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
                "images.size", "images.patch_size", "images.highest", "images.mean", "images.deviation",
                "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",

@@ -214,7 +214,7 @@ StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, T
 const TaskTraits& language_model_traits() {
   static const TaskTraits traits{
       .name = "language-model",
-      .meaning = "the next token of a text",
+      .meaning = "predict the next token of a text",
       .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache",
                "data.sharded"},
       .metrics = {kLoss},

@@ -16,7 +16,7 @@
 namespace regard::train {
 namespace {
 
-// epoch number of every validation, so that each one masks the same tokens
+// epoch number used in all validations, so that every validation masks the same tokens
 constexpr std::uint64_t kValidationEpoch = std::uint64_t{1} << 40;
 
 MaskUnit unit_of(const std::string& name) {
@@ -214,8 +214,8 @@ Var MaskedLanguageModel::loss(Network& model, Tape& tape, const Batch& batch,
                     options.factor);
 }
 
-// Add the first sentence as a sample: the text with its masks, and the text with the predictions in their
-// place.
+// Add the first sentence as a sample: the text with its masks, and the text with predictions in place of the
+// masks.
 void MaskedLanguageModel::add_sample(const Tensor& logits, const Batch& batch,
                                      ValidationReport& report) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
@@ -296,7 +296,7 @@ std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<con
 const TaskTraits& masked_language_model_traits() {
   static const TaskTraits traits = encoder_traits(
       {.name = "masked-language-model",
-       .meaning = "masked tokens of a text",
+       .meaning = "predict masked tokens of a text",
        .keys = {"masking.unit", "masking.share"},
        .metrics = {kLoss, kAccuracy},
        .corpus = {.plain = data::CorpusFormat::text, .aligned = false},

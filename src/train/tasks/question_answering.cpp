@@ -27,7 +27,7 @@ class QuestionAnswering : public EncoderTask {
   void check() const override {
     EncoderTask::check();
     if (config_.questions.stride >= config_.data.max_length)
-      throw usage_error("'questions.stride' is not shorter than a window, 'data.max_length'")
+      throw usage_error("'questions.stride' must be less than the length of a window, 'data.max_length'")
           .found(fmt::format("{}", config_.questions.stride))
           .expected(fmt::format("less than {}", config_.data.max_length));
   }
@@ -277,7 +277,7 @@ std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
     if (error.kind() != ErrorKind::invalid_input) throw;
     throw usage_error(error.message())
         .found("question " + question.id + ": " + error.found())
-        .remedy("Raise 'data.max_length', or lower 'questions.stride'");
+        .remedy("Increase 'data.max_length', or reduce 'questions.stride'");
   }
   if (question.answers.empty()) return windows;
   const std::int64_t from = question.answers[0].start;
@@ -299,7 +299,7 @@ std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
 const TaskTraits& question_answering_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "question-answering",
-                      .meaning = "the part of a text that answers a question",
+                      .meaning = "find the part of a text that answers a question",
                       .keys = {"questions.stride", "questions.longest_answer"},
                       .metrics = {kAnswerF1, kExact, kLoss},
                       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},

@@ -23,8 +23,9 @@ constexpr MetricKind kCharacterErrors{"cer", "CER", 4, false};
 // positions of the model per validation pass; does not affect any result
 constexpr std::int64_t kPositionsAtOnce = 4096;
 
-// Batches for a CTC head: `target` has the frames of each sound, `labels` has the labels, and `source` has
-// the number of labels of each sound. Batches for Whisper are as in translation, with features as source.
+// In a batch for a CTC head, `target` holds the number of frames of each sound, `labels` holds the labels,
+// and `source` holds the number of labels of each sound. A batch for Whisper is a translation batch with
+// features as source.
 class SpeechRecognition : public Task {
  public:
   explicit SpeechRecognition(const RunConfig& config) : Task(config), input_(config) {}
@@ -322,7 +323,7 @@ std::string SpeechRecognition::preview(const Batch& batch, std::size_t sequence)
 const TaskTraits& speech_recognition_traits() {
   static const TaskTraits traits{
       .name = "speech-recognition",
-      .meaning = "the text of a sound",
+      .meaning = "transcribe a sound",
       .keys = {"data.max_length", "data.cache", "model.layers", "model.encoder_layers",
                "model.decoder_layers", "training.batch_size", "validation.beam", "validation.length_penalty",
                "sound.seconds", "sound.bins", "sound.channels", "sound.vocabulary", "sound.mask_frames",

@@ -122,7 +122,8 @@ class TokenClassification : public EncoderTask {
   LabelSet labels_;
   std::vector<float> weights_;
   Part train_, valid_;
-  std::string duplicates_;  // a message about sentences that are in both parts; "" if there are none
+  // message about sentences that occur in both training and validation data; may be ""
+  std::string duplicates_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -320,7 +321,7 @@ std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
 const TaskTraits& token_classification_traits() {
   static const TaskTraits traits =
       encoder_traits({.name = "token-classification",
-                      .meaning = "a label for each word",
+                      .meaning = "predict a label for each word of a text",
                       .keys = {"labels.names", "labels.until", "labels.weights", "labels.balance"},
                       .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
                       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},

@@ -138,12 +138,13 @@ class Translation : public Task {
     check_files();
     if (config_.model.from.empty() && !config_.tokenizer.joint &&
         find_new_family(config_.model.family) != nullptr)
-      throw usage_error("'model.family' \"" + config_.model.family + "\" needs one vocabulary for both sides")
+      throw usage_error("'model.family' \"" + config_.model.family +
+                        "\" requires one vocabulary for source and target")
           .remedy("Set 'tokenizer.joint' to true");
     if (config_.model.from.empty() && !config_.tokenizer.joint &&
         config_.model.transformer.tie_embeddings == "all")
       throw usage_error("'model.tie_embeddings' cannot be \"all\" with two vocabularies")
-          .remedy("Set it to \"decoder\", or 'tokenizer.joint' to true");
+          .remedy("Set 'model.tie_embeddings' to \"decoder\", or 'tokenizer.joint' to true");
   }
   SequenceLimit longest_sequence() const override {
     return {"data.max_length", config_.data.max_length, ": longer pairs are skipped and counted"};
@@ -326,7 +327,7 @@ PairData load_pairs(const RunConfig& config, const Tokenizers& tokenizers, Threa
 const TaskTraits& translation_traits() {
   static const TaskTraits traits{
       .name = "translation",
-      .meaning = "the translation of a text",
+      .meaning = "translate a text",
       .keys = {"data.max_length", "tokenizer.joint", "model.encoder_layers", "model.decoder_layers",
                "training.batch_tokens", "training.bucketing", "data.weights", "data.cache", "data.sharded",
                "validation.beam", "validation.length_penalty", "training.r_drop"},
