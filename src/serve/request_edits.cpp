@@ -95,8 +95,10 @@ Generator& RequestEdits::generator() {
   if (!generator_) {
     options_ = host_->loaded().options;
     options_.probe = pass_.get();
-    generator_ = std::make_unique<Generator>(*host_->loaded().model, host_->pool(), options_,
-                                             host_->session_limits(), host_->metrics());
+    infer::SessionLimits limits = host_->session_limits();
+    limits.resident_bytes = 0;  // this cache is only for one request
+    generator_ = std::make_unique<Generator>(*host_->loaded().model, host_->pool(), options_, limits,
+                                             host_->metrics());
   }
   return *generator_;
 }
