@@ -9,9 +9,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 STRINGS = re.compile(rf'{STRING}(?:\s*{STRING})*')
-MESSAGE = re.compile(
-    rf'(?:usage_error|file_error|io_error|Error|remedy|expected|print_message|note)\(((?:[^;{{}}"]|{STRING})*?)\)',
-    re.S)
+# A statement that makes an error or prints a message, with the functions that add to the error.
+MESSAGE = re.compile(rf'\b(?:\w*_error|Error|print_message|note)\(((?:[^;"]|{STRING})*);', re.S)
+PART = re.compile(r'\)\s*\.(found|expected|remedy)\(')
 HELP = re.compile(
     rf'(?:add_option(?:_function<[^>]*>)?|add_flag(?:_function)?|add_subcommand|footer)\(((?:[^;"]|{STRING})*?)\)'
     rf'|(?:\.meaning =|count\(|number\(|rate\(|flag\()((?:[^;"]|{STRING})*?)[;}})]', re.S)
@@ -47,6 +47,34 @@ def literals(pattern, folders, least):
                 yield path, text.count('\n', 0, match.start()) + 1, ' … '.join(found)
 
 
+def message_text(statement):
+    """Return a part of an error as the program prints it. Expressions other than strings appear as {}, and further strings,
+    such as those of the other case of a condition, after a slash."""
+    pieces = re.split(rf'({STRING})', statement)
+    parts = []
+    for index, piece in enumerate(pieces):
+        if piece.startswith('"'):
+            parts.append(piece[1:-1].replace('\\"', '"').replace('\\n', ''))
+        elif re.search('[,:?]', piece.replace('::', '')) and 0 < index < len(pieces) - 1:
+            parts.append(' / ')
+        elif '+' in piece and re.search(r'\w', piece):
+            parts.append('{}')
+    return re.sub(r'(\{\})+', '{}', ''.join(parts))
+
+
+def messages():
+    for path, text in sources('src'):
+        for match in MESSAGE.finditer(text):
+            pieces = PART.split(match.group(1))
+            whole = message_text(pieces[0])
+            if ' ' not in whole.strip():
+                continue
+            for name, piece in zip(pieces[1::2], pieces[2::2]):
+                said = message_text(piece) or '{}'
+                whole += f'. {said}.' if name == 'remedy' else f' ({name} {said})'
+            yield path, text.count('\n', 0, match.start()) + 1, whole
+
+
 def paragraphs():
     pages = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
     for path in pages:
@@ -59,7 +87,7 @@ def paragraphs():
 def main():
     draw = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
     kinds = [('comments', 40, list(comments())),
-             ('messages', 20, list(literals(MESSAGE, ('src',), 12))),
+             ('messages', 20, list(messages())),
              ('paragraphs', 10, list(paragraphs())),
              ('help lines', 10, list(literals(HELP, ('src/cli', 'src/train', 'src/models'), 12)))]
     for name, count, items in kinds:
