@@ -62,6 +62,7 @@ TEST(Intervention, WhatIsNotOneIsRefused) {
       {"uniform decoder.1.residual", "a head"},
       {"scale cross.1.0", "needs a value"},
       {"scale cross.1.0 by=nan", "finite"},
+      {"scale cross.1.0 by=1e300", "finite"},
       {"scale cross.1.0 by=1x", "finite"},
       {"patch cross.1.0", "needs a value"},
       {"patch cross.1.0 text=a ids=1", "only one"},
