@@ -12,8 +12,8 @@ namespace regard::evaluate {
 // similarities with the scores. Metrics for data with two columns, or two line-aligned files (query,
 // document): recall at 1, 5 and 10 and the mean reciprocal rank among the documents of all rows; the correct
 // document of a query is the one in its row. The similarity is the one that the folder specifies. Equal
-// documents of several rows count as one candidate.
+// documents of several rows count as one candidate. `probe` is called in every pass; it may be null.
 Evaluation embedding(const tasks::EmbeddingFolder& folder, ThreadPool& pool, const DataOptions& data,
-                     const tasks::EmbedOptions& options = {});
+                     const tasks::EmbedOptions& options = {}, Probe* probe = nullptr);
 
 }  // namespace regard::evaluate
