@@ -37,7 +37,8 @@ struct StudyOptions {
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
-  // heads, sets: file with the results of finished heads, from which a later call continues
+  // heads, sets, flip, patch, path: file with the results of finished heads, sets of heads or components,
+  // from which a later call continues
   std::filesystem::path state = {};
   // Position at which the answer is predicted. Default (-1): the last position of a decoder, the first one
   // after the prompt of a transcript, otherwise 0. rollout: list the contributions to this position only.
