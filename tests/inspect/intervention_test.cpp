@@ -7,6 +7,7 @@
 #include "inspect/resolve.h"
 #include "regard/error.h"
 #include "support/namespaces.h"
+#include "support/throws.h"
 #include "support/tiny_models.h"
 
 namespace regard::testing {
