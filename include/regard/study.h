@@ -38,7 +38,8 @@ struct StudyOptions {
   std::string other = {}, other_target = {};
   std::string answer = {}, instead = {};  // two tokens; the measured value is logit(answer) − logit(instead)
   std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
-  // heads, sets: file with the results of finished heads, from which a later call continues
+  // heads, sets, flip, patch, path: file with the results of finished heads, sets of heads or components,
+  // from which a later call continues
   std::filesystem::path state = {};
   // Position at which the answer is predicted. Default: -1, which means the last position for a decoder, the
   // first position after the prompt for a transcript, and 0 otherwise. rollout: list the contributions to

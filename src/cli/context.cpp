@@ -1,13 +1,16 @@
 // regard context: show the vectors of one word in several sentences, layer by layer.
 #include <cmath>
 
+#include "api/file_reader.h"
 #include "base/line_reader.h"
 #include "cli/adapter.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/result_output.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
+#include "inspect/resolve.h"
 #include "inspect/word_context.h"
 #include "regard/error.h"
 
@@ -16,7 +19,7 @@ namespace {
 
 struct ContextOptions {
   std::string model, adapter, word, input, layer, svg;
-  std::vector<std::string> sentences, senses;
+  std::vector<std::string> sentences, senses, interventions;
   bool vectors = false;
 };
 
@@ -113,9 +116,13 @@ void context_verb(const ContextOptions& options, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});
   print_warning(opened.warning);
+  const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
+                                      inspect::parse_interventions(options.interventions), {},
+                                      api::file_reader(opened, globals.pool()));
   inspect::WordContext context =
-      inspect::word_context(opened, globals.pool(), options.word, std::move(sentences));
+      inspect::word_context(opened, globals.pool(), options.word, std::move(sentences), edits.get());
   context.model = options.model;
+  warn_of_unused(edits.get());
   const inspect::ContextLayer& layer = chosen_layer(context, options.layer);
   if (!options.svg.empty()) write_whole_result(options.svg, inspect::context_svg(context), globals.quiet);
   if (globals.json)
@@ -147,6 +154,7 @@ void add_context(CLI::App& app, Globals& globals) {
   verb->add_option("--layer", options->layer, "Layer of the printed cosines. Default: the last one");
   verb->add_option("--svg", options->svg, "Write the projection of each layer to this file");
   verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");
+  add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

@@ -5,6 +5,7 @@
 #include "cli/evaluation_output.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "evaluate/captioning.h"
@@ -36,6 +37,7 @@ struct EvaluateOptions {
   std::int64_t context = 0, bootstrap = 0, samples = 0;
   double threshold = 0.5;
   std::size_t rows = 10;
+  ProbeOptions changes;  // ablated heads and interventions
 };
 
 const std::vector<std::string> kTasks = {"translation",    "language-model",       "masked-language-model",
@@ -131,6 +133,19 @@ bool reads_sound(const std::string& path) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
+// Evaluate with the ablated heads and interventions of the options: run(probe). Add them to the facts of
+// the result, and print a warning for each intervention that changed nothing.
+template <class Run>
+evaluate::Evaluation evaluate_changed(const EvaluateOptions& options, const infer::LoadedModel& model,
+                                      ThreadPool& pool, const Run& run) {
+  ModelProbes probes(options.changes, model, pool);
+  evaluate::Evaluation result = run(probes.probe());
+  probes.finish();
+  if (!options.changes.ablate.empty()) result.fact("ablated", options.changes.ablate);
+  if (!options.changes.interventions.empty()) result.fact("interventions", options.changes.interventions);
+  return result;
+}
+
 // Evaluate a sound model, as a classifier or as a speech recogniser, depending on its head.
 evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
                                      Globals& globals) {
@@ -146,8 +161,11 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
   model.options.beam = options.beam.value_or(1);
   model.model->prepare_for_inference(globals.pool());
   const fs::path folder = formats::ModelFolder::open(path).path;
-  if (classifies) return evaluate::audio_classification({model, globals.pool()}, folder, options.data);
-  return evaluate::speech_recognition({model, globals.pool()}, folder, options.data);
+  return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
+    const evaluate::Subject subject{model, globals.pool(), probe};
+    return classifies ? evaluate::audio_classification(subject, folder, options.data)
+                      : evaluate::speech_recognition(subject, folder, options.data);
+  });
 }
 
 evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::string& path,
@@ -156,7 +174,10 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(
         path, {.adapter = options.adapter, .most_tokens = options.context}, weight_mode(globals));
     folder.loaded.model->prepare_for_inference(globals.pool());
-    return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context});
+    return evaluate_changed(options, folder.loaded, globals.pool(), [&](Probe* probe) {
+      return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context},
+                                 probe);
+    });
   };
   if (options.task == "embedding") return embedding();
   if (reads_sound(path)) return evaluate_sounds(options, path, globals);
@@ -170,7 +191,9 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
   model.options.check();
   model.model->prepare_for_inference(globals.pool());
-  return evaluated(options, {model, globals.pool()}, task, path, globals.seed);
+  return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
+    return evaluated(options, {model, globals.pool(), probe}, task, path, globals.seed);
+  });
 }
 
 void run_evaluate(EvaluateOptions options, Globals& globals) {
@@ -199,6 +222,9 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
   if (!options.adapter.empty())
     throw usage_error("--adapter cannot be combined with --compare")
         .remedy("Convert the model with its adapter first: regard convert MODEL MERGED --adapter FOLDER");
+  if (!options.changes.ablate.empty() || !options.changes.interventions.empty())
+    throw usage_error("--ablate and --intervene cannot be combined with --compare")
+        .remedy("Evaluate the changed model alone: regard evaluate MODEL DATA --intervene …");
   const evaluate::Evaluation first = evaluate_model(options, options.compared[0], globals);
   throw_if_stopped();
   const evaluate::Evaluation second = evaluate_model(options, options.compared[1], globals);
@@ -300,6 +326,7 @@ void add_evaluate(CLI::App& app, Globals& globals) {
   add_data_options(*verb, *options);
   add_metric_options(*verb, *options);
   add_comparison_options(*verb, *options);
+  add_changes(*verb, options->changes);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

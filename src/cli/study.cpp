@@ -1,5 +1,7 @@
 // regard study: measure the effects of a model's parts on texts, images and sounds.
 
+#include <algorithm>
+
 #include "api/media_reader.h"
 #include "base/json.h"
 #include "base/progress.h"
@@ -23,6 +25,10 @@ struct StudyOptions {
 };
 
 void study(const inspect::StudyRequest& request, const StudyOptions& options, Globals& globals) {
+  const std::vector<std::string> continued{"heads", "sets", "flip", "patch", "path"};
+  if (!request.state.empty() && std::ranges::find(continued, request.view) == continued.end())
+    throw usage_error("--state does not apply to --view " + request.view)
+        .expected("--view heads, sets, flip, patch or path; other views run about one pass for each input");
   for (const std::string& file : {options.csv, options.svg})
     if (!file.empty() && file != "-") require_writable(file);
   // this view computes gradients, which require weights in f32
@@ -132,8 +138,9 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--most", request->most, "sets, flip: maximum number of heads")
       ->check(positive())
       ->capture_default_str();
-  verb->add_option("--state", request->state,
-                   "heads, sets: file of finished heads, from which a later study continues");
+  verb->add_option(
+      "--state", request->state,
+      "heads, sets, flip, patch, path: file of finished parts, from which a later study continues");
   verb->add_option("--steps", request->steps, "tokens: number of interpolation steps of integrated gradients")
       ->check(positive())
       ->capture_default_str();

@@ -21,7 +21,7 @@ std::vector<std::string> captions(const Subject& subject, const tasks::ImageRead
     std::vector<ModelInput> inputs;
     for (tasks::Input& input : inputs_of(rows.subspan(first, count), reader))
       inputs.push_back(std::move(input));
-    for (const auto& found : infer::decode(*model.model, subject.pool, inputs, model.options))
+    for (const auto& found : infer::decode(*model.model, subject.pool, inputs, subject.search()))
       texts.push_back(found.empty() ? "" : model.decode(found[0]));
   }
   return texts;

@@ -142,6 +142,7 @@ Evaluation classification(const Subject& subject, const DataOptions& data,
   classify.scores = options.scores;
   classify.reading.cut = options.cut;
   classify.reading.most_tokens = options.most_tokens;
+  classify.reading.probe = subject.probe;
   const Json config = subject.model.model->config();
   const tasks::Scores scores =
       options.scores.value_or(tasks::scores_of(config, subject.model.model->labels(), "config.json"));

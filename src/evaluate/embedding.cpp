@@ -104,9 +104,9 @@ void retrieval(tasks::Embedder& embedder, ThreadPool& pool, const TextPairs& pai
 }  // namespace
 
 Evaluation embedding(const tasks::EmbeddingFolder& folder, ThreadPool& pool, const DataOptions& data,
-                     const tasks::EmbedOptions& options) {
+                     const tasks::EmbedOptions& options, Probe* probe) {
   const TextPairs pairs = read_pairs(data);
-  tasks::Embedder embedder(folder, pool, options);
+  tasks::Embedder embedder(folder, pool, options, probe);
   Evaluation result;
   result.task = "embedding";
   result.fact("rows", pairs.first.size());

@@ -17,6 +17,12 @@ RowStatistics mean(Table rows, double factor) {
           }};
 }
 
+infer::SearchOptions Subject::search() const {
+  infer::SearchOptions options = model.options;
+  options.probe = probe;
+  return options;
+}
+
 Error nothing_to_evaluate(const DataOptions& data) {
   return file_error(data.files.at(0), "the data has no rows to evaluate");
 }

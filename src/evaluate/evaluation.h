@@ -15,6 +15,7 @@
 #include "data/data_files.h"
 #include "infer/loaded_model.h"
 #include "metrics/significance.h"
+#include "ops/probe.h"
 #include "regard/error.h"
 
 namespace regard::evaluate {
@@ -71,6 +72,10 @@ Error nothing_to_evaluate(const DataOptions& data);
 struct Subject {
   infer::LoadedModel& model;
   ThreadPool& pool;
+  Probe* probe = nullptr;  // called in every pass; it can change values. Not owned; may be null
+
+  // Return the folder's search options, with the probe.
+  infer::SearchOptions search() const;
 };
 
 }  // namespace regard::evaluate

@@ -10,7 +10,9 @@ namespace regard::evaluate {
 
 Evaluation image_classification(const Subject& subject, const std::filesystem::path& folder,
                                 const DataOptions& data) {
-  tasks::Classifier classifier(subject.model, subject.pool);
+  tasks::ClassifyOptions classify;
+  classify.reading.probe = subject.probe;
+  tasks::Classifier classifier(subject.model, subject.pool, classify);
   const tasks::ImageReader reader(folder, subject.model.model->input_spec());
   const std::vector<std::string>& labels = classifier.labels();
   Evaluation result;

@@ -23,8 +23,8 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
         .found(fmt::format("{} tokens", stream.size()))
         .expected("at least 2");
   Arena arena;
-  const train::LossSum loss =
-      train::stream_loss(*subject.model.model, {subject.pool, arena}, stream, context);
+  const train::LossSum loss = train::stream_loss(
+      *subject.model.model, {.pool = subject.pool, .arena = arena, .probe = subject.probe}, stream, context);
   const std::int64_t words = metrics::count_words(text), bytes = std::ssize(text);
   Evaluation result;
   result.task = "language-model";

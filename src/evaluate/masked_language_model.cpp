@@ -127,7 +127,7 @@ Evaluation masked_language_model(const Subject& subject, const DataOptions& data
   result.task = "masked-language-model", result.row_score = "loss";
   const MaskedTexts all = read_texts(subject, data, options, result);
   Table statistics;
-  tasks::Pass pass(*subject.model.model, subject.pool, nullptr);
+  tasks::Pass pass(*subject.model.model, subject.pool, subject.probe);
   tasks::in_passes(all.inputs, [&](std::size_t first, std::size_t count) {
     const tasks::Pass::States states = pass.run(std::span(all.inputs).subspan(first, count));
     for (std::size_t i = 0; i < count; ++i) {

@@ -66,7 +66,7 @@ Evaluation question_answering(const Subject& subject, const DataOptions& data, t
   const std::vector<Question> questions = read_questions(data);
   options.may_be_none = std::any_of(questions.begin(), questions.end(),
                                     [](const Question& question) { return question.answers.empty(); });
-  options.count = 1;
+  options.count = 1, options.probe = subject.probe;
   tasks::Answerer answerer(subject.model, subject.pool, options);
   Evaluation result;
   result.task = "question-answering", result.row_score = "f1";

@@ -45,7 +45,9 @@ double rate_of(std::span<const double> totals) {
 Evaluation audio_classification(const Subject& subject, const fs::path& folder, const DataOptions& data) {
   Evaluation result;
   result.task = "audio-classification";
-  tasks::Classifier classifier(subject.model, subject.pool);
+  tasks::ClassifyOptions classify;
+  classify.reading.probe = subject.probe;
+  tasks::Classifier classifier(subject.model, subject.pool, classify);
   const tasks::SoundReader reader(folder, subject.model.model->input_spec(), subject.pool);
   const std::vector<std::string>& labels = classifier.labels();
   std::vector<std::int32_t> predicted, truth;
@@ -73,6 +75,7 @@ Evaluation speech_recognition(const Subject& subject, const fs::path& folder, co
   options.whisper.temperatures = {0.0};
   options.whisper.compression_ratio.reset(), options.whisper.log_probability.reset();
   options.whisper.no_speech.reset();
+  options.whisper.probe = options.ctc.probe = subject.probe;
   options.whisper.beam = options.ctc.beam = subject.model.options.beam;
   tasks::Transcriber transcriber(formats::ModelFolder::open(folder), subject.model, subject.pool, options);
   const std::vector<SoundRow> rows = read_rows(data, "text", result);

@@ -107,7 +107,7 @@ void add_entity_scores(const std::vector<std::vector<std::string>>& predicted,
 
 Evaluation token_classification(const Subject& subject, const DataOptions& data,
                                 const TokenClassificationOptions& options) {
-  tasks::Tagger tagger(subject.model, subject.pool, {.window = options.window});
+  tasks::Tagger tagger(subject.model, subject.pool, {.window = options.window, .probe = subject.probe});
   Evaluation result;
   result.task = "token-classification", result.row_score = "accuracy";
   const LabelledWords all = read_words(tagger, data, result);

@@ -83,7 +83,7 @@ std::vector<std::string> translations(const Subject& subject, const ParallelText
     ids.emplace_back(pairs.source[i].begin(), pairs.source[i].end());
   infer::LoadedModel& model = subject.model;
   model.model->prepare_for_inference(subject.pool);
-  const auto results = infer::translate(*model.model, subject.pool, ids, model.options);
+  const auto results = infer::translate(*model.model, subject.pool, ids, subject.search());
   std::vector<std::string> outputs;
   std::size_t next = 0;
   for (const std::string& source : text.sources)
@@ -135,7 +135,8 @@ Evaluation translation(const Subject& subject, const DataOptions& data, const Sc
   result.row_score = "chrf";
   Arena arena;
   const train::LossSum loss =
-      train::pair_loss(*subject.model.model, {subject.pool, arena}, pairs, subject.model.options.start_token);
+      train::pair_loss(*subject.model.model, {.pool = subject.pool, .arena = arena, .probe = subject.probe},
+                       pairs, subject.model.options.start_token);
   const std::vector<std::string> outputs = translations(subject, text, pairs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Json references = metrics::line_of(text.references, i);

@@ -1,8 +1,12 @@
 #include "inspect/head_flip.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/hash.h"
 #include "inspect/answer_pass.h"
+#include "inspect/sweep_state.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -13,14 +17,22 @@ class Flipping {
   Flipping(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer)
       : model_(model), pool_(pool), input_(input), answer_(answer), points_(ModelPoints::of(model, pool)) {}
 
-  double without(const std::vector<Head>& heads) const {
-    EditedPass off;
-    for (const Head& head : heads) off.add(points_.of_head(head));
-    return answer_difference(model_, pool_, input_, answer_, &off);
+  // Read the file of a search for the same input, whose difference with all heads is `whole`.
+  void open_state(const std::filesystem::path& path, double whole) {
+    state_.open(path, fmt::format("{:016x}",
+                                  xxh3(fmt::format("flip {:.17g} {}", whole, identity_of(input_, answer_)))));
+  }
+
+  double without(const std::vector<Head>& heads) {
+    return state_.value_of("", text_of(heads), [&] {
+      EditedPass off;
+      for (const Head& head : heads) off.add(points_.of_head(head));
+      return answer_difference(model_, pool_, input_, answer_, &off);
+    });
   }
 
   // Return the head that lowers the difference most if it is ablated in addition to `off`.
-  FlipStep best_step(const std::vector<Head>& off) const {
+  FlipStep best_step(const std::vector<Head>& off) {
     FlipStep best;
     bool any = false;
     for (const Head& head : points_.all_heads()) {
@@ -38,7 +50,7 @@ class Flipping {
 
   // Remove heads that are not needed. After each removal, restart from the first head, because others may
   // have become unnecessary.
-  void remove_heads(HeadFlip& flip) const {
+  void remove_heads(HeadFlip& flip) {
     for (std::size_t i = 0; i < flip.needed.size();) {
       std::vector<Head> fewer = flip.needed;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
@@ -48,7 +60,7 @@ class Flipping {
 
   // Replace two of the heads with one other head so that the answer stays flipped. Return false if there is
   // no such head.
-  bool exchange(HeadFlip& flip, const std::function<void()>& between) const {
+  bool exchange(HeadFlip& flip, const std::function<void()>& between) {
     const std::vector<Head> all = points_.all_heads();
     for (std::size_t second = 1; second < flip.needed.size(); ++second)
       for (std::size_t first = 0; first < second; ++first) {
@@ -65,7 +77,7 @@ class Flipping {
   }
 
  private:
-  bool keep_if_flipped(HeadFlip& flip, const std::vector<Head>& heads) const {
+  bool keep_if_flipped(HeadFlip& flip, const std::vector<Head>& heads) {
     const double difference = without(heads);
     if (difference > 0) return false;
     flip.needed = heads, flip.difference = difference;
@@ -77,21 +89,24 @@ class Flipping {
   const PassInput& input_;
   AnswerDifference answer_;
   ModelPoints points_;
+  SweepState state_{"heads off", "difference"};
 };
 
 }  // namespace
 
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
-                     std::int64_t most, const std::function<bool(double share)>& progress) {
-  const Flipping flipping(model, pool, input, answer);
+                     const FlipOptions& options) {
+  Flipping flipping(model, pool, input, answer);
   HeadFlip flip;
-  flip.whole = flip.difference = flipping.without({});
+  flip.whole = flip.difference = answer_difference(model, pool, input, answer, nullptr);
+  if (!options.state.empty()) flipping.open_state(options.state, flip.whole);
   std::vector<Head> off;
   const auto report = [&] {
-    if (progress && !progress(static_cast<double>(off.size()) / static_cast<double>(most)))
+    if (options.progress &&
+        !options.progress(static_cast<double>(off.size()) / static_cast<double>(options.most)))
       throw cancelled_error("the study was stopped");
   };
-  while (flip.difference > 0 && std::ssize(off) < most && off.size() < flipping.heads()) {
+  while (flip.difference > 0 && std::ssize(off) < options.most && off.size() < flipping.heads()) {
     flip.steps.push_back(flipping.best_step(off));
     off.push_back(flip.steps.back().head);
     flip.difference = flip.steps.back().difference;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <vector>
 
@@ -24,11 +25,19 @@ struct HeadFlip {
   double difference = 0;  // logit difference with the heads of `needed` ablated
 };
 
+struct FlipOptions {
+  std::int64_t most = 3;  // maximum number of heads to ablate in the greedy search
+  // File of the measured sets of heads, from which a later call continues. A file of another input, model or
+  // answer throws usage. Empty for no file.
+  std::filesystem::path state = {};
+  std::function<bool(double share)> progress = {};  // may return false to stop, which throws cancelled
+};
+
 // In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
-// not above 0 or `most` heads are ablated. Then remove heads that are not needed and replace two heads with
-// one as long as the answer stays flipped (a local search: a smaller set may exist). progress(share) may
-// return false to stop; flip_answer() then throws cancelled. Throws the errors of answer_difference().
+// not above 0 or options.most heads are ablated. Then remove heads that are not needed and replace two heads
+// with one as long as the answer stays flipped (a local search: a smaller set may exist). Throws the errors
+// of answer_difference().
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
-                     std::int64_t most, const std::function<bool(double share)>& progress = {});
+                     const FlipOptions& options);
 
 }  // namespace regard::inspect

@@ -142,9 +142,8 @@ HeadSweep sweep_with(Network& model, ThreadPool& pool, const std::vector<StudyEx
   std::erase_if(heads, [&](const Head& head) { return off.count(head) != 0; });
   HeadSweep result{whole.mean(), whole.count, {}};
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    const double* known = state.loss_of(names, heads[i].text());
-    const double loss = known != nullptr ? *known : sweep.without(heads[i]).mean();
-    if (known == nullptr) state.add(names, heads[i].text(), loss);
+    const double loss =
+        state.value_of(names, heads[i].text(), [&] { return sweep.without(heads[i]).mean(); });
     result.heads.push_back({heads[i], loss, loss - result.loss});
     if (options.progress && !options.progress(static_cast<double>(i + 1) / static_cast<double>(heads.size())))
       throw cancelled_error("the sweep was stopped");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -183,10 +185,11 @@ std::vector<std::int32_t> ids_of(std::string_view text, std::string_view key) {
 double factor_of(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value - value == 0))
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
+      !(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())))
     throw usage_error("invalid factor of an intervention")
         .found("by=" + text)
-        .expected("a finite number, as in by=0.5");
+        .expected("a finite number of single precision, as in by=0.5");
   return value;
 }
 

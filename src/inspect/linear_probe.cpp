@@ -19,14 +19,36 @@ namespace {
 
 using Vector = std::vector<double>;
 
+constexpr int kSteps = 300;  // steps of a regression
+
+// Reports the completed fraction of the work: the passes count as one half, the regressions as the other.
+class ProbeProgress {
+ public:
+  ProbeProgress(const std::function<bool(double)>& progress, std::size_t passes, std::size_t regressions)
+      : progress_(progress),
+        of_pass_(0.5 / static_cast<double>(passes)),
+        of_step_(0.5 / static_cast<double>(regressions * kSteps)) {}
+
+  void pass() { report(of_pass_); }
+  void step() { report(of_step_); }
+
+ private:
+  void report(double more) {
+    if (progress_ && !progress_(std::min(share_, 1.0))) throw cancelled_error("the study was stopped");
+    share_ += more;
+  }
+
+  const std::function<bool(double)>& progress_;
+  double of_pass_, of_step_, share_ = 0;
+};
+
 // Multinomial logistic regression by gradient descent with momentum (Nesterov 1983); the loss is convex.
 class Regression {
  public:
   Regression(std::size_t labels, std::size_t features)
       : features_(features), weights_(labels, Vector(features + 1)), speed_(labels, Vector(features + 1)) {}
 
-  void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y, const BetweenPasses& between) {
-    constexpr int kSteps = 300;
+  void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y, ProbeProgress& progress) {
     const auto count = static_cast<double>(x.size());
     // Step size: 1 / (largest possible curvature of the loss). The curvature is at most half the mean squared
     // length of the examples, plus the curvature of the penalty.
@@ -35,7 +57,7 @@ class Regression {
       length += std::inner_product(one.begin(), one.end(), one.begin(), 0.0) / count;
     const double rate = 1 / (0.5 * length + 1 / count);
     for (int step = 0; step < kSteps; ++step) {
-      if (between) between();
+      progress.step();
       std::vector<Vector> gradient(weights_.size(), Vector(features_ + 1));
       for (std::size_t i = 0; i < x.size(); ++i) add_gradient(x[i], y[i], count, gradient);
       const double momentum = static_cast<double>(step) / (step + 3.0);
@@ -119,7 +141,7 @@ std::vector<std::string> points_of(Network& model, ThreadPool& pool) {
 }  // namespace
 
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
-                               std::uint64_t seed, const BetweenPasses& between) {
+                               std::uint64_t seed, const std::function<bool(double share)>& progress) {
   std::map<std::string, std::size_t> labels;
   for (const LabeledInput& one : inputs) labels.emplace(one.label, labels.size());
   if (inputs.size() < 10 || labels.size() < 2)
@@ -127,6 +149,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
         fmt::format("--view probe needs at least 10 {}s and 2 different labels", input_name(model)))
         .found(fmt::format("{} {}s and {} labels", inputs.size(), input_name(model), labels.size()));
   const std::vector<std::string> points = points_of(model, pool);
+  ProbeProgress done(progress, inputs.size(), points.size());
   std::vector<std::vector<Vector>> fitted(points.size()), held_out(points.size());
   std::vector<std::size_t> fitted_labels, held_out_labels;
   RandomStream stream({seed, 0, place_of("probe layers")});
@@ -137,7 +160,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
     const PassInput input = inputs[order[i]].read();
     PointCapture capture;
     for (const std::string& point : points) capture.want(point);
-    if (between) between();
+    done.pass();
     run_pass(model, pool, input, &capture);
     const bool held = i % 5 == 4;
     for (std::size_t p = 0; p < points.size(); ++p)
@@ -157,7 +180,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
   for (std::size_t p = 0; p < points.size(); ++p) {
     standardise(fitted[p], held_out[p]);
     Regression regression(labels.size(), fitted[p][0].size());
-    regression.fit(fitted[p], fitted_labels, between);
+    regression.fit(fitted[p], fitted_labels, done);
     result.layers.push_back({p == 0 ? "embedding" : std::to_string(p - 1),
                              regression.accuracy(held_out[p], held_out_labels),
                              regression.accuracy(fitted[p], fitted_labels)});

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "inspect/between_passes.h"
 #include "inspect/study_data.h"
 #include "inspect/study_table.h"
 
@@ -27,10 +27,10 @@ struct LinearProbeResult {
 // Fit a multinomial logistic regression for each layer (of the encoder, or of a decoder-only model), with an
 // L2 penalty of 1 / inputs. Its input is the mean of the layer's states over the positions, standardised. A
 // random fifth of the inputs is held out. The result is the same for equal seeds. Throws usage for fewer than
-// 10 inputs or 2 labels, and the errors of reading an input. `between` is also called before every step of a
-// regression.
+// 10 inputs or 2 labels, and the errors of reading an input. `progress` is called before every pass and every
+// step of a regression with the completed fraction of the work; if it returns false, throws cancelled.
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
-                               std::uint64_t seed, const BetweenPasses& between = {});
+                               std::uint64_t seed, const std::function<bool(double share)>& progress = {});
 
 // Return the layers as rows of a table, for the study "probe". `input` is "text", "image" or "sound".
 StudyTable table_of(const LinearProbeResult& result, const char* input = "text");

@@ -167,9 +167,8 @@ PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
   }
   for (const auto& [tower, head] : heads) {
     const std::string name = tower + "." + head.text();
-    const double* known = finished.loss_of("", name);
-    const double loss = known != nullptr ? *known : passes.without(tower, head, points[tower]);
-    if (known == nullptr) finished.add("", name, loss);
+    const double loss =
+        finished.value_of("", name, [&] { return passes.without(tower, head, points[tower]); });
     sweep.heads.push_back({name, loss, loss - sweep.loss});
     if (progress && !progress(static_cast<double>(sweep.heads.size()) / static_cast<double>(heads.size())))
       throw cancelled_error("the sweep was stopped");

@@ -1,9 +1,12 @@
 #include "inspect/patching.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/hash.h"
 #include "inspect/answer_pass.h"
 #include "inspect/study_pass.h"
+#include "inspect/sweep_state.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -29,9 +32,9 @@ std::int64_t order_of(std::string_view point) {
 class Patching {
  public:
   Patching(Network& model, ThreadPool& pool, const PassInput& clean, const PassInput& corrupted,
-           const AnswerDifference& answer, const std::function<bool(double)>& progress)
+           const AnswerDifference& answer, const PatchOptions& options)
       : model_(model),
-        progress_(progress),
+        options_(options),
         pool_(pool),
         answer_(answer),
         corrupted_input_(corrupted),
@@ -47,9 +50,16 @@ class Patching {
     }
     result_.clean = difference(clean, &clean_);
     result_.corrupted = difference(corrupted, &corrupted_);
+    if (!options.state.empty())
+      state_.open(options.state,
+                  fmt::format("{:016x}",
+                              xxh3(fmt::format("{} {:.17g} {:.17g} {} {}", static_cast<int>(options.mode),
+                                               result_.clean, result_.corrupted, identity_of(clean, answer),
+                                               identity_of(corrupted, answer)))));
   }
 
-  PatchResult run(PatchMode mode) {
+  PatchResult run() {
+    const PatchMode mode = options_.mode;
     for (const auto& [point, features] : points_.features) {
       if (point.ends_with(".feed_forward.output")) ++all_;
       if (mode == PatchMode::total && point.ends_with(".residual")) all_ += clean_.at(point).rows();
@@ -57,12 +67,12 @@ class Patching {
     all_ += std::ssize(points_.all_heads());
     for (const Head& head : points_.all_heads()) {
       ValueEdit edit = points_.of_head(head);
-      add({head.text(), head, -1, 0, 0}, std::move(edit), mode);
+      add({head.text(), head, -1, 0, 0}, std::move(edit));
     }
     for (const auto& [point, features] : points_.features)
       if (point.ends_with(".feed_forward.output"))
         add({point.substr(0, point.rfind('.')), std::nullopt, -1, 0, 0},
-            {point, 0, features, 0.0f, {}, false, {}}, mode);
+            {point, 0, features, 0.0f, {}, false, {}});
     if (mode == PatchMode::total) add_residuals();
     return result_;
   }
@@ -81,9 +91,9 @@ class Patching {
     return clean_.at(edit.point).slice_columns(edit.begin, edit.end).clone();
   }
 
-  void add(PatchEffect effect, ValueEdit edit, PatchMode mode) {
+  void add(PatchEffect effect, ValueEdit edit) {
     EditedPass pass;
-    if (mode == PatchMode::direct)
+    if (options_.mode == PatchMode::direct)
       for (const auto& [point, features] : points_.features)
         if (ends_branch(point) && order_of(point) > order_of(edit.point))
           pass.add(ValueEdit{point, 0, features, 0.0f, corrupted_.at(point), true, {}});
@@ -94,11 +104,14 @@ class Patching {
   }
 
   void finish(PatchEffect effect, EditedPass& pass) {
-    effect.difference = difference(corrupted_input_, &pass);
+    const std::string part =
+        effect.position < 0 ? effect.component : fmt::format("{} {}", effect.component, effect.position);
+    effect.difference = state_.value_of("", part, [&] { return difference(corrupted_input_, &pass); });
     const double whole = result_.clean - result_.corrupted;
     effect.effect = whole == 0.0 ? 0.0 : (effect.difference - result_.corrupted) / whole;
     result_.effects.push_back(std::move(effect));
-    if (progress_ && !progress_(static_cast<double>(result_.effects.size()) / static_cast<double>(all_)))
+    if (options_.progress &&
+        !options_.progress(static_cast<double>(result_.effects.size()) / static_cast<double>(all_)))
       throw cancelled_error("the study was stopped");
   }
 
@@ -118,7 +131,8 @@ class Patching {
   }
 
   Network& model_;
-  const std::function<bool(double)>& progress_;
+  const PatchOptions& options_;
+  SweepState state_{"component", "difference"};
   std::int64_t all_ = 0;  // number of effects to compute
   ThreadPool& pool_;
   AnswerDifference answer_;
@@ -131,9 +145,18 @@ class Patching {
 }  // namespace
 
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
-                             const PassInput& corrupted, const AnswerDifference& answer, PatchMode mode,
-                             const std::function<bool(double share)>& progress) {
-  return Patching(model, pool, clean, corrupted, answer, progress).run(mode);
+                             const PassInput& corrupted, const AnswerDifference& answer,
+                             const PatchOptions& options) {
+  return Patching(model, pool, clean, corrupted, answer, options).run();
+}
+
+std::string identity_of(const PassInput& input, const AnswerDifference& answer) {
+  std::string values;
+  if (input.source.values.defined())
+    values.assign(static_cast<const char*>(input.source.values.data()), input.source.values.bytes());
+  return fmt::format("{} {} {} {} {} {} {:016x}", answer.position, answer.answer, answer.instead,
+                     fmt::join(input.source.ids, ","), fmt::join(input.source.types, ","),
+                     fmt::join(input.target, ","), xxh3(values));
 }
 
 }  // namespace regard::inspect

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -43,13 +44,24 @@ enum class PatchMode : std::uint8_t {
   direct,
 };
 
+struct PatchOptions {
+  PatchMode mode = PatchMode::total;
+  // File of finished components, from which a later call continues. A file of other inputs, another model or
+  // other options throws usage. Empty for no file.
+  std::filesystem::path state = {};
+  // Called after each component with the completed fraction of the work. Return false to stop, which throws
+  // cancelled.
+  std::function<bool(double share)> progress = {};
+};
+
 // Patch the output of each head (all positions), each feed-forward layer (all positions), and, with `total`,
 // the residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
-// position or a token that does not exist, and models whose logits do not have these positions. `progress` is
-// called after each component with the completed fraction of the work; if it returns false, throws cancelled.
+// position or a token that does not exist, and models whose logits do not have these positions.
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
-                             PatchMode mode = PatchMode::total,
-                             const std::function<bool(double share)>& progress = {});
+                             const PatchOptions& options = {});
+
+// Return a text that identifies the answer and the content of the input, for keys of state files.
+std::string identity_of(const PassInput& input, const AnswerDifference& answer);
 
 }  // namespace regard::inspect

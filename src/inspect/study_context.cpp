@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "inspect/attend.h"
 #include "inspect/usual_kind.h"
@@ -63,9 +64,11 @@ void StudyContext::need(const std::string& value, const char* option) const {
   if (value.empty()) throw usage_error(fmt::format("--view {} needs {}", request_.view, option));
 }
 
-BetweenPasses StudyContext::between_passes() const {
-  return [this] {
-    if (progress_ && !progress_(0.0)) throw cancelled_error("the study was stopped");
+BetweenPasses StudyContext::between_passes(std::int64_t passes) const {
+  return [this, passes, done = std::make_shared<std::int64_t>(0)] {
+    const std::int64_t now = passes == 0 ? 0 : std::min(passes, (*done)++);
+    if (progress_ && !progress_(passes == 0 ? 0.0 : static_cast<double>(now) / static_cast<double>(passes)))
+      throw cancelled_error("the study was stopped");
   };
 }
 

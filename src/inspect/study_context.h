@@ -24,7 +24,9 @@ class StudyContext {
  protected:
   void need(const std::string& value, const char* option) const;  // throws usage if `value` is empty
   void need_data() const { need(request_.data.files.empty() ? "" : request_.data.files[0], "DATA"); }
-  BetweenPasses between_passes() const;
+  // Return a function that reports progress, for a study that calls it `passes` times. Default: the study
+  // reports no fraction of its work.
+  BetweenPasses between_passes(std::int64_t passes = 0) const;
   // Return the options for reading examples. If `limits` is true, --answer restricts the predictions.
   StudyDataOptions data_options(bool limits) const;
   std::vector<StudyExample> examples() const;  // returns the examples of DATA, or that of --text

@@ -89,7 +89,8 @@ StudyTable Study::flip() {
   need(request_.instead, "--instead");
   const StudyExample one = example(true);
   const AnswerDifference answer = answer_of(one);
-  const HeadFlip found = flip_answer(model_, pool_, one.input, answer, request_.most, progress_);
+  const HeadFlip found =
+      flip_answer(model_, pool_, one.input, answer, {request_.most, request_.state, progress_});
   StudyTable table;
   table.study = "flip";
   table.title = fmt::format("Heads ablated one after another: {}; {:.4f} with all heads", measured(answer),
@@ -133,7 +134,7 @@ StudyTable Study::kinds() {
   if (dual_encoder_of(model_) != nullptr && !request_.data.files.empty()) return kinds_of_pairs();
   const std::vector<StudyExample> data = examples();
   StudyTable table = begin_kinds(fmt::format("{} {}s", data.size(), input_name(model_)), unit_of_distance());
-  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes()))
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes(std::ssize(data))))
     table.rows.push_back(kinds_row(kind.head.text(), kind.mean));
   return table;
 }
@@ -162,7 +163,7 @@ StudyTable Study::kinds_of_pairs() {
   const std::vector<ImageTextPair> pairs = read_image_texts(loaded_, request_.data, data_options(false));
   StudyTable table =
       begin_kinds(fmt::format("{} pairs of an image and a text", pairs.size()), "patches or tokens");
-  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes()))
+  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes(2 * std::ssize(pairs))))
     table.rows.push_back(kinds_row(one.name, one.mean));
   return table;
 }
@@ -170,7 +171,7 @@ StudyTable Study::kinds_of_pairs() {
 StudyTable Study::induction() {
   InductionOptions options;
   options.length = request_.length, options.sequences = request_.sequences, options.seed = seed_;
-  options.between = between_passes();
+  options.between = between_passes(2 * request_.sequences);
   if (!request_.text.empty()) options.choices = distinct_tokens(*loaded_.source, request_.text);
   const RepetitionLoss loss = repetition_loss(model_, pool_, options);
   StudyTable table;
@@ -231,7 +232,7 @@ StudyTable Study::patch(PatchMode mode) {
       loaded_, pool_, request_.other, request_.other_target.empty() ? request_.target : request_.other_target,
       data_options(false));
   const PatchResult result =
-      patch_components(model_, pool_, clean.input, other.input, answer, mode, progress_);
+      patch_components(model_, pool_, clean.input, other.input, answer, {mode, request_.state, progress_});
   StudyTable table;
   table.study = request_.view;
   table.title = fmt::format("{} from the {} patched into the other: {}",
@@ -253,7 +254,7 @@ StudyTable Study::tokens() {
   const StudyExample one = example(true);
   const AnswerDifference answer = answer_of(one);
   AttributionOptions options;
-  options.steps = request_.steps, options.between = between_passes();
+  options.steps = request_.steps, options.between = between_passes(request_.steps + 2);
   const std::unique_ptr<EditedPass> edits =
       resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions), {}, file_reader());
   options.edits = edits.get();
@@ -323,7 +324,7 @@ StudyTable Study::flow() {
 StudyTable Study::probe() {
   need_data();
   const std::vector<LabeledInput> inputs = read_labeled_inputs(loaded_, request_.data, data_options(false));
-  return table_of(probe_layers(model_, pool_, inputs, seed_, between_passes()), input_name(model_));
+  return table_of(probe_layers(model_, pool_, inputs, seed_, progress_), input_name(model_));
 }
 
 StudyTable Study::alignment() {

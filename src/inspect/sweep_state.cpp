@@ -26,14 +26,14 @@ void SweepState::open(const fs::path& path, const std::string& key) {
   check();
 }
 
-const double* SweepState::loss_of(const std::string& added, const std::string& head) const {
-  const auto found = finished_.find({added, head});
+const double* SweepState::value_of(const std::string& added, const std::string& part) const {
+  const auto found = finished_.find({added, part});
   return found == finished_.end() ? nullptr : &found->second;
 }
 
-void SweepState::add(const std::string& added, const std::string& head, double loss) {
+void SweepState::add(const std::string& added, const std::string& part, double value) {
   if (path_.empty()) return;
-  Json line{{"head", head}, {"loss", loss}};
+  Json line{{part_, part}, {value_, value}};
   if (!added.empty()) line["added"] = added;
   file_ << line.dump() << '\n' << std::flush;
   check();
@@ -43,7 +43,7 @@ void SweepState::check() const {
   if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
 }
 
-// Read the finished heads. `first` is the first line that this sweep would write; it must equal the first
+// Read the finished parts. `first` is the first line that this sweep would write; it must equal the first
 // line of the file.
 void SweepState::read(const std::string& key, const std::string& first) {
   LineReader reader(path_);
@@ -63,15 +63,15 @@ void SweepState::read(const std::string& key, const std::string& first) {
       throw usage_error("the file contains the state of another sweep")
           .at({path_.string(), reader.line_number(), -1})
           .remedy("Remove it, or name another file");
-    if (!json.contains("head") || !json.contains("loss") || !json["head"].is_string() ||
-        !json["loss"].is_number())
+    if (!json.contains(part_) || !json.contains(value_) || !json[part_].is_string() ||
+        !json[value_].is_number())
       continue;
     const bool has_added = json.contains("added") && json["added"].is_string();
-    finished_[{has_added ? json["added"].get<std::string>() : "", json["head"].get<std::string>()}] =
-        json["loss"].get<double>();
+    finished_[{has_added ? json["added"].get<std::string>() : "", json[part_].get<std::string>()}] =
+        json[value_].get<double>();
   }
   if (!same && fs::file_size(path_) > 0)
-    throw usage_error("the file does not contain the state of a head sweep")
+    throw usage_error("the file does not contain the state of a sweep")
         .at({path_.string(), -1, -1})
         .remedy("Remove it, or name another file");
   if (partial) fs::resize_file(path_, whole);

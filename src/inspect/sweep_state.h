@@ -1,4 +1,4 @@
-// The file of a sweep's finished heads, from which a later sweep continues.
+// The file of a study's finished parts, from which a later study continues.
 #pragma once
 
 #include <filesystem>
@@ -9,25 +9,38 @@
 
 namespace regard::inspect {
 
-// `added` is the list, as text, of the heads that sweep_head_sets() has already chosen, and `head` the name
-// of a head.
+// The file has one JSON object per line: {"added": ADDED, PART: name, VALUE: number}. `added` is the list, as
+// text, of the heads that are already chosen; it is left out if empty.
 class SweepState {
  public:
+  // Names of the two members of a line.
+  explicit SweepState(const char* part = "head", const char* value = "loss") : part_(part), value_(value) {}
+
   // Open the file; only the first call has an effect. An empty path means no file. `key` identifies the
   // sweep. Throws usage for a file of another sweep or with other content, io if it cannot be written.
   void open(const std::filesystem::path& path, const std::string& key);
 
-  // Return the loss of a finished head, or null.
-  const double* loss_of(const std::string& added, const std::string& head) const;
-  void add(const std::string& added, const std::string& head, double loss);
+  // Return the value of a finished part, or null.
+  const double* value_of(const std::string& added, const std::string& part) const;
+  void add(const std::string& added, const std::string& part, double value);
+
+  // Return the value of a part: from the file, or compute(), whose result is added to the file.
+  template <class Compute>
+  double value_of(const std::string& added, const std::string& part, const Compute& compute) {
+    if (const double* known = value_of(added, part)) return *known;
+    const double value = compute();
+    add(added, part, value);
+    return value;
+  }
 
  private:
   void check() const;
   void read(const std::string& key, const std::string& first);
 
+  const char *part_, *value_;
   std::filesystem::path path_;
   std::ofstream file_;
-  std::map<std::pair<std::string, std::string>, double> finished_;  // losses by added heads and head
+  std::map<std::pair<std::string, std::string>, double> finished_;  // values by added heads and part
 };
 
 }  // namespace regard::inspect

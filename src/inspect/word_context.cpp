@@ -95,14 +95,17 @@ std::vector<float> mean_rows(const Tensor& table, std::span<const std::size_t> r
   return mean;
 }
 
-Vectors vectors_of(Network& model, ThreadPool& pool, const Located& located, const Tensor& table) {
+Vectors vectors_of(Network& model, ThreadPool& pool, const Located& located, const Tensor& table,
+                   const EditedPass* edits) {
   Selection selection;
   selection.weights = false, selection.hidden_states = true;
   Capture capture(selection);
   Arena arena;
   Tape tape(pool, arena);
   tape.begin({});
-  tape.probe = &capture;
+  EditedPass changed(&capture);
+  if (edits != nullptr) changed.add(*edits);
+  tape.probe = &changed;
   InputBuffer input;
   input.add(ModelInput(located.ids), std::ssize(located.ids), 0);
   const bool decoder = model.kind() == ModelKind::decoder;
@@ -183,7 +186,7 @@ std::vector<std::int32_t> sense_numbers(std::span<const ContextSentence> sentenc
 }  // namespace
 
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
-                         std::vector<ContextSentence> sentences) {
+                         std::vector<ContextSentence> sentences, const EditedPass* edits) {
   Network& model = *loaded.model;
   model.input_spec().require(InputKind::tokens);
   if (word.empty()) throw input_error("the word to compare is empty");
@@ -207,7 +210,7 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
     for (const std::size_t row : located.rows)
       place.tokens.push_back(shown_token(*loaded.source, located.ids[row]));
     std::size_t layer = 0;
-    for (const auto& [name, values] : vectors_of(model, pool, located, rows)) {
+    for (const auto& [name, values] : vectors_of(model, pool, located, rows, edits)) {
       if (s == 0)
         context.layers.push_back({name, Tensor::zeros({count, std::ssize(values)}), {}, {}, 0, 0, 0, 0, {}});
       std::copy(values.begin(), values.end(), context.layers[layer++].vectors.row(s));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "infer/loaded_model.h"
+#include "inspect/edited_pass.h"
 #include "inspect/principal_components.h"
 
 namespace regard::inspect {
@@ -50,9 +51,9 @@ constexpr std::size_t kMostContextSentences = 1000;
 // the token embedding table, "input" is the first layer's input (with positions), "output" follows the final
 // norm. The word is found regardless of case, as a whole word. Throws usage for a model that does not read
 // text and for more than kMostContextSentences sentences. Throws invalid_input if `word` is empty, if there
-// is no sentence, or if a sentence lacks the word.
+// is no sentence, or if a sentence lacks the word. `edits`: interventions of every pass; may be null.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
-                         std::vector<ContextSentence> sentences);
+                         std::vector<ContextSentence> sentences, const EditedPass* edits = nullptr);
 
 // Return one JSON object. With `vectors`, each layer includes its vectors.
 std::string context_json(const WordContext& context, bool vectors);

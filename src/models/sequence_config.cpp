@@ -73,6 +73,12 @@ void read_head(const ConfigReader& reader, const std::string& prefix, SequenceCo
 
 }  // namespace
 
+std::vector<std::string> sequence_types() {
+  std::vector<std::string> types;
+  for (const auto& [type, prefix] : kTypes) types.emplace_back(type);
+  return types;
+}
+
 std::string sequence_class(const std::string& model_type) {
   for (const auto& [type, prefix] : kTypes)
     if (model_type == type) return prefix;

@@ -25,6 +25,7 @@ class LossPass {
         stop_(resources.stop),
         ranks_(ranks_of(resources.ranks)),
         tape_(resources.pool, resources.arena) {
+    tape_.probe = resources.probe;
     model.prepare_for_inference(resources.pool);
   }
   Batch& batch() { return batch_; }

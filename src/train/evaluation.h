@@ -33,6 +33,7 @@ struct PassResources {
   // The processes that share the work of pair_loss(), stream_loss() and translate_sources(); these functions
   // are then collective (all ranks must call them). Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
+  Probe* probe = nullptr;  // called in every pass; it can change values. Not owned; may be null
 };
 
 // Thrown if `stop` interrupts an evaluation. It is not an error.

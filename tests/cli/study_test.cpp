@@ -114,6 +114,43 @@ TEST_F(StudyProgram, AnInterruptedChoiceOfSetsContinuesFromItsFile) {
       << "losses of the second step were used";
 }
 
+// The file's first difference is changed, which shows that it is not computed again.
+TEST_F(StudyProgram, InterruptedPatchesAndFlipsContinueFromTheirFile) {
+  const std::vector<std::string> text{"--text", "the fox", "--answer", "a", "--instead", "b"};
+  const auto arguments_of = [&](const std::string& view) {
+    std::vector<std::string> arguments{"gpt", "--view", view, "--most", "8"};
+    arguments.insert(arguments.end(), text.begin(), text.end());
+    if (view != "flip") arguments.insert(arguments.end(), {"--other", "the cat"});
+    return arguments;
+  };
+  for (const std::string view : {"patch", "path", "flip"}) {
+    std::vector<std::string> arguments = arguments_of(view);
+    const Json plain = table(arguments);
+    arguments.insert(arguments.end(), {"--state", view});
+    EXPECT_EQ(table(arguments), plain) << view;
+    std::string state = file_content(folder_ / view);
+    std::size_t end = 0;
+    for (int line = 0; line < 4; ++line) end = state.find('\n', end) + 1;
+    ASSERT_GT(end, 0u) << state;
+    testing::write_file(folder_.path(), view, state.substr(0, end) + "{\"dif");
+    EXPECT_EQ(table(arguments), plain) << view;
+    EXPECT_EQ(file_content(folder_ / view), state) << view;
+    const std::size_t first = state.find("\"difference\":") + 13;
+    state.replace(first, state.find_first_of(",}", first) - first, "-123.5");
+    testing::write_file(folder_.path(), view, state);
+    const Json changed = table(arguments);
+    EXPECT_NE(changed.dump().find("-123.5"), std::string::npos) << view << " " << changed;
+    arguments[arguments.size() - (view == "flip" ? 7 : 9)] = "the dog";  // another text
+    const auto other = study(arguments);
+    EXPECT_EQ(other.exit_code, 2) << view;
+    EXPECT_NE(other.err.find("another sweep"), std::string::npos) << view << " " << other.err;
+  }
+  const auto refused = study({"gpt", "lines.txt", "--view", "kinds", "--state", "kinds"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--state does not apply to --view kinds"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "kinds"));
+}
+
 TEST_F(StudyProgram, WritesCsvAndSvg) {
   const auto result = study({"gpt", "lines.txt", "--csv", "t.csv", "--svg", "t.svg"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

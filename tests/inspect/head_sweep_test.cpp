@@ -145,7 +145,7 @@ TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
   std::size_t sets = 0;
   for (std::size_t other = 1; other < 12; ++other) {
     const inspect::AnswerDifference answer{7, order[0], order[other]};
-    const inspect::HeadFlip found = inspect::flip_answer(*model, pool, input, answer, 12);
+    const inspect::HeadFlip found = inspect::flip_answer(*model, pool, input, answer, {.most = 12});
     if (!found.flipped) continue;
     sets += found.needed.size() > 1 ? 1 : 0;
     EXPECT_EQ(found.difference, difference(answer, found.needed));

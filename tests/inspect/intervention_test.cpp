@@ -7,6 +7,7 @@
 #include "inspect/resolve.h"
 #include "regard/error.h"
 #include "support/namespaces.h"
+#include "support/throws.h"
 #include "support/tiny_models.h"
 
 namespace regard::testing {
@@ -62,6 +63,7 @@ TEST(Intervention, WhatIsNotOneIsRefused) {
       {"uniform decoder.1.residual", "a head"},
       {"scale cross.1.0", "needs a value"},
       {"scale cross.1.0 by=nan", "finite"},
+      {"scale cross.1.0 by=1e300", "finite"},
       {"scale cross.1.0 by=1x", "finite"},
       {"patch cross.1.0", "needs a value"},
       {"patch cross.1.0 text=a ids=1", "only one"},

@@ -139,8 +139,9 @@ TEST_F(TransformerLens, HeadSweepHasTheSameLosses) {
 TEST_F(TransformerLens, PatchesMoveTheLogitDifferenceAlike) {
   for (const inspect::PatchMode mode : {inspect::PatchMode::total, inspect::PatchMode::direct}) {
     const bool direct = mode == inspect::PatchMode::direct;
-    const inspect::PatchResult result = inspect::patch_components(
-        *g_.model, g_.pool, decoder_input(g_.ids("ids")), decoder_input(g_.ids("other")), answer(), mode);
+    const inspect::PatchResult result =
+        inspect::patch_components(*g_.model, g_.pool, decoder_input(g_.ids("ids")),
+                                  decoder_input(g_.ids("other")), answer(), {.mode = mode});
     EXPECT_NEAR(result.clean, g_.number("patch.clean"), 1e-4);
     EXPECT_NEAR(result.corrupted, g_.number("patch.corrupted"), 1e-4);
     std::size_t compared = 0;
