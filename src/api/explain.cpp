@@ -245,7 +245,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   if (query < 0 || query >= length)
     throw usage_error("the index of the token is out of range")
         .found(fmt::format("token {}", query))
-        .expected(fmt::format("0 to {}", length - 1));
+        .expected(fmt::format("an index from 0 to {}", length - 1));
   const std::vector<std::string>& names = last.rows;
   if (std::ssize(names) != length)
     throw usage_error("follow_query: the step 'weights' has a wrong number of row names")

@@ -74,7 +74,7 @@ struct REGARD_HIDDEN Tokenizer::State {
     if (id < 0 || id >= tokenizer->vocabulary_size())
       throw input_error("an id is not in the vocabulary")
           .found(std::to_string(id))
-          .expected("0 to " + std::to_string(tokenizer->vocabulary_size() - 1));
+          .expected("ids from 0 to " + std::to_string(tokenizer->vocabulary_size() - 1));
   }
 };
 

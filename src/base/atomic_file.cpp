@@ -39,8 +39,8 @@ std::string link_target(const std::filesystem::path& link) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
-// Return true if the link refers to an open file, such as the links to which /dev/stdout and /dev/fd/N point.
-// Such a file may have no path.
+// Return true if the link is an entry of /proc/PID/fd, such as /dev/fd/1. It refers to an open file, which
+// may have no path. /dev/stdout is a link to such an entry.
 bool is_link_to_open_file(const std::filesystem::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&

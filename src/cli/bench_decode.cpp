@@ -104,7 +104,10 @@ class Decoding {
     measured.prefill.push_back(first.seconds());
     measured.prefill_processor.push_back(processor_seconds_now() - before);
     if (scheduler_.waiting() > 0 || scheduler_.prefilling() > 0)
-      throw usage_error("the prompts have too many tokens for one step")
+      throw usage_error("the prompts do not fit into one step of prefill")
+          .found(std::to_string(request_.batch) + " prompts of " + std::to_string(request_.prompt) +
+                 " tokens")
+          .expected("at most " + std::to_string(infer::SchedulerLimits{}.tokens_at_once) + " tokens in all")
           .remedy("Choose a smaller --batch or --prompt");
     while (true) {
       const Stopwatch watch;

@@ -35,6 +35,7 @@ void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& 
                             : inspect::ContextSentence{line.substr(tab + 1), line.substr(0, tab)});
     if (sentences.size() > inspect::kMostContextSentences)
       throw Error(ErrorKind::bad_file, "too many sentences", {reader.name(), reader.line_number()})
+          .found("at least " + std::to_string(sentences.size()))
           .expected("at most " + std::to_string(inspect::kMostContextSentences));
   }
   if (sentences.empty())

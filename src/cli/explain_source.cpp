@@ -94,7 +94,7 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   if (source.head >= heads)
     throw usage_error("the model has no such head")
         .found(std::to_string(source.head))
-        .expected(fmt::format("0 to {}", heads - 1));
+        .expected(fmt::format("a head from 0 to {}", heads - 1));
   Explained out;
   for (const std::int32_t id : ids) out.input.tokens.push_back(inspect::shown_token(*loaded.source, id));
   out.input.vectors = probe["input"];

@@ -120,8 +120,9 @@ void add_study(CLI::App& app, Globals& globals) {
       "  induction  attention on repeated random tokens (decoders)\n"
       "  lens       the next token read from the residual after each layer\n"
       "  direct     direct attribution of a logit to heads and layers\n"
-      "  patch      activation patching from --text into --other; path: direct paths only\n"
-      "  tokens     gradient x input and integrated gradients of tokens, patches or times\n"
+      "  patch      activation patching from --text into --other\n"
+      "  path       like patch, but only along direct paths from a head or layer to the output\n"
+      "  tokens     gradient x input and integrated gradients of tokens, patches or frames\n"
       "  rollout, flow   attention rollout and flow\n"
       "  probe      a linear classifier of the labels from each layer\n"
       "  alignment  alignment error rate of cross-attention (--alignments)");

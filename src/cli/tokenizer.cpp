@@ -186,7 +186,7 @@ void decode(Globals& globals, const TokenizerOptions& options) {
       if (id < 0 || id >= tokenizer->vocabulary_size())
         throw Error(ErrorKind::invalid_input, "an id is not in the vocabulary", {place})
             .found(std::to_string(id))
-            .expected(fmt::format("0 to {}", tokenizer->vocabulary_size() - 1));
+            .expected(fmt::format("ids from 0 to {}", tokenizer->vocabulary_size() - 1));
     std::string text = tokenizer->decode(ids, !options.keep_special);
     return globals.json ? line_of({{"text", text}}) : text + "\n";
   });

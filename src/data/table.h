@@ -148,7 +148,8 @@ class TableReader {
   std::shared_ptr<const std::vector<std::string>> names_;
   std::size_t required_ = 0;                      // number of columns that are not optional
   std::vector<std::unique_ptr<Source>> sources_;  // open files; null for a file that was read to its end
-  std::size_t current_ = 0;                       // index of the current file; not used for lines
+  std::size_t current_ =
+      0;  // index of the file being read; unused if all files are read in parallel (TableFormat::lines)
   std::vector<std::string> header_, fields_;
   std::vector<std::optional<std::size_t>> numbers_;  // for each column, its index in fields_
   bool all_columns_ = false;  // true if all columns are read, because options_.columns is empty

@@ -13,7 +13,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   if (context == 0) context = most > 0 ? most : kDefaultContext;
   if (most > 0 && context > most)
     throw usage_error("the context exceeds the model's positions")
-        .found(fmt::format("{}", context))
+        .found(fmt::format("a context of {} tokens", context))
         .expected(fmt::format("at most {}", most));
   data::CorpusReport report;
   const std::string text = data::read_text(data.files, data::Faulty::refuse, report);

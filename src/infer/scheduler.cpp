@@ -16,7 +16,7 @@ void check_ids(ErrorKind kind, const char* what, std::span<const std::int32_t> i
     if (id < 0 || id >= vocabulary)
       throw Error(kind, std::string(what) + " has an id outside the model's vocabulary")
           .found(std::to_string(id))
-          .expected("0 to " + std::to_string(vocabulary - 1))
+          .expected("ids from 0 to " + std::to_string(vocabulary - 1))
           .remedy("Use the tokenizer that the model was trained with");
 }
 

@@ -150,7 +150,7 @@ void TokenRules::check(std::int64_t vocabulary) const {
       if (id < 0 || id >= vocabulary)
         throw usage_error(std::string(what) + " has an id outside the model's vocabulary")
             .found(std::to_string(id))
-            .expected("0 to " + std::to_string(vocabulary - 1));
+            .expected("ids from 0 to " + std::to_string(vocabulary - 1));
   };
   for (const double penalty : {repetition_penalty, encoder_repetition_penalty})
     if (!(penalty > 0.0 && std::isfinite(penalty)))

@@ -124,7 +124,8 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   return pairs;
 }
 
-// Weights of the heads of a pass, and means of them: one per layer, and one over all layers.
+// Attention weights of each head of a pass, summed over the heads of each layer, and over all heads. The sums
+// have the names of means, because both have the same strongest links.
 class PairWeights {
  public:
   explicit PairWeights(const std::vector<Map>& maps) {
@@ -136,8 +137,7 @@ class PairWeights {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  // Return the weights of a head or a mean. Means are sums over the heads, because a division would not
-  // change the strongest link.
+  // Return the weights of a head, or the sums of a layer or of all heads. `name` is one of names().
   std::span<const double> of(const std::string& name) const { return weights_.at(name); }
 
  private:

@@ -64,12 +64,12 @@ class AnswerPass {
     if (answer.position < 0 || answer.position >= logits.rows())
       throw usage_error("the position is out of range")
           .found(std::to_string(answer.position))
-          .expected(fmt::format("0 to {}", logits.rows() - 1));
+          .expected(fmt::format("a position from 0 to {}", logits.rows() - 1));
     for (const std::int32_t id : {answer.answer, std::max(answer.instead, 0)})
       if (id < 0 || id >= logits.columns())
         throw usage_error("the token id or class is out of range")
             .found(std::to_string(id))
-            .expected(fmt::format("0 to {}", logits.columns() - 1));
+            .expected(fmt::format("an id from 0 to {}", logits.columns() - 1));
     const float* row = logits.row(answer.position);
     return static_cast<double>(row[answer.answer]) -
            (answer.instead < 0 ? 0.0 : static_cast<double>(row[answer.instead]));

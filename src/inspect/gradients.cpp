@@ -201,7 +201,7 @@ std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassI
   if (position < 0 || position >= tokens)
     throw usage_error("the position is out of range")
         .found(std::to_string(position))
-        .expected(fmt::format("0 to {}", tokens - 1));
+        .expected(fmt::format("a position from 0 to {}", tokens - 1));
   const auto node = [&](std::size_t layer, std::int64_t token) {
     return layer * static_cast<std::size_t>(tokens) + static_cast<std::size_t>(token);
   };

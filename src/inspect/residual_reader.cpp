@@ -304,12 +304,12 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   if (position < 0 || position >= tokens)
     throw usage_error("the position is out of range")
         .found(std::to_string(position))
-        .expected(fmt::format("0 to {}", tokens - 1));
+        .expected(fmt::format("a position from 0 to {}", tokens - 1));
   for (const std::int32_t id : {answer, std::max(instead, 0)})
     if (id < 0 || id >= model.vocabulary())
       throw usage_error("the token id is out of range")
           .found(std::to_string(id))
-          .expected(fmt::format("0 to {}", model.vocabulary() - 1));
+          .expected(fmt::format("an id from 0 to {}", model.vocabulary() - 1));
   const ModelPoints points = ModelPoints::of(model, pool);
   const std::int64_t layers = layers_of(points);
   PointCapture pass;

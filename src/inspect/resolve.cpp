@@ -150,7 +150,7 @@ class Resolver {
       if (range.last >= found->second)
         throw usage_error("the feature is out of range")
             .found(fmt::format("{}[{}]", site.point, range.last))
-            .expected(fmt::format("0 to {}", found->second - 1));
+            .expected(fmt::format("a feature from 0 to {}", found->second - 1));
       edits.push_back({site.point, range.first, range.last + 1, 0.0f, {}, false, {}});
     }
     return edits;
@@ -287,7 +287,7 @@ class Resolver {
     if (from < 0 || from >= tokens)
       throw usage_error("the position is outside the other input")
           .found(fmt::format("{} in '{}'", from, one.text))
-          .expected(fmt::format("0 to {}", tokens - 1));
+          .expected(fmt::format("a position from 0 to {}", tokens - 1));
     return from;
   }
 
@@ -338,7 +338,7 @@ class Resolver {
         if (edit.from >= pattern.rows())
           throw usage_error("the query of from= does not exist")
               .found(fmt::format("{} in '{}'", edit.from, one.text))
-              .expected(fmt::format("0 to {}", pattern.rows() - 1));
+              .expected(fmt::format("a query from 0 to {}", pattern.rows() - 1));
         edit.pattern = pattern.slice_rows(edit.from, edit.from + 1).clone();
       }
       if (edit.pattern.defined() && site.head->kind != Kind::decoder)

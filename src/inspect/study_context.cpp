@@ -177,7 +177,7 @@ std::int64_t StudyContext::require_position(std::int64_t position, std::int64_t 
   if (position < count) return position;
   throw usage_error("the position is out of range")
       .found(std::to_string(position))
-      .expected(fmt::format("0 to {}", count - 1));
+      .expected(fmt::format("a position from 0 to {}", count - 1));
 }
 
 }  // namespace regard::inspect

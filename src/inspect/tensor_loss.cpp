@@ -56,8 +56,8 @@ std::vector<std::int32_t> classes(std::span<const std::int64_t> labels, std::int
     if (label != kIgnoredLabel && (label < 0 || label >= count))
       throw input_error("\"labels\" has a class out of range")
           .found(std::to_string(label))
-          .expected("0 to " + std::to_string(count - 1) + ", or " + std::to_string(kIgnoredLabel) +
-                    " for an ignored sequence");
+          .expected("classes from 0 to " + std::to_string(count - 1) + ", or " +
+                    std::to_string(kIgnoredLabel) + " for an ignored sequence");
     all.push_back(static_cast<std::int32_t>(label));
   }
   return all;

@@ -189,12 +189,12 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
                          std::vector<ContextSentence> sentences, const EditedPass* edits) {
   Network& model = *loaded.model;
   model.input_spec().require(InputKind::tokens);
-  if (word.empty()) throw input_error("the word to compare is empty");
+  if (word.empty()) throw input_error("the word to compare is empty").expected("at least one character");
   if (sentences.empty()) throw input_error("expected at least one sentence, found none");
   if (sentences.size() > kMostContextSentences)
     throw usage_error("too many sentences")
-        .found(std::to_string(sentences.size()))
-        .expected("at most " + std::to_string(kMostContextSentences));
+        .found(fmt::format("{} sentences", sentences.size()))
+        .expected(fmt::format("at most {}", kMostContextSentences));
   WordContext context;
   context.word = word;
   context.sentences = std::move(sentences);

@@ -210,6 +210,20 @@ class Bf16Product {
   std::int64_t row_step_ = kTaskRows, panel_step_ = 1, shared_ = 0;
 };
 
+void check_storage(const Gemm& problem, const Bf16Storage& stored) {
+  const bool stores = stored.c != nullptr;
+  const auto refuse_if = [](bool wrong, const char* why) {
+    if (wrong) throw Error(ErrorKind::internal, std::string("product with bf16 storage: ") + why);
+  };
+  refuse_if((stored.a != nullptr || stored.b != nullptr || stores) && problem.k <= 0, "k must be at least 1");
+  refuse_if(stores && (problem.accumulate || problem.epilogue.residual != nullptr),
+            "C in bf16 cannot be combined with accumulation or a residual");
+  refuse_if((stored.pre != nullptr || stored.dropout != nullptr) && !stores,
+            "pre and dropout require C in bf16");
+  refuse_if(stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr),
+            "activated requires pre and cannot be combined with a bias");
+}
+
 }  // namespace
 
 const Bf16Table& bf16_functions() {
@@ -292,13 +306,7 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
       (packed != nullptr && (packed->k != problem.k || problem.packed_column % kBf16PanelColumns != 0 ||
                              problem.packed_column + problem.n > packed->n)))
     throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
-  const bool stores = stored.c != nullptr;
-  if (((stored.a != nullptr || stored.b != nullptr || stores) && problem.k <= 0) ||
-      (stores && (problem.accumulate || problem.epilogue.residual != nullptr)) ||
-      ((stored.pre != nullptr || stored.dropout != nullptr) && !stores) ||
-      (stored.activated != nullptr && (stored.pre == nullptr || problem.epilogue.bias != nullptr)))
-    throw Error(ErrorKind::internal,
-                "a product with bf16 storage requires k above 0, and cannot accumulate or add a residual");
+  check_storage(problem, stored);
   // the sum over k is empty: write zeros and apply the epilogue
   if (problem.k <= 0) return gemm(pool, problem);
   Bf16Product(pool, problem, stored).run(packed);

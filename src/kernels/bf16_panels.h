@@ -44,7 +44,7 @@ struct Panels {
   std::uint16_t* panel(std::int64_t index) const {
     return data + index * kBf16PanelColumns * padded_steps(k);
   }
-  // Pack a complete B. The lines of `source` are its n columns.
+  // Pack all columns of B. `source` is Bᵀ [n, k].
   void pack(const Bf16Table::Path& path, const Bf16Source& source) {
     n = source.lines, k = source.steps;
     for (std::int64_t column = 0; column < n; column += kBf16PanelColumns) {

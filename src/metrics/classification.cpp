@@ -20,7 +20,7 @@ void check_class(std::int32_t predicted, std::int32_t truth, std::int32_t classe
   if (predicted < 0 || predicted >= classes || truth < 0 || truth >= classes)
     throw usage_error("a class is outside the range")
         .found(std::to_string(predicted) + " and " + std::to_string(truth))
-        .expected("0 to " + std::to_string(classes - 1));
+        .expected("classes from 0 to " + std::to_string(classes - 1));
 }
 
 // Check a multi-label table and return its number of rows.

@@ -25,7 +25,7 @@ std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int
     if (right[query] < 0 || right[query] >= candidates)
       throw usage_error("the index of a query's correct candidate is out of range")
           .found(std::to_string(right[query]))
-          .expected("0 to " + std::to_string(candidates - 1));
+          .expected("an index from 0 to " + std::to_string(candidates - 1));
     const auto row =
         scores.subspan(query * static_cast<std::size_t>(candidates), static_cast<std::size_t>(candidates));
     const float own = row[static_cast<std::size_t>(right[query])];

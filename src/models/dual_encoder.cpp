@@ -99,8 +99,9 @@ Var DualEncoder::pair_logits(Tape& tape, Var texts, Var images) {
 Var DualEncoder::contrastive_loss(Tape& tape, Var texts, Var images, float factor) {
   const std::int64_t count = texts->value.rows();
   if (images->value.rows() != count)
-    throw usage_error("the contrastive loss requires one image for each text")
-        .found(std::to_string(count) + " texts, " + std::to_string(images->value.rows()) + " images");
+    throw usage_error("the numbers of texts and images in a contrastive batch differ")
+        .found(std::to_string(images->value.rows()) + " images")
+        .expected(std::to_string(count) + ", one for each text");
   const float share = factor / static_cast<float>(count);
   Var per_text = pair_logits(tape, texts, images);
   if (config_.sigmoid) {

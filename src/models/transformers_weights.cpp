@@ -122,7 +122,8 @@ class Source {
  private:
   const TransformerConfig& config_;
   Order hidden_, queries_, keys_;
-  // factor of queries, which corrects the class's factor 1 / √head_dim if head sizes differ
+  // Factor of the queries, √(hidden_size / heads / head_size). Classes of transformers divide logits by
+  // √(hidden_size / heads) instead of √head_size.
   float scale_ = 1.0f;
   std::unordered_map<std::string, const Parameter*> by_name_;
 };

@@ -88,7 +88,7 @@ void Cache::reserve_cross_tables(std::int64_t tokens) {
 std::size_t Cache::index_of(std::int64_t slot) const {
   if (slot < 0 || slot >= slot_count())
     throw usage_error("the cache has no slot " + std::to_string(slot))
-        .expected("0 to " + std::to_string(slot_count() - 1));
+        .expected("slots 0 to " + std::to_string(slot_count() - 1));
   return static_cast<std::size_t>(slot);
 }
 

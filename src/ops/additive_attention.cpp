@@ -29,8 +29,9 @@ void check(Var query, Var key, Var value, Var score, std::span<const KeyRange> k
                       {{"query", query}, {"key", key}, {"value", value}, {"score", score}});
   for (const KeyRange& range : keys)
     if (range.begin < 0 || range.end < range.begin || range.end > key->value.rows())
-      throw usage_error("additive attention: a range of keys is outside the keys")
-          .found(std::to_string(range.begin) + " to " + std::to_string(range.end));
+      throw usage_error("additive attention: a query's range of keys is invalid")
+          .found("begin " + std::to_string(range.begin) + ", end " + std::to_string(range.end))
+          .expected("0 <= begin <= end <= " + std::to_string(key->value.rows()));
 }
 
 // Write tanh(query + key) of one query and one key to hidden [size].

@@ -37,7 +37,7 @@ void require_ids(std::string_view operation, std::span<const std::int32_t> ids, 
     if ((ids[i] < 0 || ids[i] >= bound) && (ids[i] != allowed || allowed >= 0))
       throw input_error(std::string(operation) + ": id " + std::to_string(ids[i]) + " at index " +
                         std::to_string(i) + " is out of range")
-          .expected("0 to " + std::to_string(bound - 1));
+          .expected("ids from 0 to " + std::to_string(bound - 1));
 }
 
 void require_ragged(std::string_view operation, const Ragged& shape, std::int64_t tokens) {

@@ -1,5 +1,6 @@
-// Cross-entropy with label smoothing (Szegedy et al. 2016; PyTorch's definition), where s is label_smoothing:
-//   (1 − s) · (−log p_label) + s · mean over classes of −log p.
+// Cross-entropy with label smoothing (Szegedy et al. 2016; PyTorch's definition). The loss of a row is
+//   (1 − s) · (−log p_label) + s · mean over classes of −log p
+// where s is label_smoothing.
 #pragma once
 
 #include <span>
@@ -13,11 +14,13 @@ namespace regard::ops {
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;
   std::int32_t ignored = -100;  // rows with this label have loss 0 and gradient 0
-  float factor = 1.0f;  // factor of the sum; 1 / (number of labels that are not ignored) gives the mean
+  // Factor of the sum of the losses; 1 / (number of labels that are not ignored) gives their mean.
+  float factor = 1.0f;
 };
 
-// Return the scalar [1] factor · (sum over rows that are not ignored), summed in order in double precision.
-// logits: [rows, classes]; labels: [rows], which must stay valid until the backward pass.
+// Return a scalar [1]: options.factor times the sum of the losses of all rows. The sum is computed in order
+// in double precision. logits: [rows, classes]; labels: [rows], which must stay valid until the backward
+// pass.
 Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                   const CrossEntropyOptions& options = {});
 

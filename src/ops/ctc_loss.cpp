@@ -146,7 +146,7 @@ void check_ctc(Var logits, std::span<const std::int32_t> offsets, std::span<cons
   if (options.blank < 0 || options.blank >= logits->value.columns())
     throw usage_error("CTC loss: the blank is not one of the labels")
         .found(std::to_string(options.blank))
-        .expected("0 to " + std::to_string(logits->value.columns() - 1));
+        .expected("a label from 0 to " + std::to_string(logits->value.columns() - 1));
   if (std::find(targets.begin(), targets.end(), options.blank) != targets.end())
     throw input_error("CTC loss: a target is the blank").found(std::to_string(options.blank));
 }

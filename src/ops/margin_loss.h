@@ -6,8 +6,8 @@
 
 namespace regard::ops {
 
-// Return the scalar [1] factor · Σ max(0, near − far + margin) for near, far [rows, 1], summed in order in
-// double precision.
+// Return a scalar [1]: factor · Σ max(0, near − far + margin). The sum is taken over all rows of near and far
+// [rows, 1], in order in double precision.
 Var margin_loss(Tape& tape, Var near, Var far, float margin, float factor = 1.0f);
 
 }  // namespace regard::ops

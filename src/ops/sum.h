@@ -6,7 +6,8 @@
 
 namespace regard::ops {
 
-// Return the scalar [1] factor · Σ x, summed in order in double precision. x: any shape, contiguous.
+// Return a scalar [1]: factor · the sum of all elements of x, computed in order in double precision. x: any
+// shape, contiguous.
 Var sum(Tape& tape, Var x, float factor = 1.0f);
 
 }  // namespace regard::ops

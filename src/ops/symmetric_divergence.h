@@ -11,8 +11,9 @@
 
 namespace regard::ops {
 
-// Return the scalar [1] factor · (sum over the rows whose label is not `ignored`), summed in order in double
-// precision. first, second: [rows, classes]; labels: [rows], which must stay valid until the backward pass.
+// Return a scalar [1]: `factor` times the sum of the divergences of all rows whose label is not `ignored`.
+// The sum is computed in order in double precision. first, second: [rows, classes]; labels: [rows], which
+// must stay valid until the backward pass.
 Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std::int32_t> labels,
                          std::int32_t ignored, float factor);
 

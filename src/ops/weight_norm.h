@@ -1,6 +1,7 @@
-// Weight normalisation (Salimans and Kingma 2016) over the last dimension, like torch's weight_norm with dim
-// = 2 for the weight of a 1-D convolution. w[.., k] = g[k] · v[.., k] / ‖v[.., k]‖. The norm is taken over
-// all other dimensions.
+// Weight normalisation (Salimans and Kingma 2016) with one gain g[k] for each index k of the last dimension:
+//   w[.., k] = g[k] · v[.., k] / ‖v[.., k]‖
+// where the norm is taken over all dimensions except the last. For the weight of a 1-D convolution, this is
+// torch's weight_norm with dim = 2.
 #pragma once
 
 #include "base/namespaces.h"

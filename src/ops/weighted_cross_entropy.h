@@ -8,11 +8,11 @@
 
 namespace regard::ops {
 
-// Return, for logits [rows, classes], labels [rows] and weights [classes], the scalar [1] factor · Σ over
-// rows that are not ignored of
+// Return a scalar [1]: the factor times the sum of the losses of all rows whose label is not ignored. The
+// loss of a row, where s is label_smoothing, is
 //   (1 − s) · w_label · (−log p_label) + s · mean over classes c of w_c · (−log p_c)
-// where s is label_smoothing. PyTorch's mean has factor 1 / Σ w_label. `labels` and `weights` need not stay
-// valid after the call.
+// PyTorch's mean has factor 1 / Σ w_label. logits: [rows, classes]; labels: [rows]; weights: [classes].
+// `labels` and `weights` need not stay valid after the call.
 Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                            std::span<const float> weights, const CrossEntropyOptions& options = {});
 

@@ -13,7 +13,7 @@ namespace regard::serve {
 // Thread-safe. The object must be owned by a std::shared_ptr.
 class LargeBodies : public std::enable_shared_from_this<LargeBodies> {
  public:
-  // maximum size in bytes of a small body, which is not counted
+  // maximum size in bytes of a small body; small bodies do not count towards the limit
   static constexpr std::size_t kLarge = std::size_t{1} << 20;
 
   // `most` is the maximum total bytes of all large bodies.

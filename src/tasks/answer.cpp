@@ -59,7 +59,8 @@ std::int64_t Answerer::most_tokens(std::string_view question, std::string_view t
 
 Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {
   if (is_blank(question) || is_blank(text))
-    throw input_error(is_blank(question) ? "the question is empty" : "the text is empty");
+    throw input_error(is_blank(question) ? "the question is empty" : "the text is empty")
+        .expected("at least one character other than white space");
   Reading reading;
   reading.text = text;
   for (data::QuestionWindow& one :

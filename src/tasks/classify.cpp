@@ -30,12 +30,13 @@ std::vector<std::string> labels_of(const Json& config, std::int64_t count, const
     std::size_t id = labels.size();
     if (!key.empty() && key.size() < 9 && key.find_first_not_of("0123456789") == std::string::npos)
       id = static_cast<std::size_t>(std::stoul(key));
-    if (id >= labels.size() || named[id]) throw wrong("\"" + key + "\"");
+    if (id >= labels.size() || named[id]) throw wrong("the label id \"" + key + "\"");
     labels[id] = json_as<std::string>(name, "id2label." + key, file);
     named[id] = true;
   }
   const auto missing = std::find(named.begin(), named.end(), false);
-  if (missing != named.end()) throw wrong(fmt::format("none for {}", missing - named.begin()));
+  if (missing != named.end())
+    throw wrong(fmt::format("no name for the label id {}", missing - named.begin()));
   return labels;
 }
 
@@ -44,7 +45,7 @@ Scores scores_of(const Json& config, std::int64_t count, const std::string& file
   if (type == "regression") return Scores::plain;
   if (type == "multi_label_classification" || count == 1) return Scores::sigmoid;
   if (type.empty() || type == "single_label_classification") return Scores::softmax;
-  throw file_error(file, "unknown \"problem_type\"")
+  throw file_error(file, "the value of \"problem_type\" is unknown")
       .found("\"" + type + "\"")
       .expected("regression, single_label_classification or multi_label_classification");
 }

@@ -56,7 +56,7 @@ CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& co
     if (id < 0 || id >= labels)
       throw file_error(file, "the id of a label is out of range")
           .found(std::to_string(id))
-          .expected("0 to " + std::to_string(labels - 1));
+          .expected("an id from 0 to " + std::to_string(labels - 1));
     if (token == space) space_ = static_cast<std::int32_t>(id);
     const bool hidden = std::find(special.begin(), special.end(), token) != special.end();
     tokens_[static_cast<std::size_t>(id)] = hidden           ? ""

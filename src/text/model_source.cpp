@@ -20,7 +20,7 @@ std::vector<TokenView> JsonModelSource::tokens() const {
     if (value < 0 || value > Vocabulary::kMaxId)
       throw file_error(file_, fmt::format("the id of token '{}' is out of range", token))
           .found(std::to_string(value))
-          .expected(fmt::format("0 to {}", Vocabulary::kMaxId));
+          .expected(fmt::format("an id from 0 to {}", Vocabulary::kMaxId));
     tokens.push_back({token, static_cast<std::int32_t>(value)});
   }
   return tokens;

@@ -68,7 +68,7 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  // `within_words`: no match contains a space that follows a character other than a space.
+  // `within_words`: in every match, spaces occur only at the beginning.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
       : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {
     std::vector<Match> matches;

@@ -156,7 +156,10 @@ class TemplateProcessing final : public PostProcessor {
     single_ = read_row(require<Json>(json, "single", file), file);
     pair_ = read_row(require<Json>(json, "pair", file), file);
     for (const Step& step : single_)
-      if (step.text == 1) throw file_error(file, "the template for a single text refers to a second text");
+      if (step.text == 1)
+        throw file_error(file, "the template for a single text refers to a second text")
+            .found("\"B\" in \"single\"")
+            .expected("only \"A\"");
   }
 
   std::size_t added(bool pair) const override {
@@ -197,7 +200,9 @@ class TemplateProcessing final : public PostProcessor {
         const Json& sequence = piece.at("Sequence");
         const auto id = require<std::string>(sequence, "id", file);
         if (id != "A" && id != "B")
-          throw file_error(file, "a template refers to an unknown text").found(id).expected("A or B");
+          throw file_error(file, "a template refers to an unknown text")
+              .found("\"" + id + "\"")
+              .expected("\"A\" (the first text) or \"B\" (the second)");
         step.text = id == "A" ? 0 : 1;
         step.type = require<std::int32_t>(sequence, "type_id", file);
       } else if (piece.is_object() && piece.contains("SpecialToken")) {
@@ -205,7 +210,9 @@ class TemplateProcessing final : public PostProcessor {
         const auto name = require<std::string>(token, "id", file);
         const auto found = special_.find(name);
         if (found == special_.end())
-          throw file_error(file, "a template uses a special token that it does not define").found(name);
+          throw file_error(file, "a template uses a special token that it does not define")
+              .found("\"" + name + "\"")
+              .expected("a token that is listed in special_tokens");
         step.special = &found->second;
         step.type = require<std::int32_t>(token, "type_id", file);
       } else {

@@ -157,8 +157,8 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Write each division of a token into two tokens as a merge, in the order of ranks, as Hugging Face's
-// conversion does.
+// Return a BPE model in Hugging Face's format. Its merges are all pairs of tokens that form a token, ordered
+// by the rank of that token, as in Hugging Face's conversion.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;

@@ -27,7 +27,7 @@ Unigram::Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int
   if (unknown && (*unknown < 0 || static_cast<std::size_t>(*unknown) >= pieces.size()))
     throw file_error(file, "unk_id is not the id of a piece")
         .found(std::to_string(*unknown))
-        .expected(fmt::format("0 to {}", static_cast<std::int64_t>(pieces.size()) - 1));
+        .expected(fmt::format("an id from 0 to {}", static_cast<std::int64_t>(pieces.size()) - 1));
   std::vector<TokenView> strings;
   strings.reserve(pieces.size());
   scores_.reserve(pieces.size());

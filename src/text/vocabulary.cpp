@@ -85,7 +85,7 @@ void Vocabulary::add(std::string_view token, std::int32_t id, std::uint32_t hash
   if (id < 0 || id > kMaxId)
     throw usage_error("a token's id is out of range")
         .found(std::to_string(id))
-        .expected("0 to " + std::to_string(kMaxId));
+        .expected("an id from 0 to " + std::to_string(kMaxId));
   if (entries_.size() * 2 >= slots_.size()) grow(std::max<std::size_t>(64, slots_.size() * 2));
   std::size_t place = hash & (slots_.size() - 1);
   const auto taken_by_another = [&](const Slot& slot) {

@@ -73,7 +73,7 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
     if (id < 0 || id >= std::ssize(tokens_))
       throw file_error(file, "the id of a label is out of range")
           .found(std::to_string(id))
-          .expected(fmt::format("0 to {}", tokens_.size() - 1));
+          .expected(fmt::format("an id from 0 to {}", tokens_.size() - 1));
     tokens_[static_cast<std::size_t>(id)] = token;
     if (token == kSpace) space_ = static_cast<std::int32_t>(id);
     if (token == kUnknown) unknown_ = static_cast<std::int32_t>(id);

@@ -27,13 +27,14 @@ struct TrainingContext {
   std::unique_ptr<Trainer> trainer;
   distributed::Ranks& ranks;
 
-  // `checkpoint` is the folder of the checkpoint from which to resume; empty for a new run. A resumed run
-  // does not read model.from and model.vectors, and uses the tokenizers of the checkpoint; the caller must
-  // load the weights. The configuration must outlive the context. Throws usage if the model has fewer
-  // positions than the data requires, or does not match the task or the tokenizers. Also throws as
-  // Task::load(), load_model() and set_word_embedding() do. `ranks` are the processes that train together;
-  // every rank reads all data, or with data.sharded only its own. `ranks` must outlive the context.
-  // Collective.
+  // Read the data, obtain the tokenizers and the model, and make the trainer. Every rank must call this
+  // constructor. `config` and `ranks` must outlive the context.
+  // - checkpoint: folder of the checkpoint from which to resume; empty for a new run. A resumed run uses the
+  //   tokenizers of the checkpoint and ignores model.from and model.vectors. The caller must load its
+  //   weights.
+  // - ranks: the processes that train together. Every rank reads all data, or only its own with data.sharded.
+  // Throws usage if the model has fewer positions than the data requires, or does not match the task or the
+  // tokenizers. Also throws the errors of Task::load(), load_model() and set_word_embedding().
   TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
                   distributed::Ranks& ranks = distributed::Ranks::one());
 

@@ -113,7 +113,8 @@ TEST(Classify, LabelsThatDoNotFitAreRefused) {
   };
   EXPECT_EQ(labels("{}", 2), (std::vector<std::string>{"LABEL_0", "LABEL_1"}));
   EXPECT_EQ(labels(R"({"id2label": {"1": "no", "0": "yes"}})", 2), (std::vector<std::string>{"yes", "no"}));
-  EXPECT_REGARD_ERROR(labels(R"({"id2label": {"0": "yes"}})", 2), ErrorKind::bad_file, "none for 1");
+  EXPECT_REGARD_ERROR(labels(R"({"id2label": {"0": "yes"}})", 2), ErrorKind::bad_file,
+                      "no name for the label id 1");
   EXPECT_REGARD_ERROR(labels(R"({"id2label": {"0": "yes", "2": "no"}})", 2), ErrorKind::bad_file, "id2label");
   EXPECT_REGARD_ERROR(labels(R"({"id2label": {"0": "a", "00": "b"}})", 2), ErrorKind::bad_file, "id2label");
   EXPECT_REGARD_ERROR(labels(R"({"id2label": ["a", "b"]})", 2), ErrorKind::bad_file, "id2label");

@@ -58,7 +58,7 @@ class AudioClassification : public InputClassification {
   void load_part(const char* what, std::vector<SoundRow> rows, const data::CorpusReport& report,
                  ThreadPool& pool, Sounds& sounds, std::vector<std::int32_t>& labels);
 
-  SoundSplit rows_;  // rows of the data; empty after load()
+  SoundSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   SoundInput input_;
   mutable InputSpec spec_;  // input format of the model
   Sounds train_, valid_;

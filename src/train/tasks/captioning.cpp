@@ -102,7 +102,7 @@ class Captioning : public Task {
   std::vector<std::string> captions(Network& model, const PassResources& resources, std::size_t count) const;
   void measure(const std::vector<std::string>& outputs, std::size_t scored, ValidationReport& report) const;
 
-  PictureSplit rows_;  // rows of the data; empty after load()
+  PictureSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   PictureInput input_;
   SpecialIds folder_special_;  // special ids of model.from; −1 for missing tokens
   SpecialIds special_;

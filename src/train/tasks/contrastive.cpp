@@ -84,7 +84,7 @@ class Contrastive : public Task {
   double mean_loss(DualEncoder& model, const PassResources& resources, const Tensor& texts,
                    const Tensor& images) const;
 
-  PictureSplit rows_;  // rows of the data; empty after load()
+  PictureSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   PictureInput input_;
   // Padding ids, one for each token of a padded text. The ids of a shorter text overwrite the first padding
   // ids.

@@ -52,7 +52,7 @@ class ImageClassification : public InputClassification {
   void load_part(const char* what, data::PictureRows rows, Pictures& pictures,
                  std::vector<std::int32_t>& labels);
 
-  PictureSplit rows_;  // rows of the data; empty after load()
+  PictureSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   PictureInput input_;
   Pictures train_, valid_;
 };

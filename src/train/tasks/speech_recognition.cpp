@@ -94,7 +94,7 @@ class SpeechRecognition : public Task {
                             std::vector<std::string>& outputs) const;
   std::vector<std::string> transcripts(Network& model, const PassResources& resources) const;
 
-  SoundSplit rows_;  // rows of the data; empty after load()
+  SoundSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   SoundInput input_;
   std::unique_ptr<SpeechText> text_;
   const WhisperText* whisper_ = nullptr;  // text_ if it is a WhisperText, otherwise null
