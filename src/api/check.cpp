@@ -43,7 +43,7 @@ void require_number(const char* function, const char* name, double value, double
 }
 
 Error moved_from(const char* type) {
-  return usage_error(fmt::format("this {} was moved from", type));
+  return usage_error(fmt::format("this {} was moved from and can no longer be used", type));
 }
 
 }  // namespace regard::api

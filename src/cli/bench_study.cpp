@@ -172,11 +172,11 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
 void run(const StudyBenchRequest& request, Globals& globals) {
   const auto model = load_model(formats::ModelFolder::open(request.model), weight_mode(globals));
   if (model->kind() != ModelKind::decoder)
-    throw usage_error("the benchmark needs a decoder").at({request.model, -1, -1});
+    throw usage_error("the benchmark needs a decoder-only model").at({request.model, -1, -1});
   for (const std::int64_t longest : {request.tokens, request.length})
     if (model->max_positions() > 0 && longest > model->max_positions())
       throw usage_error("--tokens or --length exceeds the model's positions")
-          .found(std::to_string(longest))
+          .found(std::to_string(longest) + " tokens")
           .expected("at most " + std::to_string(model->max_positions()));
   model->prepare_for_inference(globals.pool());
   time_captures(*model, request, globals);

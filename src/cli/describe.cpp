@@ -118,7 +118,7 @@ Json describe_file(const fs::path& path) {
   }
   if (path.extension() == ".gguf")
     throw file_error(name, "GGUF files are not supported")
-        .remedy("Convert the original model to safetensors");
+        .remedy("Use the original model in safetensors format");
   throw file_error(name, "unknown kind of file")
       .expected(
           "*.safetensors, pytorch_model.bin, tokenizer.json, config.json, an index of shards, or a folder");

@@ -93,7 +93,7 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   const std::int64_t heads = probe["weights"].shape()[0], length = std::ssize(ids);
   if (source.head >= heads)
     throw usage_error("the model has no such head")
-        .found(std::to_string(source.head))
+        .found("head " + std::to_string(source.head))
         .expected(fmt::format("a head from 0 to {}", heads - 1));
   Explained out;
   for (const std::int32_t id : ids) out.input.tokens.push_back(inspect::shown_token(*loaded.source, id));

@@ -22,7 +22,9 @@ std::shared_ptr<const MappedFile> checked(const std::filesystem::path& folder, c
   const std::string name = (folder / file).string();
   const Json entry = require<Json>(files, file, (folder / kAboutFeatures).string());
   if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
-    throw file_error(name, "the length of the file has changed");
+    throw file_error(name, "the length of the file has changed")
+        .found(std::to_string(mapped->bytes().size()) + " bytes")
+        .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)));
   if (hex(xxh3(mapped->bytes())) != require<std::string>(entry, "xxh3", name))
     throw file_error(name, "the checksum of the file has changed");
   return mapped;

@@ -57,7 +57,9 @@ class CacheReader {
     const Json entry = require<Json>(files_, file, kAbout);
     const std::string name = (folder_ / file).string();
     if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
-      throw file_error(name, "the length of the file has changed");
+      throw file_error(name, "the length of the file has changed")
+          .found(std::to_string(mapped->bytes().size()) + " bytes")
+          .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)));
     if (hash_of(*mapped) != require<std::string>(entry, "xxh3", name))
       throw file_error(name, "the checksum of the file has changed");
     return mapped;
@@ -90,7 +92,10 @@ class CacheReader {
     TokenStore store(ids, offsets);
     const auto wrong = std::find_if(store.ids().begin(), store.ids().end(),
                                     [this](std::int32_t id) { return id < 0 || id >= key_.vocabulary_size; });
-    if (wrong != store.ids().end()) throw file_error(name, "a token id is outside of the vocabulary");
+    if (wrong != store.ids().end())
+      throw file_error(name, "a token id is outside the vocabulary")
+          .found(std::to_string(*wrong))
+          .expected("ids from 0 to " + std::to_string(key_.vocabulary_size - 1));
     ids->release(0, ids->bytes().size());
     return store;
   }

@@ -24,7 +24,8 @@ infer::SearchOptions Subject::search() const {
 }
 
 Error nothing_to_evaluate(const DataOptions& data) {
-  return file_error(data.files.at(0), "the data has no rows to evaluate");
+  return file_error(data.files.at(0), "the data has no rows to evaluate")
+      .expected("at least one row that is not empty");
 }
 
 }  // namespace regard::evaluate

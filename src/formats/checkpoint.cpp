@@ -301,7 +301,7 @@ void validate_checkpoint(const std::filesystem::path& folder) {
 CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
     : run_(run), step_(step), temporary_(temporary_beside(run.checkpoint_folder(step))) {
   if (!run.writable()) throw usage_error("the run folder was opened read-only: " + run.path().string());
-  if (step < 0) throw usage_error("the step of a checkpoint is negative: " + std::to_string(step));
+  if (step < 0) throw usage_error("the step of a checkpoint is negative").found(std::to_string(step));
   if (std::filesystem::exists(temporary_)) remove_folder(temporary_);
   make_folder(temporary_);
 }

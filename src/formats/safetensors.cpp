@@ -27,7 +27,8 @@ std::vector<const NamedTensor*> in_order(std::span<const NamedTensor> tensors) {
   std::vector<const NamedTensor*> sorted;
   for (const NamedTensor& item : tensors) {
     if (item.name == "__metadata__" || !utf8::valid(item.name))
-      throw usage_error("a tensor cannot have the name \"" + item.name + "\" in a safetensors file");
+      throw usage_error("a tensor cannot have the name \"" + item.name + "\" in a safetensors file")
+          .expected("a UTF-8 name other than __metadata__");
     sorted.push_back(&item);
   }
   std::sort(sorted.begin(), sorted.end(), [](const NamedTensor* a, const NamedTensor* b) {

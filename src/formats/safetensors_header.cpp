@@ -119,7 +119,9 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
                   "tensor \"" + entry.name + "\": its data " +
                       (entry.begin < end ? "overlap the data of another tensor"
                                          : "begin after a gap of unused bytes"),
-                  {file, -1, static_cast<std::int64_t>(entry.begin)});
+                  {file, -1, static_cast<std::int64_t>(entry.begin)})
+          .found("byte " + std::to_string(entry.begin))
+          .expected("byte " + std::to_string(end));
     end = entry.begin + entry.size;
   }
   if (end != file_size)

@@ -107,6 +107,7 @@ void TorchFile::read_older_form() {
   const Pickle protocol = next();
   if (protocol.root()->kind != Kind::integer || protocol.root()->integer != kOlderProtocol)
     throw file_error(name_, "unknown version of PyTorch's legacy format")
+        .expected("version " + std::to_string(kOlderProtocol))
         .remedy("Convert the model to safetensors with the program that made it");
   const Pickle system = next();
   for (const auto& [key, value] : system.root()->members)
@@ -160,7 +161,9 @@ void TorchFile::take_tensors(const Object& root) {
 void TorchFile::add(const std::string& name, const pickle::StoredTensor& tensor) {
   const std::string label = "tensor \"" + name + "\": ";
   const auto found = storages_.find(tensor.storage->key);
-  if (found == storages_.end()) throw file_error(name_, label + "its storage is missing");
+  if (found == storages_.end())
+    throw file_error(name_, label + "its storage is missing")
+        .expected("a storage \"" + tensor.storage->key + "\"");
   const std::uint64_t item = bits_of(tensor.storage->dtype) / 8;
   std::uint64_t stored = 0;
   if (__builtin_mul_overflow(tensor.storage->elements, item, &stored) || stored > found->second.second)

@@ -87,7 +87,9 @@ std::optional<TrainingWords> TrainingWords::open(const std::filesystem::path& fo
     const auto read = tab == line.npos ? std::from_chars_result{nullptr, std::errc::invalid_argument}
                                        : std::from_chars(line.data() + tab + 1, end, count);
     if (tab == 0 || read.ec != std::errc() || read.ptr != end || count < 1)
-      throw Error(ErrorKind::bad_file, "expected a word, a tab and a count", {path.string(), number, -1});
+      throw Error(ErrorKind::bad_file, "invalid line of a list of words", {path.string(), number, -1})
+          .found(line)
+          .expected("WORD<tab>COUNT, with a count of at least 1");
     line.resize(tab);
     if (!has_letter_or_digit(line)) words.has_signs_ = true;
     if (Spelling& known = words.words_[lower_case(line)]; known.count < count) known = {line, count};

@@ -27,7 +27,9 @@ std::span<const std::int32_t> kept(Tape& tape, const std::vector<std::int32_t>& 
 Var mean_cross_entropy(Tape& tape, Var logits, const std::vector<std::int32_t>& labels) {
   const auto counted =
       std::count_if(labels.begin(), labels.end(), [](std::int32_t label) { return label != kIgnoredLabel; });
-  if (counted == 0) throw input_error("no label contributes to the loss");
+  if (counted == 0)
+    throw input_error("no label contributes to the loss")
+        .expected("at least one label other than " + std::to_string(kIgnoredLabel));
   ops::CrossEntropyOptions options;
   options.ignored = kIgnoredLabel;
   options.factor = 1.0f / static_cast<float>(counted);
@@ -107,7 +109,9 @@ Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide
   std::vector<std::int32_t> rows;
   for (std::size_t t = 0; t < labels.size(); ++t)
     if (attended == nullptr || attended[t] != 0) rows.push_back(static_cast<std::int32_t>(t));
-  if (rows.empty()) throw input_error("no label contributes to the loss");
+  if (rows.empty())
+    throw input_error("no label contributes to the loss")
+        .expected("at least one label other than " + std::to_string(kIgnoredLabel));
   const Tensor targets = tape.arena().tensor({std::ssize(rows), 1});
   for (std::size_t i = 0; i < rows.size(); ++i)
     targets.f32()[i] = static_cast<float>(labels[static_cast<std::size_t>(rows[i])]);
@@ -155,7 +159,10 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
       throw input_error("the model has no output of this name for loss_weight").found(name);
     const Shape& shape = value->second->value.shape();
     Tensor weight = it->second;
-    if (weight.dtype() != DType::f32) throw input_error("\"" + it->first + "\" must be f32");
+    if (weight.dtype() != DType::f32)
+      throw input_error("\"" + it->first + "\" has a wrong dtype")
+          .found(std::string(name_of(weight.dtype())))
+          .expected("f32");
     if (weight.shape().rank() == 3) weight = side.remove(weight);
     if (weight.elements() != shape.elements())
       throw input_error("\"" + it->first + "\" differs in shape from its output")

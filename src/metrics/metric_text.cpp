@@ -221,7 +221,7 @@ std::u32string WordNumbers::line(std::span<const std::u32string_view> words) {
 }
 
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references) {
-  if (references.empty()) throw usage_error("a metric needs at least one set of references");
+  if (references.empty()) throw usage_error("expected at least one set of references, found none");
   for (const auto& set : references)
     if (set.size() != hypotheses)
       throw usage_error("the numbers of hypotheses and references differ")

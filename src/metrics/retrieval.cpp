@@ -9,7 +9,7 @@ namespace regard::metrics {
 namespace {
 
 void check(std::span<const std::int64_t> ranks) {
-  if (ranks.empty()) throw usage_error("retrieval needs at least one query");
+  if (ranks.empty()) throw usage_error("retrieval: expected at least one query, found none");
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ AnswerScores score_of(const AnsweredQuestion& question) {
 }
 
 SquadScores squad_scores(std::span<const AnsweredQuestion> questions) {
-  if (questions.empty()) throw usage_error("answers cannot be scored without a question");
+  if (questions.empty()) throw usage_error("answers: expected at least one question, found none");
   SquadScores scores;
   // [0]: sums over the questions without a true answer; [1]: sums over all other questions
   AnswerScores sums[2];

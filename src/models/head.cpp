@@ -58,7 +58,9 @@ Var Head::mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const {
                                 second = tape.arena().array<std::int32_t>(count);
   for (std::size_t s = 0; s < count; ++s) {
     if (shape.offsets[s + 1] - shape.offsets[s] < 2)
-      throw input_error("cannot classify a sequence of fewer than two positions");
+      throw input_error("the sequence is too short to classify")
+          .found(std::to_string(shape.offsets[s + 1] - shape.offsets[s]) + " positions")
+          .expected("at least 2");
     first[s] = shape.offsets[s], second[s] = first[s] + 1;
   }
   Var sum = ops::add(tape, ops::select_rows(tape, hidden, first), ops::select_rows(tape, hidden, second));

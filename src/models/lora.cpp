@@ -227,7 +227,9 @@ void Lora::read(const formats::SafetensorsFile& file) {
             .found("\"" + entry.name + "\"");
       const Tensor a = file.tensor(entry.name);
       if (a.shape().rank() != 2 || a.rows() < 1)
-        throw file_error(file.path().string(), "\"" + entry.name + "\" is not a matrix [rank, in]");
+        throw file_error(file.path().string(), "\"" + entry.name + "\" has a wrong shape")
+            .found(a.shape().text())
+            .expected("a matrix [rank, in] with a rank of at least 1");
       add_update(weight, without_ending(names[which], ".weight"), a.rows());
       nn::LowRank& update = *nn::low_rank_of(weight);
       update.a.adopt(checked(file, entry.name, update.a.value().shape()));

@@ -156,7 +156,8 @@ void LoraConfig::check(const std::string& file) const {
 }
 
 LoraConfig LoraConfig::from_json(const Json& json, const std::string& file) {
-  if (!json.is_object()) throw file_error(file, "the configuration of the adapter is not a JSON object");
+  if (!json.is_object())
+    throw file_error(file, "the configuration of the adapter is not a JSON object").found(describe(json));
   const auto type = require<std::string>(json, "peft_type", file);
   if (type != "LORA")
     throw file_error(file, "the adapter is not LoRA")

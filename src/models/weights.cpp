@@ -38,7 +38,9 @@ void check_int8(const Bound& bound, const formats::Weights& weights) {
   const Tensor scale = weights.tensor(bound.scale);
   for (std::int64_t i = 0; i < outputs; ++i)
     if (!std::isfinite(scale.f32()[i]))
-      throw file_error(weights.label(), "tensor \"" + bound.scale + "\" is not finite");
+      throw file_error(weights.label(), "tensor \"" + bound.scale + "\" is not finite")
+          .found(std::to_string(scale.f32()[i]) + " at index " + std::to_string(i))
+          .expected("finite numbers");
   const Tensor numbers = weights.tensor(bound.name);
   const auto* first = static_cast<const std::int8_t*>(numbers.data());
   if (std::find(first, first + numbers.elements(), std::int8_t{-128}) != first + numbers.elements())

@@ -47,7 +47,7 @@ std::int64_t CacheShape::page_bytes() const {
 }
 
 Cache::Cache(const CacheShape& shape, std::int64_t slots) : shape_(shape), pool_(page_floats(shape)) {
-  if (slots < 1) throw usage_error("a cache must have at least one slot");
+  if (slots < 1) throw usage_error("a cache must have at least one slot").found(std::to_string(slots));
   const auto count = static_cast<std::size_t>(slots);
   slots_.resize(count), reordered_.resize(count), taken_.resize(count);
   selected_.reserve(count);
@@ -59,7 +59,7 @@ Cache::Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity)
 }
 
 Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages) {
-  if (pages < 1) throw usage_error("a cache must have at least one page");
+  if (pages < 1) throw usage_error("a cache must have at least one page").found(std::to_string(pages));
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
@@ -273,7 +273,9 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
     throw usage_error("cache: slot " + std::to_string(to) + " is not empty");
   if (tokens > source.self.length || source.self.kept_from > 0)
     throw usage_error("cache: slot " + std::to_string(from) + " does not have the first " +
-                      std::to_string(tokens) + " tokens");
+                      std::to_string(tokens) + " tokens")
+        .found(std::to_string(source.self.length) + " tokens, of which " +
+               std::to_string(source.self.kept_from) + " are released");
   share(source.self, target.self, tokens);
   share(source.cross, target.cross, source.cross.length);
   target.has_cross = source.has_cross;

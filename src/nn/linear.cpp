@@ -27,7 +27,9 @@ std::unique_ptr<Parameter> part_of(ParameterBlock& block, std::string name, std:
 
 Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed)
     : in_(in), transposed_(transposed) {
-  if (transposed && parts.size() != 1) throw usage_error("a transposed linear layer must have one part");
+  if (transposed && parts.size() != 1)
+    throw usage_error("a transposed linear layer must have one part")
+        .found(std::to_string(parts.size()) + " parts");
   bool any_bias = false;
   for (const LinearPart& part : parts) {
     columns_.push_back(out_);

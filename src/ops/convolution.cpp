@@ -31,7 +31,9 @@ ConvolutionSizes checked_sizes(Var x, Var weight, Var bias, std::span<const std:
   const Shape& shape = weight->value.shape();
   const FrameWindow& window = options.window;
   if (window.kernel < 1 || window.stride < 1 || window.padding < 0 || window.padding_end < 0)
-    throw usage_error("convolution: the kernel and the stride must be at least 1, the padding at least 0");
+    throw usage_error("convolution: the kernel and the stride must be at least 1, the padding at least 0")
+        .found("kernel " + std::to_string(window.kernel) + ", stride " + std::to_string(window.stride) +
+               ", padding " + std::to_string(window.padding) + " and " + std::to_string(window.padding_end));
   const ConvolutionSizes sizes{x->value.columns(), shape[0], options.groups, window.kernel};
   if (sizes.groups < 1 || sizes.in % sizes.groups != 0 || sizes.out % sizes.groups != 0)
     throw shape_error("convolution", "the groups must divide the channels", {{"x", x}, {"weight", weight}});

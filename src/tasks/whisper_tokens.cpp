@@ -25,7 +25,8 @@ class TokenFinder {
     std::map<std::string, std::int32_t> all;
     const auto found = settings_.find(key);
     if (found == settings_.end() || found->is_null()) return all;
-    if (!found->is_object()) throw file_error(file_, std::string("\"") + key + "\" is not an object");
+    if (!found->is_object())
+      throw file_error(file_, std::string("\"") + key + "\" is not an object").found(describe(*found));
     for (const auto& [name, id] : found->items())
       all[name] = checked(json_as<std::int32_t>(id, key, file_), key);
     return all;

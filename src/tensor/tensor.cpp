@@ -145,7 +145,8 @@ Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
-  if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped").remedy("Call clone() first");
+  if (!contiguous())
+    throw usage_error("a tensor that is not contiguous cannot be reshaped").remedy("Call clone() first");
   if (shape.elements() != elements())
     throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text());
   return view(data_, shape, dtype_, keeper_);

@@ -221,7 +221,10 @@ std::unique_ptr<Bpe> read_bpe(const ModelSource& source) {
   options.byte_fallback = optional_value<bool>(json, "byte_fallback", file).value_or(false);
   options.ignore_merges = optional_value<bool>(json, "ignore_merges", file).value_or(false);
   if (optional_value<double>(json, "dropout", file).value_or(0.0) != 0.0)
-    throw file_error(file, "BPE dropout is not supported").remedy("Set model.dropout to null");
+    throw file_error(file, "BPE dropout is not supported")
+        .found("model.dropout " + describe(json.at("dropout")))
+        .expected("null or 0")
+        .remedy("Set model.dropout to null");
   const std::vector<MergeView> merges = source.merges();
   return std::make_unique<Bpe>(read_vocabulary(source), merges, std::move(options), file);
 }

@@ -8,7 +8,8 @@ namespace regard::text {
 
 std::vector<TokenView> JsonModelSource::tokens() const {
   if (!model_.contains("vocab") || !model_.at("vocab").is_object())
-    throw file_error(file_, "expected model.vocab to be an object that maps tokens to ids");
+    throw file_error(file_, "expected model.vocab to be an object that maps tokens to ids")
+        .found(model_.contains("vocab") ? describe(model_.at("vocab")) : "no such key");
   const Json& listed = model_.at("vocab");
   std::vector<TokenView> tokens;
   tokens.reserve(listed.size());
@@ -29,7 +30,8 @@ std::vector<TokenView> JsonModelSource::tokens() const {
 std::vector<ScoredPieceView> JsonModelSource::pieces() const {
   const Json* listed = model_.contains("vocab") ? &model_.at("vocab") : nullptr;
   if (listed == nullptr || !listed->is_array())
-    throw file_error(file_, "expected model.vocab of a Unigram model to be an array of [PIECE, SCORE]");
+    throw file_error(file_, "expected model.vocab of a Unigram model to be an array of [PIECE, SCORE]")
+        .found(listed == nullptr ? "no such key" : describe(*listed));
   std::vector<ScoredPieceView> pieces;
   pieces.reserve(listed->size());
   for (const Json& entry : *listed) {
@@ -44,7 +46,8 @@ std::vector<ScoredPieceView> JsonModelSource::pieces() const {
 
 std::vector<MergeView> JsonModelSource::merges() const {
   const auto found = model_.find("merges");
-  if (found == model_.end()) throw file_error(file_, "expected \"merges\" in the BPE model");
+  if (found == model_.end())
+    throw file_error(file_, "expected model.merges to be an array").found("no such key");
   const Json& listed = *found;
   if (!listed.is_array())
     throw file_error(file_, "expected model.merges to be an array").found(describe(listed));

@@ -42,7 +42,7 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
       scored = true;
     }
   }
-  if (unknown_id_ < 0) throw file_error(file, "expected a piece of type UNKNOWN, such as <unk>");
+  if (unknown_id_ < 0) throw file_error(file, "expected a piece of type UNKNOWN, such as <unk>, found none");
   for (const SentencePiece& piece : pieces_)
     if (std::isnan(piece.score))
       throw file_error(file, "expected a number as score of a piece").found(piece.piece);

@@ -64,7 +64,9 @@ Padding read_padding(const Json& json, const std::string& file) {
 
 std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::read(const Json& json, const std::string& file) {
   if (!json.is_object() || !json.contains("model"))
-    throw file_error(file, "not a tokenizer.json: it has no \"model\"");
+    throw file_error(file, "not a tokenizer.json: it has no \"model\"")
+        .found(json.is_object() ? "an object without this key" : describe(json))
+        .expected("an object with the key \"model\"");
   std::unique_ptr<Model> model = read_model(JsonModelSource(json.at("model"), file));
   Json pipeline;
   for (const auto& [key, value] : json.items())

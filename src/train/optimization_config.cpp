@@ -253,7 +253,8 @@ void check_optimization(const OptimizationConfig& config, std::int64_t max_steps
     throw usage_error("'training.betas' must have two numbers").found(fmt::format("{}", config.betas.size()));
   const bool ends = !among(config.schedule, {"inverse-sqrt", "constant"});
   if (ends && max_steps == 0)
-    throw usage_error("the schedule '" + config.schedule + "' requires 'training.max_steps'");
+    throw usage_error("the schedule '" + config.schedule + "' requires 'training.max_steps'")
+        .remedy("Set 'training.max_steps', or the schedule inverse-sqrt or constant");
   if (ends && config.warmup_steps >= max_steps)
     throw usage_error("'training.warmup_steps' must be less than 'training.max_steps'")
         .found(fmt::format("{} of {} steps", config.warmup_steps, max_steps));
@@ -267,9 +268,10 @@ void check_optimization(const OptimizationConfig& config, std::int64_t max_steps
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'")
         .found(fmt::format("{} and {}", config.min_learning_rate, config.learning_rate));
   if (config.nesterov && config.momentum == 0.0)
-    throw usage_error("'training.nesterov' requires 'training.momentum' above 0");
+    throw usage_error("'training.nesterov' requires 'training.momentum' above 0").found("momentum 0");
   if (config.muon_learning_rate > 0.0 && config.learning_rate == 0.0)
-    throw usage_error("'training.muon_learning_rate' requires 'training.learning_rate' above 0");
+    throw usage_error("'training.muon_learning_rate' requires 'training.learning_rate' above 0")
+        .found("learning_rate 0");
 }
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config) {

@@ -162,7 +162,8 @@ void check_sources(const RunConfig& config) {
 void check_model(const RunConfig& config) {
   const TransformerConfig& model = config.model.transformer;
   if (config.model.freeze_vectors && config.model.vectors.empty())
-    throw usage_error("'model.freeze_vectors' requires 'model.vectors'");
+    throw usage_error("'model.freeze_vectors' requires 'model.vectors'")
+        .remedy("Set 'model.vectors' to a file of word vectors, or remove 'model.freeze_vectors'");
   if (!config.model.vectors.empty() && !config.model.from.empty())
     throw usage_error("'model.vectors' cannot be combined with 'model.from'")
         .remedy("Remove one of the two keys");
@@ -209,9 +210,12 @@ void check_validation(const RunConfig& config) {
           .expected(expected);
   const std::string& best = config.validation.best;
   if (best != "auto" && !config.wants(best))
-    throw usage_error("'validation.best' is '" + best + "', which is not in 'validation.metrics'");
+    throw usage_error("'validation.best' is not in 'validation.metrics'")
+        .found("'" + best + "'")
+        .expected(fmt::format("auto, or one of {}", fmt::join(config.validation.metrics, ", ")));
   if (config.training.average_last > 0 && config.validation.every_steps == 0)
-    throw usage_error("'training.average_last' requires 'validation.every_steps' above 0");
+    throw usage_error("'training.average_last' requires 'validation.every_steps' above 0")
+        .found("every_steps 0");
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
       files_.emplace_back(name, read_file(path));
   const std::string file = (folder.path / "vocab.json").string();
   const Json vocabulary = read_json(file);
-  if (!vocabulary.is_object()) throw file_error(file, "the vocabulary is not a JSON object");
+  if (!vocabulary.is_object())
+    throw file_error(file, "the vocabulary is not a JSON object").found(describe(vocabulary));
   blank_ = require_in<std::int32_t>(folder.config, "pad_token_id", folder.config_file, 0, 1 << 20);
   tokens_.resize(require_in<std::size_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20));
   for (const auto& [token, value] : vocabulary.items()) {
@@ -184,7 +185,9 @@ WhisperText::WhisperText(const formats::ModelFolder& folder)
     const auto one = found->contains(wanted) ? found->find(wanted) : found->begin();
     beginning_.push_back(json_as<std::int32_t>(*one, key, settings));
     if (beginning_.back() < 0 || beginning_.back() >= tokenizer_->vocabulary_size())
-      throw file_error(settings, fmt::format("\"{}\" is outside the vocabulary", key));
+      throw file_error(settings, fmt::format("an id of \"{}\" is outside the vocabulary", key))
+          .found(std::to_string(beginning_.back()))
+          .expected(fmt::format("ids from 0 to {}", tokenizer_->vocabulary_size() - 1));
   };
   add("lang_to_id", "<|en|>");
   add("task_to_id", "transcribe");

@@ -44,7 +44,9 @@ namespace {
 const TaskEntry& entry_of(const std::string& name) {
   for (const TaskEntry& entry : task_registry())
     if (name == entry.traits.name) return entry;
-  throw usage_error("unknown task '" + name + "'");
+  std::vector<std::string> known;
+  for (const TaskEntry& entry : task_registry()) known.emplace_back(entry.traits.name);
+  throw usage_error("unknown task '" + name + "'").expected(fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
 }  // namespace

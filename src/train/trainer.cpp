@@ -158,7 +158,9 @@ void Trainer::sum_micro_batches(float factor) {
 }
 
 void Trainer::set_interrupt(std::function<bool()> interrupt) {
-  if (!ranks_.alone()) throw usage_error("a step cannot be interrupted if there are several ranks");
+  if (!ranks_.alone())
+    throw usage_error("a step cannot be interrupted if there are several ranks")
+        .found(std::to_string(ranks_.size()) + " ranks");
   interrupt_ = std::move(interrupt);
 }
 

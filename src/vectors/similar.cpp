@@ -178,7 +178,7 @@ std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span
                                            std::size_t count, ThreadPool& pool, AnalogyMethod method,
                                            std::size_t restrict) {
   for (const Question& question : questions)
-    if (question.positive.empty()) throw usage_error("expected at least one word in a query");
+    if (question.positive.empty()) throw usage_error("expected at least one word in a query, found none");
   if (count == 0) return Lists(questions.size());
   const std::size_t words = restrict == 0 ? vectors.count() : std::min(restrict, vectors.count());
   Lists all;

@@ -113,7 +113,7 @@ std::vector<float> WordVectors::require(std::string_view word) const {
   if (vector_of(word, vector.data())) return vector;
   Error error = usage_error("the word '" + std::string(word) + "' has no vector in " + name_);
   const std::string lower = lower_case(word);
-  if (find(lower)) error.remedy("'" + lower + "' has one");
+  if (find(lower)) error.remedy("Use '" + lower + "', which has a vector");
   throw error;
 }
 

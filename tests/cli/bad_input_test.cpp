@@ -179,7 +179,7 @@ const std::vector<Case> kCases = {
     {"VectorsUnknownWord", {"vectors", "similar", "vectors.txt", "river"}, 2, {"'river'", "vectors.txt"}},
     {"VectorsFormat", {"vectors", "info", "vectors.txt", "--format", "tar"}, 2, {"--format"}},
     {"VectorsAnalogyWords", {"vectors", "analogy", "vectors.txt", "money", "bank"}, 2, {"WORDS"}},
-    {"VectorsUpperCase", {"vectors", "similar", "vectors.txt", "Money"}, 2, {"'Money'", "'money' has one"}},
+    {"VectorsUpperCase", {"vectors", "similar", "vectors.txt", "Money"}, 2, {"'Money'", "Use 'money'"}},
     {"VectorsGzip", {"vectors", "info", "vectors.txt.gz"}, 3, {"vectors.txt.gz", "gzip", "gunzip"}},
     {"VectorsPicture", {"vectors", "info", "picture"}, 3, {"picture", "byte 0", "COUNT SIZE"}},
     {"VectorsPairs", {"vectors", "evaluate", "vectors.txt", "no-pairs.txt"}, 3, {"no-pairs.txt:1"}},

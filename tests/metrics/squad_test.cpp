@@ -60,7 +60,7 @@ TEST(SquadMetrics, SetsEqualSquadEvaluate) {
 }
 
 TEST(SquadMetrics, NeedAQuestion) {
-  EXPECT_REGARD_ERROR(squad_scores({}), ErrorKind::usage, "without a question");
+  EXPECT_REGARD_ERROR(squad_scores({}), ErrorKind::usage, "expected at least one question");
 }
 
 }  // namespace

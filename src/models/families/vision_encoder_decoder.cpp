@@ -10,7 +10,9 @@ namespace {
 ConfigReader side(const ConfigReader& config, const char* name) {
   const auto found = config.json().find(name);
   if (found == config.json().end() || !found->is_object())
-    throw file_error(config.file(), std::string("the key \"") + name + "\" is missing or not an object");
+    throw file_error(config.file(), std::string("the value of \"") + name + "\" is invalid")
+        .found(found == config.json().end() ? "no such key" : describe(*found))
+        .expected("the configuration of a model, as an object");
   return {*found, config.file() + ": " + name};
 }
 
