@@ -11,7 +11,7 @@ BEGIN {
   # directory: directories that it may include directly
   may["base"] = ""; may["distributed"] = "base"; may["kernels"] = "base"; may["tensor"] = "base"; may["ops"] = "tensor kernels";
   may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["metrics"] = "text"; may["vectors"] = "text kernels tensor metrics"; may["models"] = "nn formats";
-  may["data"] = "text tensor"; may["demo"] = "base"; may["infer"] = "models data"; may["tasks"] = "infer metrics"; may["train"] = "infer vectors metrics tasks distributed"; may["inspect"] = "infer metrics"; may["report"] = "base";
+  may["data"] = "text tensor kernels"; may["demo"] = "base"; may["infer"] = "models data"; may["tasks"] = "infer metrics"; may["train"] = "infer vectors metrics tasks distributed"; may["inspect"] = "infer metrics"; may["report"] = "base";
   may["evaluate"] = "train tasks"; may["serve"] = "api inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "demo distributed api serve train inspect tasks report evaluate";
   for (room in may) reach(room, room);
   # public headers and the directory that implements them; default: api

@@ -49,6 +49,10 @@ void add_bench(CLI::App& app, Globals& globals) {
   add_bench_study(*verb, globals);
   add_bench_start(*verb, globals);
   add_bench_tokenize(*verb, globals);
+  add_bench_transcribe(*verb, globals);
+  add_bench_features(*verb, globals);
+  add_bench_forward(*verb, globals);
+  add_bench_ctc(*verb, globals);
 }
 
 }  // namespace regard::cli

@@ -31,5 +31,9 @@ void add_bench_embed(CLI::App& bench, Globals& globals);
 void add_bench_study(CLI::App& bench, Globals& globals);
 void add_bench_start(CLI::App& bench, Globals& globals);
 void add_bench_tokenize(CLI::App& bench, Globals& globals);
+void add_bench_transcribe(CLI::App& bench, Globals& globals);
+void add_bench_features(CLI::App& bench, Globals& globals);
+void add_bench_forward(CLI::App& bench, Globals& globals);
+void add_bench_ctc(CLI::App& bench, Globals& globals);
 
 }  // namespace regard::cli

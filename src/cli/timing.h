@@ -31,6 +31,26 @@ inline Timing summarise(std::vector<double> seconds) {
   return {1e3 * median, 1e3 * seconds.front(), 0};
 }
 
+// Elapsed and CPU seconds of repeated work.
+struct Repetitions {
+  std::vector<double> elapsed, processor;
+
+  // Run body() `calls` times and add the seconds of one call.
+  template <class Body>
+  void time(Body&& body, int calls = 1) {
+    const double before = processor_seconds_now();
+    const Stopwatch watch;
+    for (int call = 0; call < calls; ++call) body();
+    elapsed.push_back(watch.seconds() / calls);
+    processor.push_back((processor_seconds_now() - before) / calls);
+  }
+  Timing timing() const {
+    Timing result = summarise(elapsed);
+    result.processor_ms = summarise(processor).median_ms;
+    return result;
+  }
+};
+
 // Time body() after a warm-up, for at least 10 repetitions and at least one second. A body shorter than 50 µs
 // is called several times per repetition, which makes the cost of reading the clock negligible.
 template <class Body>
@@ -45,17 +65,10 @@ Timing time_repeatedly(Body&& body) {
     last = once.seconds();
   } while (warm_up.seconds() < kWarmUp);
   const int calls = last >= kShortest ? 1 : 1 + static_cast<int>(kShortest / std::max(last, 1e-8));
-  std::vector<double> seconds, processor;
-  for (const Stopwatch total; seconds.size() < kFewest || total.seconds() < kEnough;) {
-    const double before = processor_seconds_now();
-    const Stopwatch repetition;
-    for (int call = 0; call < calls; ++call) body();
-    seconds.push_back(repetition.seconds() / calls);
-    processor.push_back((processor_seconds_now() - before) / calls);
-  }
-  Timing timing = summarise(std::move(seconds));
-  timing.processor_ms = summarise(std::move(processor)).median_ms;
-  return timing;
+  Repetitions repetitions;
+  for (const Stopwatch total; repetitions.elapsed.size() < kFewest || total.seconds() < kEnough;)
+    repetitions.time(body, calls);
+  return repetitions.timing();
 }
 
 }  // namespace regard::cli

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/spectrum.h"
+
 namespace regard::data {
 
 class Fft {
  public:
-  static constexpr std::int64_t kLanes = 8;  // number of transforms computed together
+  static constexpr std::int64_t kLanes = kernels::kSpectrumLanes;  // number of transforms computed together
 
   explicit Fft(std::int64_t size);
 

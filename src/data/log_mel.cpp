@@ -26,17 +26,18 @@ MelFilters triangles(const std::vector<double>& points, const std::vector<double
                      bool constant_area) {
   MelFilters all;
   for (std::size_t m = 0; m + 2 < points.size(); ++m) {
-    MelFilters::Filter filter;
+    std::int64_t first = 0;
     const double area = constant_area ? 2.0 / (points[m + 2] - points[m]) : 1.0;
     for (std::size_t bin = 0; bin < positions.size(); ++bin) {
       const double down = (positions[bin] - points[m]) / (points[m + 1] - points[m]);
       const double up = (points[m + 2] - positions[bin]) / (points[m + 2] - points[m + 1]);
       const double weight = std::min(down, up);
       if (weight <= 0.0) continue;
-      if (filter.weights.empty()) filter.first = static_cast<std::int64_t>(bin);
-      filter.weights.push_back(weight * area);
+      if (std::ssize(all.weights) == all.offsets.back()) first = static_cast<std::int64_t>(bin);
+      all.weights.push_back(weight * area);
     }
-    all.filters.push_back(std::move(filter));
+    all.first.push_back(first);
+    all.offsets.push_back(std::ssize(all.weights));
   }
   return all;
 }
@@ -120,40 +121,27 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-// X is the transform of a + i b, where a and b are real frames. The transforms of a and b are A[k] = (X[k] +
-// conj X[−k]) / 2 and B[k] = (X[k] − conj X[−k]) / 2i.
 void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
                            float* to) const {
   const std::int64_t size = fft_.size(), lanes = Fft::kLanes;
   std::vector<double> memory(static_cast<std::size_t>(4 * size * lanes), 0.0);
   double* const real = memory.data();
   double* const imaginary = real + size * lanes;
+  double* const scratch = imaginary + size * lanes;
   for (std::int64_t f = 0; f < count; ++f)
     load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
-  fft_.transform(real, imaginary, imaginary + size * lanes);
-  std::vector<double> power(static_cast<std::size_t>(size / 2 + 1));
-  // Round to f32, because transformers stores Kaldi's spectrum in f32.
-  const auto stored = [this](double x) { return kaldi_ ? static_cast<double>(static_cast<float>(x)) : x; };
-  for (std::int64_t f = 0; f < count; ++f) {
-    for (std::int64_t k = 0; k <= size / 2; ++k) {
-      const std::int64_t at = k * lanes + f / 2, mirror = (size - k) % size * lanes + f / 2;
-      const double sign = f % 2 == 0 ? 1.0 : -1.0;
-      const double x = stored((real[at] + sign * real[mirror]) / 2.0);
-      const double y = stored((imaginary[at] - sign * imaginary[mirror]) / 2.0);
-      power[static_cast<std::size_t>(k)] = x * x + y * y;
-    }
-    write_energies(power.data(), to + f * bins());
-  }
-}
-
-void LogMel::write_energies(const double* power, float* to) const {
-  for (const MelFilters::Filter& filter : filters_.filters) {
-    double energy = 0.0;
-    for (std::size_t i = 0; i < filter.weights.size(); ++i)
-      energy += filter.weights[i] * power[filter.first + static_cast<std::int64_t>(i)];
-    *to++ = static_cast<float>(kaldi_ ? std::log(std::max(energy, 0x1p-23))
-                                      : std::log10(std::max(energy, 1e-10)));
-  }
+  fft_.transform(real, imaginary, scratch);
+  kernels::MelEnergies energies;
+  energies.size = size, energies.real = real, energies.imaginary = imaginary;
+  energies.filters = bins();
+  energies.first = filters_.first.data(), energies.offsets = filters_.offsets.data();
+  energies.weights = filters_.weights.data();
+  energies.floor = kaldi_ ? 0x1p-23 : 1e-10;
+  energies.log_factor = kaldi_ ? 1.0 : std::numbers::log10e;
+  energies.rounds = kaldi_;  // transformers stores Kaldi's spectrum in f32
+  energies.power = scratch;
+  energies.frames = count, energies.to = to;
+  kernels::mel_energies(energies);
 }
 
 void normalise_samples(std::span<float> samples) {

@@ -14,11 +14,9 @@ namespace regard::data {
 
 // Triangular filters on the mel scale (transformers' mel_filter_bank()).
 struct MelFilters {
-  struct Filter {
-    std::int64_t first = 0;       // first bin of the transform that has a weight
-    std::vector<double> weights;  // weights of the bins first, first + 1, …
-  };
-  std::vector<Filter> filters;
+  // Filter m has the weights [offsets[m], offsets[m + 1]), for the transform's bins first[m], first[m] + 1, …
+  std::vector<std::int64_t> first, offsets{0};
+  std::vector<double> weights;
 
   // Whisper's filters: Slaney's scale from 0 to 8000 Hz, each filter scaled to constant area.
   static MelFilters slaney(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
@@ -36,7 +34,7 @@ class LogMel {
   // Energies below 2^-23 are replaced by 2^-23.
   static LogMel kaldi(std::int64_t bins, std::int64_t rate);
 
-  std::int64_t bins() const { return static_cast<std::int64_t>(filters_.filters.size()); }
+  std::int64_t bins() const { return std::ssize(filters_.first); }
   std::int64_t window() const { return static_cast<std::int64_t>(window_.size()); }
   std::int64_t hop() const { return hop_; }
   // Return the number of complete frames in `samples` samples.
@@ -50,11 +48,9 @@ class LogMel {
   void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;
 
  private:
-  struct Scratch;
   LogMel(MelFilters filters, std::vector<double> window, std::int64_t hop, std::int64_t fft_size);
   void load(const float* samples, double* lane) const;
   void compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count, float* to) const;
-  void write_energies(const double* power, float* to) const;
 
   MelFilters filters_;
   std::vector<double> window_;

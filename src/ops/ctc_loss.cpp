@@ -5,18 +5,21 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/ctc.h"
 #include "ops/check.h"
 
 namespace regard::ops {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Return log(exp(a) + exp(b) + exp(c)).
-double log_sum(double a, double b, double c = kNever) {
-  const double most = std::max(a, std::max(b, c));
-  if (most == kNever) return kNever;
-  return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
+constexpr std::int64_t kPadding = 2;  // number of impossible states before the first and after the last
+
+// Return log(exp(a) + exp(b)).
+double log_sum(double a, double b) {
+  const double most = std::max(a, b);
+  return most == kNever ? kNever : most + std::log(std::exp(a - most) + std::exp(b - most));
 }
 
 // One sequence with L target labels. Its states 0 … 2L are: blank, label 0, blank, label 1, …, blank.
@@ -36,69 +39,77 @@ struct CtcSequence {
   }
 };
 
-std::vector<double> log_probabilities(const CtcSequence& sequence) {
-  std::vector<double> all(static_cast<std::size_t>(sequence.frames * sequence.labels));
-  for (std::int64_t t = 0; t < sequence.frames; ++t) {
-    const float* row = sequence.logits + t * sequence.labels;
-    const auto most = static_cast<double>(*std::max_element(row, row + sequence.labels));
-    double sum = 0;
-    for (std::int64_t c = 0; c < sequence.labels; ++c) sum += std::exp(static_cast<double>(row[c]) - most);
-    const double normaliser = most + std::log(sum);
-    for (std::int64_t c = 0; c < sequence.labels; ++c)
-      all[static_cast<std::size_t>(t * sequence.labels + c)] = static_cast<double>(row[c]) - normaliser;
-  }
-  return all;
-}
+// Arrays of the recursions over one sequence.
+struct CtcArrays {
+  std::int64_t row;           // number of elements of one frame in alpha
+  std::vector<double> log_p;  // [frames, labels]: log-probabilities
+  std::vector<double> alpha;  // [frames, row]: see forward_paths(); each row begins with the padding
+  std::vector<double> skip;  // [states + padding]: 0 if a step may skip the blank before a state, else −∞
+  std::vector<double> emission;  // [states]: log-probabilities of the states' labels in one frame
 
-// Return α[t, s], the log of the total probability of all paths through frames 0 … t that end in state s.
-std::vector<double> forward_paths(const CtcSequence& sequence, const std::vector<double>& log_p) {
-  const std::int64_t states = sequence.states();
-  std::vector<double> alpha(static_cast<std::size_t>(sequence.frames * states), kNever);
-  const auto p = [&](std::int64_t t, std::int64_t s) {
-    return log_p[static_cast<std::size_t>(t * sequence.labels + sequence.label(s))];
-  };
-  for (std::int64_t s = 0; s < std::min<std::int64_t>(2, states); ++s)
-    alpha[static_cast<std::size_t>(s)] = p(0, s);
-  for (std::int64_t t = 1; t < sequence.frames; ++t) {
-    const double* before = alpha.data() + (t - 1) * states;
-    for (std::int64_t s = 0; s < states; ++s)
-      alpha[static_cast<std::size_t>(t * states + s)] =
-          p(t, s) +
-          log_sum(before[s], s >= 1 ? before[s - 1] : kNever, sequence.skips(s) ? before[s - 2] : kNever);
+  explicit CtcArrays(const CtcSequence& sequence)
+      : row(sequence.states() + kPadding),
+        log_p(static_cast<std::size_t>(sequence.frames * sequence.labels)),
+        alpha(static_cast<std::size_t>(sequence.frames * row), kNever),
+        skip(static_cast<std::size_t>(row), kNever),
+        emission(static_cast<std::size_t>(sequence.states())) {
+    kernels::ctc_log_softmax(sequence.logits, sequence.frames, sequence.labels, log_p.data());
+    for (std::int64_t s = 0; s < sequence.states(); ++s)
+      if (sequence.skips(s)) skip[static_cast<std::size_t>(s)] = 0.0;
   }
-  return alpha;
+
+  double* alpha_of(std::int64_t frame) { return alpha.data() + frame * row + kPadding; }
+  void read_emission(const CtcSequence& sequence, std::int64_t frame) {
+    const double* p = log_p.data() + frame * sequence.labels;
+    for (std::int64_t s = 0; s < sequence.states(); ++s)
+      emission[static_cast<std::size_t>(s)] = p[sequence.label(s)];
+  }
+};
+
+// Compute α[t, s], the log of the total probability of all paths through frames 0 … t that end in state s.
+void forward_paths(const CtcSequence& sequence, CtcArrays& arrays) {
+  const std::int64_t states = sequence.states();
+  arrays.read_emission(sequence, 0);
+  std::copy_n(arrays.emission.data(), std::min<std::int64_t>(2, states), arrays.alpha_of(0));
+  for (std::int64_t t = 1; t < sequence.frames; ++t) {
+    arrays.read_emission(sequence, t);
+    const double* before = arrays.alpha_of(t - 1);
+    kernels::ctc_step({states, before, before - 1, before - 2, arrays.skip.data(), arrays.emission.data(),
+                       nullptr, arrays.alpha_of(t)});
+  }
 }
 
 // Compute gradient[t, c] = factor · (softmax[t, c] − Σ of the posterior probabilities of states with label
-// c).
-void write_gradient(const CtcSequence& sequence, const std::vector<double>& log_p,
-                    const std::vector<double>& alpha, double loss, double factor, float* gradient) {
+// c). β[s] is the log of the total probability of all paths from state s in frame t through the later frames;
+// `with_own` is β[s] + the log-probability of the state's label in frame t.
+void write_gradient(const CtcSequence& sequence, CtcArrays& arrays, double loss, double factor,
+                    float* gradient) {
   const std::int64_t states = sequence.states(), labels = sequence.labels;
-  std::vector<double> beta(static_cast<std::size_t>(states), kNever), next(beta);
-  std::vector<double> posterior(static_cast<std::size_t>(labels));
-  const auto p = [&](std::int64_t t, std::int64_t s) {
-    return log_p[static_cast<std::size_t>(t * labels + sequence.label(s))];
-  };
+  std::vector<double> beta(static_cast<std::size_t>(states)), posteriors(beta);
+  std::vector<double> with_own(static_cast<std::size_t>(arrays.row), kNever), next(with_own);
+  std::vector<double> softmax(static_cast<std::size_t>(labels)), of_label(softmax);
   for (std::int64_t t = sequence.frames - 1; t >= 0; --t) {
-    for (std::int64_t s = 0; s < states; ++s) {
-      const auto at = [&](std::int64_t state) {
-        return state < states ? next[static_cast<std::size_t>(state)] + p(t + 1, state) : kNever;
-      };
-      if (t == sequence.frames - 1)
-        beta[static_cast<std::size_t>(s)] = s >= states - 2 ? 0.0 : kNever;
-      else
-        beta[static_cast<std::size_t>(s)] =
-            log_sum(at(s), at(s + 1), s + 2 < states && sequence.skips(s + 2) ? at(s + 2) : kNever);
+    arrays.read_emission(sequence, t);
+    if (t == sequence.frames - 1) {
+      for (std::int64_t s = 0; s < states; ++s) {
+        const auto at = static_cast<std::size_t>(s);
+        beta[at] = s >= states - 2 ? 0.0 : kNever;
+        with_own[at] = beta[at] + arrays.emission[at];
+      }
+    } else {
+      const double* later = next.data();
+      kernels::ctc_step({states, later, later + 1, later + 2, arrays.skip.data() + 2, arrays.emission.data(),
+                         beta.data(), with_own.data()});
     }
-    std::fill(posterior.begin(), posterior.end(), 0.0);
+    kernels::ctc_exp(arrays.alpha_of(t), beta.data(), loss, posteriors.data(), states);
+    std::fill(of_label.begin(), of_label.end(), 0.0);
     for (std::int64_t s = 0; s < states; ++s)
-      posterior[static_cast<std::size_t>(sequence.label(s))] += std::exp(
-          alpha[static_cast<std::size_t>(t * states + s)] + beta[static_cast<std::size_t>(s)] + loss);
-    for (std::int64_t c = 0; c < labels; ++c)
-      gradient[t * labels + c] =
-          static_cast<float>(factor * (std::exp(log_p[static_cast<std::size_t>(t * labels + c)]) -
-                                       posterior[static_cast<std::size_t>(c)]));
-    std::swap(beta, next);
+      of_label[static_cast<std::size_t>(sequence.label(s))] += posteriors[static_cast<std::size_t>(s)];
+    kernels::ctc_exp(arrays.log_p.data() + t * labels, nullptr, 0.0, softmax.data(), labels);
+    for (std::size_t c = 0; c < of_label.size(); ++c)
+      gradient[static_cast<std::size_t>(t * labels) + c] =
+          static_cast<float>(factor * (softmax[c] - of_label[c]));
+    std::swap(with_own, next);
   }
 }
 
@@ -107,16 +118,20 @@ double sequence_loss(const CtcSequence& sequence, const CtcOptions& options, dou
   const std::int64_t elements = sequence.frames * sequence.labels, states = sequence.states();
   double loss = sequence.targets.empty() ? 0.0 : -kNever;
   if (sequence.frames > 0) {
-    const std::vector<double> log_p = log_probabilities(sequence);
-    const std::vector<double> alpha = forward_paths(sequence, log_p);
-    const double* last = alpha.data() + (sequence.frames - 1) * states;
+    CtcArrays arrays(sequence);
+    // If a logit of a frame is NaN or +∞, all log-probabilities of the frame are NaN.
+    for (std::int64_t t = 0; t < sequence.frames; ++t)
+      if (std::isnan(arrays.log_p[static_cast<std::size_t>(t * sequence.labels)])) {
+        if (gradient != nullptr) std::fill_n(gradient, elements, kNan);
+        return static_cast<double>(kNan);
+      }
+    forward_paths(sequence, arrays);
+    const double* last = arrays.alpha_of(sequence.frames - 1);
     loss = -log_sum(last[states - 1], states >= 2 ? last[states - 2] : kNever);
-    if (gradient != nullptr && std::isfinite(loss))
-      write_gradient(sequence, log_p, alpha, loss, factor, gradient);
+    if (gradient != nullptr && loss != -kNever) write_gradient(sequence, arrays, loss, factor, gradient);
   }
   if (loss != -kNever) return loss;
-  if (gradient != nullptr)
-    std::fill_n(gradient, elements, options.zero_infinity ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+  if (gradient != nullptr) std::fill_n(gradient, elements, options.zero_infinity ? 0.0f : kNan);
   return options.zero_infinity ? 0.0 : loss;
 }
 

@@ -90,7 +90,8 @@ TEST(PublicTasks, TaggerLabelsTokensEntitiesAndWords) {
   EXPECT_NE(ablated.tag("bird")[0].score, all.tag("bird")[0].score);
   EXPECT_REGARD_ERROR(all.tag("\xff"), ErrorKind::invalid_input, "UTF-8");
   EXPECT_REGARD_ERROR(all.tag_words(std::vector<std::string>{"\xff"}), ErrorKind::invalid_input, "UTF-8");
-  EXPECT_REGARD_ERROR(Tagger(load(testing::golden("hf-more/bert-nli"))), ErrorKind::usage, "classify tokens");
+  EXPECT_REGARD_ERROR(Tagger(load(testing::golden("hf-more/bert-nli"))), ErrorKind::usage,
+                      "no token-classification head");
 }
 
 TEST(PublicTasks, ClassifierLabelsTextsAndPairs) {

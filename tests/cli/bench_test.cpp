@@ -93,6 +93,49 @@ TEST(Bench, DecodeReportsPromptsAndTokens) {
   }
 }
 
+TEST(Bench, TranscribeReportsEachPart) {
+  const std::string model = golden("sound/whisper-small").string();
+  for (const char* dtype : {"f32", "int8"}) {
+    std::vector<std::string> call{"bench", "transcribe",    model, "--prompt", "3", "--new",
+                                  "7",     "--repetitions", "2",   "-t",       "1"};
+    if (dtype == std::string("int8")) call.insert(call.end(), {"--quantize", "int8"});
+    const Json line = line_of(call);
+    EXPECT_EQ(line["bench"], "transcribe");
+    EXPECT_EQ(line["dtype"], dtype);
+    EXPECT_EQ(line["seconds"], 2.0);
+    EXPECT_EQ(line["new"], 7);
+    expect_positive(line,
+                    {"features_ms", "encoder_ms", "decoder_ms", "whole_ms", "whole_cpu_ms", "peak_rss_mb"});
+    EXPECT_GT(line["whole_ms"].get<double>(), line["decoder_ms"].get<double>());
+  }
+  const ProgramResult many =
+      run_program({"bench", "transcribe", model, "--new", "100", "-t", "1"}, ::testing::TempDir());
+  EXPECT_EQ(many.exit_code, 2) << many.err;
+  EXPECT_NE(many.err.find("--new"), std::string::npos) << many.err;
+  const ProgramResult picture =
+      run_program({"bench", "transcribe", golden("hf-tiny/vit").string(), "-t", "1"}, ::testing::TempDir());
+  EXPECT_EQ(picture.exit_code, 2) << picture.err;
+}
+
+TEST(Bench, FeaturesForwardAndCtcReportTheirTimes) {
+  const Json features = line_of({"bench", "features", "--seconds", "1", "--repetitions", "2", "-t", "1"});
+  EXPECT_EQ(features["bench"], "features");
+  EXPECT_EQ(features["bins"], 80);
+  expect_positive(features, {"ms", "best_ms", "processor_ms", "peak_rss_mb"});
+  const Json forward =
+      line_of({"bench", "forward", golden("hf-tiny/vit").string(), "--batch", "2", "-t", "1"});
+  EXPECT_EQ(forward["bench"], "forward");
+  EXPECT_EQ(forward["batch"], 2);
+  expect_positive(forward, {"ms", "best_ms", "processor_ms", "parameters", "peak_rss_mb"});
+  const ProgramResult text =
+      run_program({"bench", "forward", golden("hf-more/st-mean").string(), "-t", "1"}, ::testing::TempDir());
+  EXPECT_EQ(text.exit_code, 2) << text.err;
+  const Json ctc = line_of(
+      {"bench", "ctc", "--batch", "2", "--frames", "9", "--labels", "5", "--targets", "3", "-t", "1"});
+  EXPECT_EQ(ctc["bench"], "ctc");
+  expect_positive(ctc, {"fwd_ms", "fwd_best_ms", "fwdbwd_ms", "fwdbwd_cpu_ms", "peak_rss_mb"});
+}
+
 TEST(Bench, StudyReportsCapturesAndASweep) {
   const TemporaryFolder folder;
   write_text_model(folder / "gpt", "gpt", 64);

@@ -66,7 +66,7 @@ TEST(AttendSound, GivesWhispersTranscriptAndTimes) {
 TEST(AttendSound, ReadsTheFirstWindowOfALongerSound) {
   const auto capture = capture_of({whisper(), sound("long.wav"), "--kind", "cross", "--generate", "4"});
   EXPECT_NEAR(capture["sound"]["seconds"].get<double>(), 2.0, 1e-6);
-  EXPECT_NE(capture["left_out"].get<std::string>().find("its first 2.0 seconds"), std::string::npos);
+  EXPECT_NE(capture["left_out"].get<std::string>().find("the first 2.0 seconds"), std::string::npos);
 }
 
 TEST(AttendSound, NamesPatchesAndFrames) {

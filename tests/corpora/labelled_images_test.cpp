@@ -39,7 +39,7 @@ TEST_F(LabelledImage, IdxFilesComeInPairs) {
 TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
   const std::string images = file("images", kImages);
   EXPECT_REGARD_ERROR(read_idx_images(images, file("l", kLabels.substr(0, 9))), ErrorKind::bad_file,
-                      "l: the length of the IDX file differs");
+                      "l: the length of the IDX file does not match");
   EXPECT_REGARD_ERROR(read_idx_images(images, images), ErrorKind::bad_file, "not an IDX file of labels");
   EXPECT_REGARD_ERROR(read_idx_images(images, file("l", "\0\0\x08\x01\0\0\0\x01\x07"s)), ErrorKind::bad_file,
                       "found 1 labels");

@@ -13,6 +13,7 @@
 #include "data/fft.h"
 #include "data/frame_store.h"
 #include "data/sound_processor.h"
+#include "kernels/isa_fixture.h"
 #include "support/golden.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
@@ -174,7 +175,9 @@ TEST_F(Sound, NoSamplesAndSilence) {
 
 // --- the transform ---
 
-TEST(Fft, EqualsTheDefinition) {
+class Fft : public EachIsa {};
+
+TEST_P(Fft, EqualsTheDefinition) {
   for (const std::int64_t size : {1, 2, 3, 4, 5, 8, 12, 14, 15, 33, 400, 512}) {
     constexpr std::int64_t kLanes = data::Fft::kLanes;
     const data::Fft fft(size);
@@ -200,6 +203,8 @@ TEST(Fft, EqualsTheDefinition) {
       }
   }
 }
+
+REGARD_EACH_ISA(Fft);
 
 // --- features ---
 

@@ -194,7 +194,7 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   EXPECT_REGARD_ERROR(
       classification(nli.subject, written("a.tsv", "x\tneutral\n" + words + "\tneutral\n"), {}),
       ErrorKind::invalid_input, "a.tsv:2: the text is too long");
-  EXPECT_REGARD_ERROR(classification(nli.subject, written("a.tsv", ""), {}), ErrorKind::bad_file, "nothing");
+  EXPECT_REGARD_ERROR(classification(nli.subject, written("a.tsv", ""), {}), ErrorKind::bad_file, "no rows");
   EXPECT_REGARD_ERROR(classification(nli.subject, written("a.txt", "x\n"), {}), ErrorKind::usage,
                       "line-aligned");
   EXPECT_REGARD_ERROR(token_classification(ner.subject, written("a.tsv", "a b\tO O\na b\tO\n"), {}),

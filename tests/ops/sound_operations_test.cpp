@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <cmath>
+#include <limits>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -130,6 +131,52 @@ TEST_P(SoundOperations, CtcLossIsTheSumOverAllPaths) {
     return Numbers{0.5 * sum};
   };
   check_operation(loss, 4);
+}
+
+// Return the loss of one sequence with blank 0; write the gradient to `slope` if it is not null.
+float ctc_of(const Tensor& logits, const std::vector<std::int32_t>& targets, Tensor* slope = nullptr) {
+  ThreadPool pool(1);
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({.record = true, .keep = true});
+  Var x = tape.input(logits, true);
+  const std::vector<std::int32_t> offsets{0, static_cast<std::int32_t>(logits.rows())},
+      target_offsets{0, static_cast<std::int32_t>(targets.size())};
+  Var loss = ops::ctc_loss(tape, x, offsets, targets, target_offsets, {});
+  const float value = loss->value.f32()[0];
+  tape.backward(loss);
+  if (slope != nullptr) *slope = x->gradient.clone();
+  return value;
+}
+
+// The only possible alignment emits label 1 in every second frame. Each emission has probability e⁻⁴⁰, so the
+// probability of the alignment is below the smallest double.
+TEST_P(SoundOperations, CtcLossOfAnImprobableAlignment) {
+  constexpr std::int64_t kTargets = 60, kFrames = 2 * kTargets - 1;
+  Tensor logits = Tensor::zeros({kFrames, 3}), slope;
+  for (std::int64_t t = 0; t < kFrames; ++t) logits.row(t)[0] = 40.0f;
+  const float loss = ctc_of(logits, std::vector<std::int32_t>(kTargets, 1), &slope);
+  EXPECT_NEAR(loss, 40.0 * kTargets, 1e-3);
+  for (std::int64_t t = 0; t < kFrames; ++t) {
+    EXPECT_NEAR(slope.row(t)[0], t % 2 == 0 ? 1.0 : 0.0, 1e-6) << t;
+    EXPECT_NEAR(slope.row(t)[1], t % 2 == 0 ? -1.0 : 0.0, 1e-6) << t;
+  }
+}
+
+TEST_P(SoundOperations, CtcLossOfValuesThatAreNotFinite) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::nanf(""), kInfinity})
+    for (const std::int64_t column : {0, 4, 8}) {
+      Tensor logits = Tensor::zeros({7, 9}), slope;
+      logits.row(3)[column] = bad;
+      EXPECT_TRUE(std::isnan(ctc_of(logits, {1, 2}, &slope)));
+      for (std::int64_t i = 0; i < slope.elements(); ++i) EXPECT_TRUE(std::isnan(slope.f32()[i])) << i;
+    }
+  Tensor logits = Tensor::zeros({5, 9}), slope;
+  for (std::int64_t t = 0; t < 5; ++t) logits.row(t)[8] = -kInfinity;
+  EXPECT_TRUE(std::isfinite(ctc_of(logits, {1, 2}, &slope)));
+  for (std::int64_t i = 0; i < slope.elements(); ++i) EXPECT_TRUE(std::isfinite(slope.f32()[i])) << i;
+  EXPECT_EQ(ctc_of(logits, {8}), kInfinity);
 }
 
 REGARD_EACH_ISA(SoundOperations);

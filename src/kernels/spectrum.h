@@ -1,0 +1,44 @@
+// Stages of a mixed-radix Fourier transform, and logarithms of energies on the mel scale, in double. Several
+// transforms are computed together, one per lane: element i of lane l is at i · kSpectrumLanes + l. A lane's
+// results do not depend on the other lanes. All functions run on the calling thread.
+#pragma once
+
+#include <cstdint>
+
+namespace regard::kernels {
+
+constexpr std::int64_t kSpectrumLanes = 8;
+
+// One stage of Stockham's algorithm (Cochran et al. 1967). It computes groups · stride transforms of size
+// `radix` and multiplies their results by exp(−2πi q r / (radix · groups)). from and to: [radix · groups ·
+// stride, lanes].
+struct FourierStage {
+  std::int64_t radix, groups, stride;
+  const double *cosine, *sine;        // [groups, radix]: cosine and sine of −2π q r / (radix · groups)
+  const double *root_cos, *root_sin;  // [radix]: cosine and sine of −2π j / radix
+  const double *from_real, *from_imaginary;
+  double *to_real, *to_imaginary;
+  // [2, radix, lanes]: memory for a radix other than 2, 4 and 5; otherwise null
+  double* points;
+};
+void fourier_stage(const FourierStage& stage);
+
+// Energies of real frames. Lane l of the transform contains two frames: 2l as the real part of its input and
+// 2l + 1 as the imaginary part.
+struct MelEnergies {
+  std::int64_t size = 0;                               // size of the transform
+  const double *real = nullptr, *imaginary = nullptr;  // transform [size, lanes]
+  std::int64_t filters = 0;
+  // Filter m has the weights [offsets[m], offsets[m + 1]) of `weights`, for the bins from first[m] on.
+  const std::int64_t *first = nullptr, *offsets = nullptr;
+  const double* weights = nullptr;
+  double floor = 0;         // smaller energies are replaced by this number
+  double log_factor = 1;    // factor of the natural logarithm
+  bool rounds = false;      // round the spectrum to f32
+  double* power = nullptr;  // memory [size / 2 + 1, 2, lanes]
+  std::int64_t frames = 0;  // number of frames to write, at most 2 · lanes
+  float* to = nullptr;      // [frames, filters]
+};
+void mel_energies(const MelEnergies& energies);
+
+}  // namespace regard::kernels
