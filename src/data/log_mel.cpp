@@ -96,8 +96,10 @@ void LogMel::compute(ThreadPool& pool, std::span<const float> samples, std::int6
   const std::int64_t per_task = kBlocks * kTogether;
   pool.parallel_for((frames + per_task - 1) / per_task, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(frames, (task + 1) * per_task);
+    std::vector<double> memory(static_cast<std::size_t>(4 * fft_.size() * Fft::kLanes), 0.0);
     for (std::int64_t first = task * per_task; first < end; first += kTogether)
-      compute_block(samples, first, std::min(kTogether, end - first), to + first * bins());
+      compute_block(samples.data() + first * hop_, std::min(kTogether, end - first), memory.data(),
+                    to + first * bins());
   });
 }
 
@@ -121,15 +123,16 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
-                           float* to) const {
+// `memory` has 4 · size · lanes elements: the transform and its scratch memory.
+void LogMel::compute_block(const float* samples, std::int64_t count, double* memory, float* to) const {
   const std::int64_t size = fft_.size(), lanes = Fft::kLanes;
-  std::vector<double> memory(static_cast<std::size_t>(4 * size * lanes), 0.0);
-  double* const real = memory.data();
+  double* const real = memory;
   double* const imaginary = real + size * lanes;
   double* const scratch = imaginary + size * lanes;
-  for (std::int64_t f = 0; f < count; ++f)
-    load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
+  // Clear what load() does not write: the padding of each frame, and the lanes of missing frames.
+  const std::int64_t written = count == kTogether ? window() : 0;
+  for (double* part : {real, imaginary}) std::fill(part + written * lanes, part + size * lanes, 0.0);
+  for (std::int64_t f = 0; f < count; ++f) load(samples + f * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
   fft_.transform(real, imaginary, scratch);
   kernels::MelEnergies energies;
   energies.size = size, energies.real = real, energies.imaginary = imaginary;

@@ -50,7 +50,7 @@ class LogMel {
  private:
   LogMel(MelFilters filters, std::vector<double> window, std::int64_t hop, std::int64_t fft_size);
   void load(const float* samples, double* lane) const;
-  void compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count, float* to) const;
+  void compute_block(const float* samples, std::int64_t count, double* memory, float* to) const;
 
   MelFilters filters_;
   std::vector<double> window_;

@@ -156,16 +156,16 @@ Tensor whisper_features(ThreadPool& pool, const SoundProcessor& processor, std::
   const LogMel mel = processor.log_mel();
   const auto samples = static_cast<std::size_t>(processor.samples);
   const std::int64_t half = processor.window / 2, frames = processor.samples / processor.hop;
-  std::vector<float> window(samples, 0.0f);
-  const auto used = static_cast<std::ptrdiff_t>(std::min(samples, sound.size()));
-  std::copy_n(sound.begin(), used, window.begin());
-  if (processor.normalise) normalise_samples(std::span(window).first(static_cast<std::size_t>(used)));
-  std::vector<float> padded = reflected_start(window, half);
-  padded.insert(padded.end(), window.begin(), window.end());
-  for (std::int64_t i = 0; i < half; ++i) {
-    const std::int64_t from = processor.samples - 2 - i;
-    padded.push_back(from < 0 ? 0.0f : window[static_cast<std::size_t>(from)]);
-  }
+  // The window with reflected samples before and after it, as PyTorch's stft pads it.
+  std::vector<float> padded(samples + 2 * static_cast<std::size_t>(half), 0.0f);
+  const std::span<float> window(padded.data() + half, samples);
+  const auto used = window.first(std::min(samples, sound.size()));
+  std::copy_n(sound.begin(), used.size(), used.begin());
+  if (processor.normalise) normalise_samples(used);
+  const std::vector<float> start = reflected_start(window, half);
+  std::copy(start.begin(), start.end(), padded.begin());
+  for (std::int64_t i = 0; i < half && i + 2 <= processor.samples; ++i)
+    window.data()[processor.samples + i] = window.data()[processor.samples - 2 - i];
   Tensor features = Tensor::empty({frames, processor.bins});
   const std::span<float> all(features.f32(), static_cast<std::size_t>(features.elements()));
   mel.compute(pool, padded, frames, all.data());

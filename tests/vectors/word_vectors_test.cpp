@@ -161,8 +161,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
        "(byte 12): the vector at this position"},
       {"binary, more", "1 2\na " + floats({1, 2}) + "b " + floats({1, 2}), "(byte 14): the file is longer"},
       {"no header for word2vec", "a 1 2\n", ":1: the first line is not two numbers", Format::word2vec_text},
-      {"another form than asked for", "2 2\na 1 2\nb 1 2\n", "has the format word2vec",
-       Format::glove},
+      {"another form than asked for", "2 2\na 1 2\nb 1 2\n", "has the format word2vec", Format::glove},
   };
   for (const Damage& damage : cases) {
     SCOPED_TRACE(damage.name);
