@@ -116,6 +116,8 @@ void attend(const AttendOptions& options, Globals& globals) {
     throw usage_error("--compare needs --html, whose page shows both texts").remedy("Add --html FILE");
   if (!options.compare.empty() && !options.pair.empty())
     throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two");
+  if (!options.tokenizers.empty() && options.html.empty() && !globals.json)
+    throw usage_error("--tokenizer needs --html or --json").remedy("Add --html FILE or --json");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions), {},
@@ -131,6 +133,7 @@ void attend(const AttendOptions& options, Globals& globals) {
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
   warn_of_unused(edits.get());
+  add_tokenizers(options, opened, view);
   if (!options.html.empty()) {
     add_page_parts(options, opened, request, globals, view);
     write_whole_result(options.html, inspect::to_html(view, options.precision()), globals.quiet);
@@ -173,6 +176,10 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")
       ->check(valid_text());
+  verb->add_option("--tokenizer", options->tokenizers,
+                   "Tokenizer file or model folder; --html and --json then also show TEXT under this "
+                   "tokenizer and the model's own; repeatable")
+      ->allow_extra_args(false);
   verb->add_option("--what-if", options->what_if,
                    "Number of heads to ablate one at a time for the page of --html, highest scores first. "
                    "Omitted for texts of more than 96 tokens. Default: 10")

@@ -14,11 +14,17 @@ namespace regard::cli {
 struct AttendOptions : ViewOptions {
   std::string model, adapter, text, pair, target, ablate, svg, html, compare;
   std::int64_t generate = 0, what_if = 10;
-  std::vector<std::string> interventions;
+  std::vector<std::string> interventions, tokenizers;
   bool all = false;
 };
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
+
+// Throw usage if an option is given that needs a model that reads text. `reads` names what the model reads.
+void require_no_text_options(const AttendOptions& options, const char* reads);
+
+// Add the text under the model's tokenizer and under those of --tokenizer.
+void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
 // Add the data that only the HTML page shows: the results without each of the heads with the highest scores
 // (--what-if), and the view of the text of --compare.

@@ -1,6 +1,9 @@
 // Data that the page of attend --html shows in addition to the view.
+#include <fmt/format.h>
+
 #include "base/progress.h"
 #include "cli/attend.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/what_if.h"
 #include "regard/error.h"
 
@@ -20,6 +23,20 @@ inspect::View compared_view(const AttendOptions& options, const infer::LoadedMod
 }
 
 }  // namespace
+
+void require_no_text_options(const AttendOptions& options, const char* reads) {
+  for (const auto& [name, given] : {std::pair{"--pair", !options.pair.empty()},
+                                    {"--compare", !options.compare.empty()},
+                                    {"--tokenizer", !options.tokenizers.empty()}})
+    if (given) throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads));
+}
+
+void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view) {
+  if (options.tokenizers.empty()) return;
+  view.tokenizers.push_back(inspect::tokenized(*opened.source, options.model, options.text));
+  for (const std::string& file : options.tokenizers)
+    view.tokenizers.push_back(inspect::tokenized(*text::Tokenizer::load(file), file, options.text));
+}
 
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view) {

@@ -71,8 +71,7 @@ void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
 }  // namespace
 
 void attend_picture(const AttendOptions& options, Globals& globals) {
-  for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
-    if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads images");
+  require_no_text_options(options, "images");
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model,
       {.weight_mode = weight_mode(globals), .reads = InputKind::pixels, .adapter = options.adapter});

@@ -13,9 +13,9 @@
 #include "inspect/media_reader.h"
 #include "inspect/pass_input.h"
 #include "inspect/shown_parameters.h"
+#include "inspect/shown_tokens.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
-#include "text/visible.h"
 
 namespace regard::inspect {
 namespace {
@@ -29,28 +29,6 @@ constexpr std::size_t kMostParameters = 300000;
 constexpr std::int64_t kMostPageNumbers = 30000;
 
 using TokenizerPointer = std::shared_ptr<const text::Tokenizer>;  // null if the tokenizer is not loaded
-
-std::vector<std::string> shown_tokens(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<std::string> shown;
-  for (const std::int32_t id : ids) shown.push_back(shown_token(tokenizer.get(), id));
-  return shown;
-}
-
-std::vector<bool> special_tokens(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<bool> flags;
-  if (tokenizer == nullptr) return flags;
-  for (const std::int32_t id : ids) flags.push_back(tokenizer->is_special(id));
-  return flags;
-}
-
-std::vector<TokenOrigin> origins(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<TokenOrigin> all;
-  for (const std::int32_t id : ids) {
-    all.push_back({id});
-    if (tokenizer != nullptr) all.back().bytes = text::bytes_of_token(*tokenizer, id);
-  }
-  return all;
-}
 
 std::string decoded(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
   return tokenizer == nullptr ? "" : tokenizer->decode(ids);
@@ -66,31 +44,6 @@ std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
 }
 
 }  // namespace
-
-std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
-  const std::string name = tokenizer.token_of(id);
-  if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
-  const std::int32_t ids[] = {id};
-  std::string text = tokenizer.decode(ids, false);
-  // The name of a token shows whether it begins with a space. Decoding removes this space.
-  const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
-  if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
-  while (text.starts_with(' ')) text.erase(0, 1);
-  std::string shown = spaced ? "▁" : "";
-  for (const char c : text) {
-    if (c == '\n')
-      shown += "⏎";
-    else if (c == '\t')
-      shown += "⇥";
-    else
-      shown += c == ' ' ? "▁" : std::string(1, c);
-  }
-  return shown.empty() ? "▁" : shown;
-}
-
-std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id) {
-  return tokenizer == nullptr ? std::to_string(id) : shown_token(*tokenizer, id);
-}
 
 namespace {
 
@@ -204,7 +157,7 @@ Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendReque
 // Return a label for each position of the encoder: a token, the place of a patch, or the number of a frame.
 std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const InputSpec& spec,
                                        const ModelInput& input) {
-  if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer, input.ids);
+  if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer.get(), input.ids);
   return position_names(spec, input);
 }
 
@@ -240,14 +193,14 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, const At
   if (!continuation.empty()) view.prompt_tokens = std::ssize(read);
   read.insert(read.end(), continuation.begin(), continuation.end());
   const Tensor logits = run(loaded, pool, request, {}, read, probe);
-  view.tokens.target = shown_tokens(loaded.source, read);
-  view.tokens.special_target = special_tokens(loaded.source, read);
-  view.tokens.target_origin = origins(loaded.source, read);
+  view.tokens.target = shown_tokens(loaded.source.get(), read);
+  view.tokens.special_target = special_tokens(loaded.source.get(), read);
+  view.tokens.target_origin = origins(loaded.source.get(), read);
   std::vector<std::int32_t> written(read.begin() + 1, read.end());
   view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
   if (logits.defined()) {
     written.push_back(likeliest(logits, logits.rows() - 1));
-    view.tokens.written_origin = origins(loaded.source, written);
+    view.tokens.written_origin = origins(loaded.source.get(), written);
   }
   view.tokens.written.push_back(logits.defined() ? shown_token(loaded.source.get(), written.back()) : "");
   view.steps = generation_steps(logits, written, loaded.source.get());
@@ -267,19 +220,19 @@ void attend_encoder_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, 
     written.assign(read.begin() + 1, read.end());
   view.translation = decoded(loaded.target, written);
   const Tensor logits = run(loaded, pool, request, input, read, probe);
-  view.tokens.target = shown_tokens(loaded.target, read);
-  view.tokens.special_target = special_tokens(loaded.target, read);
-  view.tokens.target_origin = origins(loaded.target, read);
+  view.tokens.target = shown_tokens(loaded.target.get(), read);
+  view.tokens.special_target = special_tokens(loaded.target.get(), read);
+  view.tokens.target_origin = origins(loaded.target.get(), read);
   const bool complete = written.size() == read.size();
   if (!complete && logits.defined()) written.push_back(likeliest(logits, logits.rows() - 1));
-  view.tokens.written = shown_tokens(loaded.target, written);
+  view.tokens.written = shown_tokens(loaded.target.get(), written);
   if (written.size() < read.size()) {  // the model does not predict the last token
     view.tokens.written.emplace_back();
     return;
   }
   view.steps = generation_steps(logits, written, loaded.target.get());
-  view.tokens.special_written = special_tokens(loaded.target, written);
-  view.tokens.written_origin = origins(loaded.target, written);
+  view.tokens.special_written = special_tokens(loaded.target.get(), written);
+  view.tokens.written_origin = origins(loaded.target.get(), written);
 }
 
 }  // namespace
@@ -345,8 +298,8 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
                              ? source_tokens(loaded.source, model.input_spec(), input)
                              : request.source_labels;
   if (kind != ModelKind::decoder && !input.ids.empty()) {
-    view.tokens.special_source = special_tokens(loaded.source, input.ids);
-    view.tokens.source_origin = origins(loaded.source, input.ids);
+    view.tokens.special_source = special_tokens(loaded.source.get(), input.ids);
+    view.tokens.source_origin = origins(loaded.source.get(), input.ids);
     view.tokens.unseen_source = unseen_tokens(loaded, request, input.ids);
   }
   if (kind == ModelKind::encoder_decoder)

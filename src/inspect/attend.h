@@ -79,10 +79,4 @@ std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& po
                                 const AttendRequest& request, std::int64_t max_new = 0,
                                 const BetweenPasses& between = {});
 
-// Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
-// tokens and tokens that are not complete characters are shown by their name in the vocabulary.
-std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
-// The same; if `tokenizer` is null, return the id as a number.
-std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id);
-
 }  // namespace regard::inspect

@@ -12,6 +12,7 @@
 #include "inspect/head_summary.h"
 #include "models/network.h"
 #include "ops/attention_parameters.h"
+#include "text/encoding.h"
 
 namespace regard::inspect {
 
@@ -34,6 +35,18 @@ struct Tokens {
   std::vector<bool> unseen_source = {}, unseen_target = {};
   // Vocabulary entry of each token. Empty if not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
+};
+
+// A text as one tokenizer divides it. The vectors have one element per token.
+struct TokenizedText {
+  std::string name;             // name of the tokenizer, given by the caller
+  std::string type;             // type of its model: BPE, WordPiece, Unigram, …
+  std::int64_t vocabulary = 0;  // largest id + 1
+  std::vector<std::string> text;
+  std::vector<TokenOrigin> origin;
+  std::vector<bool> special;
+  // code points of the text that the token covers; (0, 0) for added special tokens
+  std::vector<text::Offsets> places;
 };
 
 // Queries, keys and values of a head, after position encodings and head norms.
@@ -158,7 +171,8 @@ struct View {
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
-  std::shared_ptr<const View> compared = {};  // view of a second text; may be null
+  std::vector<TokenizedText> tokenizers = {};  // the text under several tokenizers
+  std::shared_ptr<const View> compared = {};   // view of a second text; may be null
   // sentence about data that was left out to limit the size; empty if nothing was left out
   std::string left_out;
 

@@ -71,6 +71,7 @@ class Writer {
                         {"height", view_.picture->height},
                         {"png", text::encode_base64(view_.picture->png)}};
     if (view_.sound) out["sound"] = sound();
+    if (!view_.tokenizers.empty()) add_tokenizers(out["tokenizers"] = FloatJson::array());
     if (view_.compared) {
       // If both captures have the same maps, write the weights of the same heads.
       const bool same = view_.compared->maps.size() == view_.maps.size();
@@ -146,6 +147,19 @@ class Writer {
     if (tokens.target.empty()) return;
     all["target"] = side(tokens.target, tokens.target_origin, tokens.special_target, tokens.unseen_target);
     all["written"] = side(tokens.written, tokens.written_origin, tokens.special_written);
+  }
+
+  void add_tokenizers(FloatJson& list) const {
+    for (const TokenizedText& one : view_.tokenizers) {
+      FloatJson begin = FloatJson::array(), end = FloatJson::array();
+      for (const text::Offsets& place : one.places) begin.push_back(place.begin), end.push_back(place.end);
+      list.push_back({{"name", one.name},
+                      {"type", one.type},
+                      {"vocabulary", one.vocabulary},
+                      {"tokens", side(one.text, one.origin, one.special)},
+                      {"begin", std::move(begin)},
+                      {"end", std::move(end)}});
+    }
   }
 
   FloatJson drawing() const {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "inspect/attend.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/usual_kind.h"
 #include "models/dual_encoder.h"
 #include "regard/error.h"

@@ -8,6 +8,7 @@
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/picture_attention.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/sound_view.h"
 #include "inspect/usual_kind.h"
 #include "regard/error.h"
@@ -119,6 +120,16 @@ void set_interventions(inspect::AttendRequest& request, const ExclusiveUse& use)
   request.edits = use.edits()->pass(), request.interventions = use.edits()->texts();
 }
 
+// Add the text under the tokenizers of all models that read text, that of the requested model first.
+void add_tokenizers(const Call& call, const ModelHost& host, inspect::View& view) {
+  view.tokenizers.push_back(inspect::tokenized(host.tokenizer(), host.name(), view.text));
+  for (const auto& other : call.services.models.all()) {
+    const infer::LoadedModel& loaded = other->loaded();
+    if (other->name() != host.name() && loaded.source && loaded.model->input_spec().kind == InputKind::tokens)
+      view.tokenizers.push_back(inspect::tokenized(*loaded.source, other->name(), view.text));
+  }
+}
+
 void answer_attend(Call& call) {
   const auto host = call.find_model(Ability::attend);
   const infer::LoadedModel& loaded = host->loaded();
@@ -133,6 +144,7 @@ void answer_attend(Call& call) {
   call.waiting.require();
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   add_generated(call, *host, request, view);
+  if (request.page) add_tokenizers(call, *host, view);
   reply_with(call, view);
 }
 
@@ -295,7 +307,7 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"average", boolean()},
                    {"values", boolean()},
                    {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
-                   {"page", described(boolean(), "Add the activations that the page shows")},
+                   {"page", described(boolean(), "Add the activations and tokenizers that the page shows")},
                    {"full", boolean()},
                    {"free", described(boolean(), "Also generate a text without the given target")},
                    {"generate", integer(0, kMostAttended)},

@@ -80,6 +80,10 @@ export interface Capture {
   what_if?: WhatIf[];
   picture?: Picture;
   sound?: Sound;
+  /**
+   * The text under several tokenizers, that of the model first. Absent if not requested.
+   */
+  tokenizers?: TokenizedText[];
   compared?: Capture;
   /**
    * Sentences that say what was left out to limit the size.
@@ -362,4 +366,30 @@ export interface Packed1 {
   bits: 8 | 16 | 32;
   scale?: number[];
   data: string;
+}
+/**
+ * The text as one tokenizer divides it, with the special tokens that the tokenizer adds.
+ */
+export interface TokenizedText {
+  /**
+   * Name of the model, or the tokenizer file as given.
+   */
+  name: string;
+  /**
+   * Type of the tokenizer's model, such as BPE, WordPiece or Unigram.
+   */
+  type: string;
+  /**
+   * The largest token id plus 1.
+   */
+  vocabulary: number;
+  tokens: Tokens;
+  /**
+   * For each token: first code point of the text that it covers. 0 for an added special token.
+   */
+  begin: number[];
+  /**
+   * For each token: end of the code points that it covers. 0 for an added special token.
+   */
+  end: number[];
 }

@@ -22,6 +22,7 @@ import { readingView } from "./views/reading";
 import { soundView } from "./views/sound";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
+import { tokenizersView } from "./views/tokenizers";
 import { whatIfView } from "./views/whatif";
 
 function sentences(capture: Capture): string {
@@ -172,6 +173,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     layers: layersView(store),
     picture: pictureView(store),
     basics: basicsView(store),
+    tokenizers: tokenizersView(store),
     errors: errorsView(store),
     table: tableView(store),
   };
@@ -189,7 +191,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     holder.setAttribute("aria-labelledby", `tab-${view}`);
     body.classList.toggle(
       "alone",
-      ["meaning", "layers", "basics", "errors", "whatif", "compare"].includes(view),
+      ["meaning", "layers", "basics", "tokenizers", "errors", "whatif", "compare"].includes(view),
     );
     for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
   };

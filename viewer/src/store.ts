@@ -16,6 +16,7 @@ export const viewTitles = {
   layers: "Inside a layer",
   picture: "Picture",
   basics: "Basics",
+  tokenizers: "Tokenizers",
   errors: "Common errors",
   table: "Table",
 } as const;
@@ -31,6 +32,7 @@ export function viewsOf(capture: Capture, live = false): View[] {
     meaning: !capture.activations,
     layers: !capture.activations,
     sound: !capture.sound,
+    tokenizers: !capture.tokenizers,
     picture: !capture.drawing?.patches || capture.sound !== undefined,
     whatif: !live && !capture.what_if,
   };
@@ -65,6 +67,7 @@ export interface State {
   side: string; // side of "Meaning": "encoder", "decoder"; "": the first
   position: number; // chosen position of "Basics"
   size: number; // number of features d of "Basics"
+  character: number; // code point of the text selected in "Tokenizers"; −1: none
   other: string; // second text for "Compare" and for patching
 }
 
@@ -80,6 +83,7 @@ const numbers = {
   topP: "top-p",
   position: "position",
   size: "d",
+  character: "character",
 } as const;
 const switches = {
   hideSpecial: "no-special",
@@ -146,6 +150,7 @@ export class Store {
       side: "",
       position: 10,
       size: 64,
+      character: -1,
       other: "",
     };
     this.state = { ...this.initial };
