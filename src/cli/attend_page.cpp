@@ -15,7 +15,7 @@ inspect::View compared_view(const AttendOptions& options, const infer::LoadedMod
                             const inspect::AttendRequest& request, Globals& globals) {
   inspect::AttendRequest other = request;
   other.text = options.compare;
-  other.written.clear(), other.unablated.clear();
+  other.written.clear(), other.unablated.clear(), other.beams.reset();
   const ModelKind kind = opened.model->kind();
   if (kind == ModelKind::encoder_decoder || (options.generate > 0 && kind == ModelKind::decoder))
     inspect::generate_target(opened, globals.pool(), other, options.generate);
@@ -29,6 +29,12 @@ void require_no_text_options(const AttendOptions& options, const char* reads) {
                                     {"--compare", !options.compare.empty()},
                                     {"--tokenizer", !options.tokenizers.empty()}})
     if (given) throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads));
+}
+
+void require_generated(const AttendOptions& options, bool generates, ModelKind kind) {
+  if (options.beam == 0 || generates) return;
+  throw usage_error("--beam needs a text that the model generates")
+      .remedy(kind == ModelKind::decoder ? "Add --generate N" : "Remove --beam");
 }
 
 void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view) {

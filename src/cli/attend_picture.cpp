@@ -80,6 +80,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
+  require_generated(options, options.target.empty() && kind == ModelKind::encoder_decoder, kind);
   const auto folder = formats::ModelFolder::open(options.model).path;
   const data::Image image = data::read_one_image(options.text);
   opened.model->prepare_for_inference(globals.pool());

@@ -4,9 +4,6 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "infer/collector.h"
-#include "infer/stoppable_search.h"
-#include "inspect/ablation.h"
 #include "inspect/capture_json.h"
 #include "inspect/generation_steps.h"
 #include "inspect/head_pattern.h"
@@ -42,93 +39,6 @@ std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
   const float* begin = logits.row(row);
   return static_cast<std::int32_t>(std::max_element(begin, begin + logits.columns()) - begin);
 }
-
-}  // namespace
-
-namespace {
-
-// Throws invalid_input if the text has no tokens besides special tokens.
-void require_text(const infer::LoadedModel& loaded, std::string_view text) {
-  if (loaded.source->encode_ids(loaded.as_trained(text), {.add_special = false, .match_special = false})
-          .empty())
-    throw input_error("the text has no tokens")
-        .found("'" + std::string(text) + "'")
-        .expected("a text of at least one token");
-}
-
-}  // namespace
-
-std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {
-  std::vector<std::int32_t> ids =
-      loaded.target->encode_ids(loaded.as_trained(target), {.add_special = false, .match_special = false});
-  if (!loaded.options.end_tokens.empty()) ids.push_back(loaded.options.end_tokens[0]);
-  return ids;
-}
-
-namespace {
-
-// Return the ids that a decoder generates after `prompt`, preceded by the prompt without its start token.
-std::vector<std::int32_t> continued(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                    const std::vector<std::int32_t>& prompt, const ModelInput& input,
-                                    const infer::SearchOptions& options, const BetweenPasses& between) {
-  infer::Collector collector(1);
-  infer::Scheduler scheduler(*loaded.model, pool, options, collector);
-  infer::Request request = infer::request_of(*loaded.model, input);
-  request.prompt = prompt;
-  scheduler.submit(std::move(request));
-  while (scheduler.step())
-    if (between) between();
-  std::vector<std::int32_t> written(prompt.begin() + 1, prompt.end());
-  if (!collector.results[0].empty()) {
-    const std::vector<std::int32_t>& tokens = collector.results[0][0].tokens;
-    written.insert(written.end(), tokens.begin(), tokens.end());
-  }
-  return written;
-}
-
-}  // namespace
-
-std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        const AttendRequest& request, std::int64_t max_new, Probe* probe,
-                                        const BetweenPasses& between) {
-  if (!request.input) require_text(loaded, request.text);
-  infer::SearchOptions options = request.search != nullptr ? *request.search : loaded.options;
-  if (max_new > 0) options.max_new = request.search != nullptr ? std::min(max_new, options.max_new) : max_new;
-  options.probe = probe;
-  const ModelInput input = request.input ? *request.input : loaded.read(request.text);
-  infer::Stop step;
-  if (between) {
-    between();
-    step = [&between] { return between(), false; };
-  }
-  if (!request.prompt.empty()) return continued(loaded, pool, request.prompt, input, options, between);
-  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options, step);
-  return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
-}
-
-std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                const AttendRequest& request, std::int64_t max_new,
-                                const BetweenPasses& between) {
-  const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
-  EditedPass edits(ablated.get());
-  if (request.edits != nullptr) edits.add(*request.edits);
-  return loaded.target->decode(generated_ids(loaded, pool, request, max_new, &edits, between));
-}
-
-void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
-                     std::int64_t max_new, const BetweenPasses& between) {
-  const auto generated = [&](Probe* probe) {
-    return generated_ids(loaded, pool, request, max_new, probe, between);
-  };
-  const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
-  EditedPass edits(ablated.get());
-  if (request.edits != nullptr) edits.add(*request.edits);
-  const bool changed = ablated != nullptr || !edits.empty();
-  request.written = generated(changed ? &edits : nullptr);
-  if (changed) request.unablated = loaded.target->decode(generated(nullptr));
-}
-
-namespace {
 
 ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& request) {
   const InputSpec& spec = network_of(loaded, request).input_spec();
@@ -288,7 +198,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   View view;
   view.model = request.model_name, view.text = request.text, view.pair = request.pair;
   view.unablated = request.unablated, view.ablated = request.ablated;
-  view.interventions = request.interventions;
+  view.interventions = request.interventions, view.beams = request.beams;
   if (request.words != nullptr && !request.input) view.unseen_words = request.words->unseen(request.text);
   Capture capture(selection_of(model, request, input), request.ablated);
   EditedPass probe(&capture);

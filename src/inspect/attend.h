@@ -35,12 +35,15 @@ struct AttendRequest {
   // only the start token), and the search options (if null, the folder's).
   std::vector<std::int32_t> prompt = {};
   const infer::SearchOptions* search = nullptr;
+  std::int64_t beam = 0;  // number of beams in generate_target(); 0 means that of the search options
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
   // Encoder–decoders, instead of `written`: the ids that the decoder reads. The last generated token is
   // then the most probable one.
   std::vector<std::int32_t> decoder_ids = {};
+  // beam search that generated `written`, copied to View::beams; empty for other searches
+  std::optional<BeamTree> beams = {};
   std::string unablated;              // text generated without the changes, copied to View::unablated
   const EditedPass* edits = nullptr;  // interventions of the pass; may be null
   std::vector<std::string> interventions = {};  // interventions as texts, copied to View::interventions
@@ -60,6 +63,8 @@ struct AttendRequest {
 // request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
+// Throw invalid_input if the text has no tokens besides special tokens.
+void require_text(const infer::LoadedModel& loaded, std::string_view text);
 // Return the ids of a target text, with the end token if there is one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
 // Return the ids that the model generates for request.input or request.text under `probe`, which may be
@@ -68,9 +73,10 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.text with the folder's search options, and store it in
-// request.written. Ablated heads and edits of the request apply to the generation; the text generated without
-// them is then stored in request.unablated. max_new is that of SearchOptions; 0 means the folder's value.
-// Throws usage for encoders and for heads that do not exist.
+// request.written; request.beams is the beam search, if it was one. Ablated heads and edits of the request
+// apply to the generation; the text generated without them is then stored in request.unablated. max_new is
+// that of SearchOptions; 0 means the folder's value. Throws usage for encoders and for heads that do not
+// exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 

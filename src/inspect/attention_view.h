@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "infer/hypotheses.h"
 #include "inspect/capture.h"
 #include "inspect/head_summary.h"
 #include "models/network.h"
@@ -109,6 +110,25 @@ struct GenerationStep {
   float written_logit = 0;  // logit of the token that was written
 };
 
+// A beam search: the hypotheses of each step.
+struct BeamTree {
+  struct Node : infer::BeamNode {
+    std::string text = {};   // the token as displayed
+    std::string bytes = {};  // of a token that is not a sequence of whole characters; else empty
+  };
+  struct Step {
+    std::vector<Node> kept, finished;
+  };
+  // A finished hypothesis: an index in `steps`, and in Step::finished.
+  struct Place {
+    std::size_t step = 0, finished = 0;
+  };
+  std::int64_t width = 0;
+  double length_penalty = 1.0;
+  std::vector<Step> steps = {};
+  std::vector<Place> ranking = {};  // the results of the search, best first
+};
+
 // Results for the same input without one head.
 struct WhatIf {
   // Change of the weights of another head. `change` is half the sum of the absolute differences, averaged
@@ -168,6 +188,7 @@ struct View {
   std::vector<Activation> activations = {};
   // one step for each of tokens.written; empty if the model has no logits
   std::vector<GenerationStep> steps = {};
+  std::optional<BeamTree> beams = {};  // the search that generated the target
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};

@@ -28,6 +28,8 @@ constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements o
 // "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 
+constexpr std::int64_t kWidestBeam = 64;  // maximum beam width
+
 inspect::Selection selection_of(const Call& call) {
   inspect::Selection selection;
   for (const Json& layer : call.value("layers", Json::array()))
@@ -86,6 +88,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   request.model_name = host.name();
   request.average = call.value("average", false);
   request.page = call.value("page", false);
+  request.beam = call.integer("beam", 0);
   request.selection = selection_of(call);
   const auto named = inspect::kind_of(call.value<std::string>("kind", ""));
   request.ablated = inspect::parse_heads(call.value<std::string>("ablate", ""),
@@ -148,6 +151,12 @@ void answer_attend(Call& call) {
   reply_with(call, view);
 }
 
+// Return the schema of the beam width, whose maximum bounds the time of a request.
+Json beam_schema() {
+  return schema::described(schema::integer(1, kWidestBeam),
+                           "Beam width of the generated text. Default: the width set in the folder");
+}
+
 // Return the schema of the request's members that apply to a sound or an image, in addition to files.
 Json file_schema() {
   using namespace schema;
@@ -164,6 +173,7 @@ Json file_schema() {
        {"full", boolean()},
        {"free", boolean()},
        {"generate", integer(0, kMostAttended)},
+       {"beam", beam_schema()},
        {"interventions", interventions_schema()},
        {"model", text(1000)}});
 }
@@ -311,6 +321,7 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"full", boolean()},
                    {"free", described(boolean(), "Also generate a text without the given target")},
                    {"generate", integer(0, kMostAttended)},
+                   {"beam", beam_schema()},
                    {"model", text(1000)}},
                   {"text"}),
        .response = Json{{"type", "object"}},

@@ -74,6 +74,7 @@ export interface Capture {
    * One for each written token.
    */
   steps?: Step[];
+  beams?: Beams;
   /**
    * Results for the same input without one head, for the heads with the highest `telling`, in their order.
    */
@@ -291,6 +292,69 @@ export interface Step {
    * Logit of the token that was written.
    */
   written_logit: number;
+}
+/**
+ * The beam search that generated the text.
+ */
+export interface Beams {
+  /**
+   * Number of beams.
+   */
+  width: number;
+  /**
+   * score = log_probability / tokens^length_penalty.
+   */
+  length_penalty: number;
+  /**
+   * One for each generated token.
+   */
+  steps: {
+    /**
+     * Hypotheses that the search continues, best first.
+     */
+    kept: BeamNode[];
+    /**
+     * Hypotheses that end with this token, best first.
+     */
+    finished: BeamNode[];
+  }[];
+  /**
+   * The results, best first: a step, and an index in its `finished`.
+   */
+  ranking: {
+    step: number;
+    finished: number;
+  }[];
+}
+/**
+ * A hypothesis of the step before, followed by one token.
+ */
+export interface BeamNode {
+  /**
+   * Index in `kept` of the step before; 0 in the first step.
+   */
+  parent: number;
+  id: number;
+  /**
+   * The token as displayed.
+   */
+  text: string;
+  /**
+   * Bytes in hexadecimal of a token that is not whole characters. Absent for the others.
+   */
+  bytes?: string;
+  /**
+   * Sum over the tokens of the hypothesis.
+   */
+  log_probability: number;
+  /**
+   * log_probability / tokens^length_penalty.
+   */
+  score: number;
+  /**
+   * Of a finished hypothesis: true if an end token or a stop string ended it, false if it reached the maximum length.
+   */
+  ended?: boolean;
 }
 /**
  * The changes without one head.

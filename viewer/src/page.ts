@@ -6,6 +6,7 @@ import { connectKeys } from "./keys";
 import type { Live } from "./live/live";
 import { Store, type View, viewTitles } from "./store";
 import { basicsView } from "./views/basics";
+import { beamsView } from "./views/beams";
 import { compareView } from "./views/compare";
 import { drawingView } from "./views/drawing";
 import { errorsView } from "./views/errors";
@@ -167,6 +168,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     steps: stepsView(store),
     neurons: neuronsView(store),
     generation: generationView(store),
+    beams: beamsView(store),
     whatif: whatIfView(store),
     compare: compareView(store),
     meaning: meaningView(store),
@@ -191,7 +193,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     holder.setAttribute("aria-labelledby", `tab-${view}`);
     body.classList.toggle(
       "alone",
-      ["meaning", "layers", "basics", "tokenizers", "errors", "whatif", "compare"].includes(view),
+      ["meaning", "layers", "basics", "beams", "tokenizers", "errors", "whatif", "compare"].includes(view),
     );
     for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
   };

@@ -10,6 +10,7 @@ export const viewTitles = {
   steps: "Step by step",
   neurons: "Neurons",
   generation: "Generation",
+  beams: "Beams",
   whatif: "What if",
   compare: "Compare",
   meaning: "Meaning",
@@ -32,6 +33,7 @@ export function viewsOf(capture: Capture, live = false): View[] {
     meaning: !capture.activations,
     layers: !capture.activations,
     sound: !capture.sound,
+    beams: !capture.beams && !(live && (capture.drawing?.kind ?? "encoder") !== "encoder"),
     tokenizers: !capture.tokenizers,
     picture: !capture.drawing?.patches || capture.sound !== undefined,
     whatif: !live && !capture.what_if,
@@ -68,6 +70,8 @@ export interface State {
   position: number; // chosen position of "Basics"
   size: number; // number of features d of "Basics"
   character: number; // code point of the text selected in "Tokenizers"; −1: none
+  beams: number; // number of beams of "Beams"
+  beam: string; // hypothesis selected in "Beams", as returned by placeName(); "": none
   other: string; // second text for "Compare" and for patching
 }
 
@@ -83,6 +87,7 @@ const numbers = {
   topP: "top-p",
   position: "position",
   size: "d",
+  beams: "beams",
   character: "character",
 } as const;
 const switches = {
@@ -150,6 +155,8 @@ export class Store {
       side: "",
       position: 10,
       size: 64,
+      beams: capture.beams?.width ?? 4,
+      beam: "",
       character: -1,
       other: "",
     };
@@ -211,6 +218,7 @@ export class Store {
     if (state.changed) parts.set("changed", state.changed);
     if (state.other) parts.set("other", state.other);
     if (state.place) parts.set("place", state.place);
+    if (state.beam) parts.set("beam", state.beam);
     return parts.toString();
   }
 
@@ -253,6 +261,8 @@ export class Store {
     if (side === "encoder" || side === "decoder") state.side = side;
     const place = parts.get("place") ?? "";
     if (/^(encoder|decoder)\.\d+$/.test(place)) state.place = place;
+    const beam = parts.get("beam") ?? "";
+    if (/^\d+\.(kept|finished)\.\d+$/.test(beam)) state.beam = beam;
   }
 
   current(): Head {
