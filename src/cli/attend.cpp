@@ -123,6 +123,10 @@ void attend(const AttendOptions& options, Globals& globals) {
     throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two");
   if (!options.tokenizers.empty() && options.html.empty() && !globals.json)
     throw usage_error("--tokenizer needs --html or --json").remedy("Add --html FILE or --json");
+  if (options.checkpoints && options.html.empty())
+    throw usage_error("--checkpoints needs --html, whose page shows them").remedy("Add --html FILE");
+  if (options.checkpoints && !options.adapter.empty())
+    throw usage_error("--checkpoints cannot be combined with --adapter").remedy("Remove one of the two");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions), {},
@@ -189,6 +193,9 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Tokenizer file or model folder; --html and --json then also show TEXT under this "
                    "tokenizer and the model's own; repeatable")
       ->allow_extra_args(false);
+  verb->add_flag("--checkpoints", options->checkpoints,
+                 "Show the heads with the highest scores in every checkpoint of the run MODEL on the page of "
+                 "--html");
   verb->add_option("--what-if", options->what_if,
                    "Number of heads to ablate one at a time for the page of --html, highest scores first. "
                    "Omitted for texts of more than 96 tokens. Default: 10")

@@ -15,7 +15,7 @@ struct AttendOptions : ViewOptions {
   std::string model, adapter, text, pair, target, ablate, svg, html, compare;
   std::int64_t generate = 0, beam = 0, what_if = 10;
   std::vector<std::string> interventions, tokenizers;
-  bool all = false;
+  bool all = false, checkpoints = false;
 };
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);

@@ -3,6 +3,8 @@
 
 #include "base/progress.h"
 #include "cli/attend.h"
+#include "cli/weight_mode.h"
+#include "inspect/film.h"
 #include "inspect/shown_tokens.h"
 #include "inspect/what_if.h"
 #include "regard/error.h"
@@ -27,7 +29,8 @@ inspect::View compared_view(const AttendOptions& options, const infer::LoadedMod
 void require_no_text_options(const AttendOptions& options, const char* reads) {
   for (const auto& [name, given] : {std::pair{"--pair", !options.pair.empty()},
                                     {"--compare", !options.compare.empty()},
-                                    {"--tokenizer", !options.tokenizers.empty()}})
+                                    {"--tokenizer", !options.tokenizers.empty()},
+                                    {"--checkpoints", options.checkpoints}})
     if (given) throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads));
 }
 
@@ -58,6 +61,19 @@ void add_page_parts(const AttendOptions& options, const infer::LoadedModel& open
       return stop_signal() == 0;
     };
     inspect::add_what_if(opened, globals.pool(), request, what_if, view);
+  }
+  if (options.checkpoints) {
+    catch_signals();
+    ProgressBar bar(globals.quiet);
+    inspect::FilmOptions film;
+    film.weight_mode = weight_mode(globals);
+    film.generate = options.target.empty() && !request.written.empty();
+    film.max_new = options.generate;
+    film.progress = [&](double share) {
+      bar.update(share, "reading checkpoints");
+      return stop_signal() == 0;
+    };
+    inspect::add_film(options.model, globals.pool(), request, film, view);
   }
   if (!options.compare.empty())
     view.compared = std::make_shared<inspect::View>(compared_view(options, opened, request, globals));

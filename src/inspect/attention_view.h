@@ -146,6 +146,18 @@ struct WhatIf {
   std::vector<Change> changes = {};        // changes of the weights of other heads, the largest first
 };
 
+// The attention of some heads in several checkpoints of a run, over the same tokens.
+struct Film {
+  struct Frame {
+    std::int64_t step = 0;                       // training step of the checkpoint
+    std::string translation = {};                // text that the checkpoint generates; may be empty
+    std::optional<double> log_probability = {};  // mean over the written tokens, in nats
+    std::vector<Map> maps = {};                  // one for each of Film::heads
+  };
+  std::vector<Head> heads;
+  std::vector<Frame> frames = {};  // in the order of the steps
+};
+
 // An input image or sound, for display.
 struct Picture {
   std::int64_t width = 0, height = 0;
@@ -192,6 +204,7 @@ struct View {
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
+  std::optional<Film> film = {};               // the checkpoints of the run
   std::vector<TokenizedText> tokenizers = {};  // the text under several tokenizers
   std::shared_ptr<const View> compared = {};   // view of a second text; may be null
   // sentence about data that was left out to limit the size; empty if nothing was left out

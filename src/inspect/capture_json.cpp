@@ -69,6 +69,7 @@ class Writer {
                         {"height", view_.picture->height},
                         {"png", text::encode_base64(view_.picture->png)}};
     if (view_.sound) out["sound"] = sound();
+    if (view_.film) out["film"] = film_json(*view_.film, full_);
     if (!view_.tokenizers.empty()) out["tokenizers"] = tokenizers_json(view_.tokenizers);
     if (view_.compared) {
       // If both captures have the same maps, write the weights of the same heads.

@@ -76,4 +76,18 @@ FloatJson beams_json(const BeamTree& tree) {
           {"ranking", std::move(ranking)}};
 }
 
+FloatJson film_json(const Film& film, bool full) {
+  FloatJson heads = FloatJson::array(), frames = FloatJson::array();
+  for (const Head& head : film.heads) heads.push_back(head.text());
+  for (const Film::Frame& frame : film.frames) {
+    FloatJson& one = frames.emplace_back(FloatJson{{"step", frame.step}});
+    if (!frame.translation.empty()) one["translation"] = frame.translation;
+    if (frame.log_probability) one["log_probability"] = static_cast<float>(*frame.log_probability);
+    FloatJson& weights = one["weights"] = FloatJson::array();
+    for (const Map& map : frame.maps)
+      weights.push_back(full ? rows_json(map.weights, map.columns) : packed_bytes(map.weights, map.columns));
+  }
+  return {{"heads", std::move(heads)}, {"frames", std::move(frames)}};
+}
+
 }  // namespace regard::inspect

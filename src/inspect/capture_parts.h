@@ -22,4 +22,7 @@ FloatJson tokenizers_json(const std::vector<TokenizedText>& tokenizers);
 std::size_t node_count(const BeamTree& tree);
 FloatJson beams_json(const BeamTree& tree);
 
+// `full`: write weights as rows of numbers instead of 8 bits.
+FloatJson film_json(const Film& film, bool full);
+
 }  // namespace regard::inspect

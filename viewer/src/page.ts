@@ -10,6 +10,7 @@ import { beamsView } from "./views/beams";
 import { compareView } from "./views/compare";
 import { drawingView } from "./views/drawing";
 import { errorsView } from "./views/errors";
+import { filmView } from "./views/film";
 import { generationView } from "./views/generation";
 import { gridView } from "./views/grid";
 import { heatmapView } from "./views/heatmap";
@@ -176,6 +177,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     picture: pictureView(store),
     basics: basicsView(store),
     tokenizers: tokenizersView(store),
+    film: filmView(store),
     errors: errorsView(store),
     table: tableView(store),
   };
@@ -193,7 +195,9 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     holder.setAttribute("aria-labelledby", `tab-${view}`);
     body.classList.toggle(
       "alone",
-      ["meaning", "layers", "basics", "beams", "tokenizers", "errors", "whatif", "compare"].includes(view),
+      ["meaning", "layers", "basics", "beams", "tokenizers", "film", "errors", "whatif", "compare"].includes(
+        view,
+      ),
     );
     for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
   };

@@ -18,6 +18,7 @@ export const viewTitles = {
   picture: "Picture",
   basics: "Basics",
   tokenizers: "Tokenizers",
+  film: "Training",
   errors: "Common errors",
   table: "Table",
 } as const;
@@ -35,6 +36,7 @@ export function viewsOf(capture: Capture, live = false): View[] {
     sound: !capture.sound,
     beams: !capture.beams && !(live && (capture.drawing?.kind ?? "encoder") !== "encoder"),
     tokenizers: !capture.tokenizers,
+    film: !capture.film,
     picture: !capture.drawing?.patches || capture.sound !== undefined,
     whatif: !live && !capture.what_if,
   };
@@ -69,9 +71,10 @@ export interface State {
   side: string; // side of "Meaning": "encoder", "decoder"; "": the first
   position: number; // chosen position of "Basics"
   size: number; // number of features d of "Basics"
-  character: number; // code point of the text selected in "Tokenizers"; −1: none
+  piece: string; // token selected in "Tokenizers", as ROW.TOKEN; "": none
   beams: number; // number of beams of "Beams"
   beam: string; // hypothesis selected in "Beams", as returned by placeName(); "": none
+  frame: number; // checkpoint of "Training"
   other: string; // second text for "Compare" and for patching
 }
 
@@ -88,7 +91,7 @@ const numbers = {
   position: "position",
   size: "d",
   beams: "beams",
-  character: "character",
+  frame: "frame",
 } as const;
 const switches = {
   hideSpecial: "no-special",
@@ -157,7 +160,8 @@ export class Store {
       size: 64,
       beams: capture.beams?.width ?? 4,
       beam: "",
-      character: -1,
+      frame: Math.max(0, (capture.film?.frames.length ?? 0) - 1),
+      piece: "",
       other: "",
     };
     this.state = { ...this.initial };
@@ -219,6 +223,7 @@ export class Store {
     if (state.other) parts.set("other", state.other);
     if (state.place) parts.set("place", state.place);
     if (state.beam) parts.set("beam", state.beam);
+    if (state.piece) parts.set("piece", state.piece);
     return parts.toString();
   }
 
@@ -247,6 +252,7 @@ export class Store {
     if (state.row >= rows) state.row = -1;
     if (state.column >= columns) state.column = -1;
     state.written = Math.min(state.written, Math.max(0, (this.capture.steps?.length ?? 0) - 1));
+    state.frame = Math.min(Math.floor(state.frame), this.initial.frame);
     state.overlay = list("with").filter(known);
     state.off = list("off").filter(known);
     state.changed = known(parts.get("changed") ?? "") ? parts.get("changed")! : "";
@@ -263,6 +269,8 @@ export class Store {
     if (/^(encoder|decoder)\.\d+$/.test(place)) state.place = place;
     const beam = parts.get("beam") ?? "";
     if (/^\d+\.(kept|finished)\.\d+$/.test(beam)) state.beam = beam;
+    const piece = parts.get("piece") ?? "";
+    if (/^\d+\.\d+$/.test(piece)) state.piece = piece;
   }
 
   current(): Head {

@@ -131,7 +131,7 @@ function results(store: Store, beams: Beams): HTMLElement {
           "tr",
           {},
           ...["Rank", "Hypothesis", "Tokens", "Log-probability", "Score"].map((name) =>
-            h("th", { scope: "col" }, name),
+            h("th", { scope: "col", class: name === "Hypothesis" ? "name" : "" }, name),
           ),
         ),
       ),

@@ -16,6 +16,7 @@ function letter(index: number): string {
 
 /** A tokenizer with its row, and the tokens as displayed. */
 interface Strip {
+  index: number;
   label: string;
   tokenizer: TokenizedText;
   row: Row;
@@ -24,6 +25,7 @@ interface Strip {
 
 function stripsOf(store: Store): Strip[] {
   return (store.capture.tokenizers ?? []).map((tokenizer, i) => ({
+    index: i,
     label: letter(i),
     tokenizer,
     row: rowOf(tokenizer),
@@ -80,26 +82,34 @@ export function tokenizersView(store: Store): { node: HTMLElement; draw: () => v
     body,
   );
 
-  const piece = (strip: Strip, token: number, at: number | undefined) => {
+  /** Return the range of the selected piece, or an empty range. */
+  const selection = (): { begin: number; end: number } => {
+    const [row, token] = store.state.piece.split(".").map(Number);
+    const { begin, end } = strips[row ?? -1]?.tokenizer ?? { begin: [], end: [] };
+    return { begin: begin[token ?? -1] ?? 0, end: end[token ?? -1] ?? 0 };
+  };
+
+  const piece = (strip: Strip, token: number, special: boolean) => {
     const id = strip.tokenizer.tokens.ids?.[token];
     const content = [
       h("bdi", {}, strip.names[token]!),
       h("small", {}, id === undefined ? "" : String(id)),
     ] as const;
-    if (at === undefined) return h("span", { class: "token given" }, ...content);
-    const chosen = store.state.character;
-    const now = at <= chosen && chosen < strip.tokenizer.end[token]!;
+    if (special) return h("span", { class: "token given" }, ...content);
+    const { begin, end } = selection();
+    const now = strip.tokenizer.begin[token]! < end && begin < strip.tokenizer.end[token]!;
+    const name = `${strip.index}.${token}`;
     const button = h(
       "button",
       {
         type: "button",
         class: `token${now ? " now" : ""}`,
         "aria-pressed": String(now),
-        "data-key": `${strip.label}.${token}`,
+        "data-key": name,
       },
       ...content,
     );
-    button.addEventListener("click", () => store.update({ character: now ? -1 : at }));
+    button.addEventListener("click", () => store.update({ piece: store.state.piece === name ? "" : name }));
     return button;
   };
 
@@ -112,7 +122,7 @@ export function tokenizersView(store: Store): { node: HTMLElement; draw: () => v
   ) => {
     const span = (begin: number, end: number) => columns.indexOf(end) - columns.indexOf(begin);
     const specials = (tokens: readonly number[]) =>
-      h("td", {}, ...tokens.map((token) => piece(strip, token, undefined)));
+      h("td", {}, ...tokens.map((token) => piece(strip, token, true)));
     const cells: HTMLElement[] = [];
     let place = line.begin;
     const until = (next: number) => {
@@ -126,7 +136,7 @@ export function tokenizersView(store: Store): { node: HTMLElement; draw: () => v
         h(
           "td",
           { colspan: span(cell.begin, cell.end) },
-          ...cell.tokens.map((token) => piece(strip, token, cell.begin)),
+          ...cell.tokens.map((token) => piece(strip, token, false)),
         ),
       );
       place = cell.end;
@@ -149,7 +159,10 @@ export function tokenizersView(store: Store): { node: HTMLElement; draw: () => v
     for (const cell of [...own, ...strips.flatMap(({ row }) => row.cells.filter(inside))])
       places.add(cell.begin).add(cell.end);
     const columns = [...places].sort((a, b) => a - b);
-    const ends = { first: index === 0, last: index === all - 1 };
+    const ends = {
+      first: index === 0 && strips.some(({ row }) => row.before.length > 0),
+      last: index === all - 1 && strips.some(({ row }) => row.after.length > 0),
+    };
     const empty = () => h("td", {});
     return h(
       "div",
