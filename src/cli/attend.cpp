@@ -18,6 +18,7 @@
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "formats/model_folder.h"
+#include "infer/stoppable_search.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/head_pattern.h"
@@ -34,6 +35,7 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
   inspect::AttendRequest request;
   request.model_name = options.model;
   request.text = options.text, request.pair = options.pair;
+  request.beam = options.beam;
   options.add_to(request);
   request.ablated = inspect::parse_heads(options.ablate, named);
   request.page = !options.html.empty();
@@ -112,10 +114,20 @@ void attend(const AttendOptions& options, Globals& globals) {
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
   if (options.generate > 0 && kind == ModelKind::encoder)
     throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
+  const bool generates =
+      options.target.empty() && (kind == ModelKind::encoder_decoder || options.generate > 0);
+  require_generated(options, generates, kind);
   if (!options.compare.empty() && options.html.empty())
     throw usage_error("--compare needs --html, whose page shows both texts").remedy("Add --html FILE");
   if (!options.compare.empty() && !options.pair.empty())
     throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two options");
+  if (!options.tokenizers.empty() && options.html.empty() && !globals.json)
+    throw usage_error("--tokenizer needs --html or --json").remedy("Add --html FILE or --json");
+  if (options.checkpoints && options.html.empty())
+    throw usage_error("--checkpoints needs --html, whose page shows them").remedy("Add --html FILE");
+  if (options.checkpoints && !options.adapter.empty())
+    throw usage_error("--checkpoints cannot be combined with --adapter")
+        .remedy("Remove one of the two options");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions), {},
@@ -127,10 +139,11 @@ void attend(const AttendOptions& options, Globals& globals) {
   request.views = options.compare.empty() ? 1 : 2;
   if (!options.target.empty())
     request.written = inspect::written_ids(opened, options.target);
-  else if (kind == ModelKind::encoder_decoder || options.generate > 0)
+  else if (generates)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
   warn_of_unused(edits.get());
+  add_tokenizers(options, opened, view);
   if (!options.html.empty()) {
     add_page_parts(options, opened, request, globals, view);
     write_whole_result(options.html, inspect::to_html(view, options.precision()), globals.quiet);
@@ -163,6 +176,10 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Maximum number of tokens to generate. Default: 0 for a decoder, so that only TEXT is "
                    "shown; for an encoder-decoder the limit in generation_config.json")
       ->check(not_negative());
+  verb->add_option("--beam", options->beam,
+                   "Beam width of the generated text; --html and --json then also show the search. Default: "
+                   "the width set in the folder")
+      ->check(CLI::Range(std::int64_t{1}, infer::kWidestBeam));
   add_view_options(*verb, *options);
   verb->add_flag("--all", options->all, "Show every layer, head and kind on the terminal and in --svg");
   verb->add_option("--ablate", options->ablate,
@@ -173,6 +190,13 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")
       ->check(valid_text());
+  verb->add_option("--tokenizer", options->tokenizers,
+                   "Tokenizer file or model folder; --html and --json then also show TEXT under this "
+                   "tokenizer and the model's own; repeatable")
+      ->allow_extra_args(false);
+  verb->add_flag("--checkpoints", options->checkpoints,
+                 "Show the heads with the highest scores in every checkpoint of the run MODEL on the page of "
+                 "--html");
   verb->add_option("--what-if", options->what_if,
                    "Number of heads to ablate one at a time for the page of --html, highest scores first. "
                    "Omitted for texts of more than 96 tokens. Default: 10")

@@ -13,12 +13,22 @@ namespace regard::cli {
 
 struct AttendOptions : ViewOptions {
   std::string model, adapter, text, pair, target, ablate, svg, html, compare;
-  std::int64_t generate = 0, what_if = 10;
-  std::vector<std::string> interventions;
-  bool all = false;
+  std::int64_t generate = 0, beam = 0, what_if = 10;
+  std::vector<std::string> interventions, tokenizers;
+  bool all = false, checkpoints = false;
 };
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
+
+// Throw usage if an option is given that requires a model that reads text. `reads` names what the model
+// reads.
+void require_no_text_options(const AttendOptions& options, const char* reads);
+
+// Throw usage if --beam is given although the model does not generate the target.
+void require_generated(const AttendOptions& options, bool generates, ModelKind kind);
+
+// Add the text under the model's tokenizer and under those of --tokenizer.
+void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
 // Add the data that only the HTML page shows: the results with one head ablated at a time, for the heads with
 // the highest scores (--what-if), and the view of the text of --compare.

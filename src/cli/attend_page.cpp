@@ -1,6 +1,11 @@
 // Data that the page of attend --html shows in addition to the view.
+#include <fmt/format.h>
+
 #include "base/progress.h"
 #include "cli/attend.h"
+#include "cli/weight_mode.h"
+#include "inspect/film.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/what_if.h"
 #include "regard/error.h"
 
@@ -12,7 +17,7 @@ inspect::View compared_view(const AttendOptions& options, const infer::LoadedMod
                             const inspect::AttendRequest& request, Globals& globals) {
   inspect::AttendRequest other = request;
   other.text = options.compare;
-  other.written.clear(), other.unablated.clear();
+  other.written.clear(), other.unablated.clear(), other.beams.reset();
   const ModelKind kind = opened.model->kind();
   if (kind == ModelKind::encoder_decoder || (options.generate > 0 && kind == ModelKind::decoder))
     inspect::generate_target(opened, globals.pool(), other, options.generate);
@@ -20,6 +25,27 @@ inspect::View compared_view(const AttendOptions& options, const infer::LoadedMod
 }
 
 }  // namespace
+
+void require_no_text_options(const AttendOptions& options, const char* reads) {
+  for (const auto& [name, given] : {std::pair{"--pair", !options.pair.empty()},
+                                    {"--compare", !options.compare.empty()},
+                                    {"--tokenizer", !options.tokenizers.empty()},
+                                    {"--checkpoints", options.checkpoints}})
+    if (given) throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads));
+}
+
+void require_generated(const AttendOptions& options, bool generates, ModelKind kind) {
+  if (options.beam == 0 || generates) return;
+  throw usage_error("--beam needs a text that the model generates")
+      .remedy(kind == ModelKind::decoder ? "Add --generate N" : "Remove --beam");
+}
+
+void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view) {
+  if (options.tokenizers.empty()) return;
+  view.tokenizers.push_back(inspect::tokenized(*opened.source, options.model, options.text));
+  for (const std::string& file : options.tokenizers)
+    view.tokenizers.push_back(inspect::tokenized(*text::Tokenizer::load(file), file, options.text));
+}
 
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view) {
@@ -35,6 +61,19 @@ void add_page_parts(const AttendOptions& options, const infer::LoadedModel& open
       return stop_signal() == 0;
     };
     inspect::add_what_if(opened, globals.pool(), request, what_if, view);
+  }
+  if (options.checkpoints) {
+    catch_signals();
+    ProgressBar bar(globals.quiet);
+    inspect::FilmOptions film;
+    film.weight_mode = weight_mode(globals);
+    film.generate = options.target.empty() && !request.written.empty();
+    film.max_new = options.generate;
+    film.progress = [&](double share) {
+      bar.update(share, "reading checkpoints");
+      return stop_signal() == 0;
+    };
+    inspect::add_film(options.model, globals.pool(), request, film, view);
   }
   if (!options.compare.empty())
     view.compared = std::make_shared<inspect::View>(compared_view(options, opened, request, globals));

@@ -70,8 +70,7 @@ void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
 }  // namespace
 
 void attend_picture(const AttendOptions& options, Globals& globals) {
-  for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
-    if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads images");
+  require_no_text_options(options, "images");
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model,
       {.weight_mode = weight_mode(globals), .reads = InputKind::pixels, .adapter = options.adapter});
@@ -80,6 +79,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
+  require_generated(options, options.target.empty() && kind == ModelKind::encoder_decoder, kind);
   const auto folder = formats::ModelFolder::open(options.model).path;
   const data::Image image = data::read_one_image(options.text);
   opened.model->prepare_for_inference(globals.pool());

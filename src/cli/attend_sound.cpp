@@ -77,8 +77,8 @@ void print_maps(const inspect::View& view, const AttendOptions& options, ModelKi
 }
 
 void require_fitting(const AttendOptions& options, ModelKind kind) {
-  for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
-    if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads sound");
+  require_no_text_options(options, "sound");
+  require_generated(options, options.target.empty() && kind == ModelKind::encoder_decoder, kind);
   if (!options.svg.empty())
     throw usage_error("--svg is not available for a sound model").remedy("Use --html");
   if (kind == ModelKind::encoder_decoder) return;

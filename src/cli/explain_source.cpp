@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "cli/output.h"
 #include "infer/loaded_model.h"
-#include "inspect/attend.h"
+#include "inspect/shown_tokens.h"
 #include "regard/error.h"
 #include "regard/math.h"
 #include "text/tokenizer.h"

@@ -161,6 +161,8 @@ class BeamSearch : public Hypotheses {
                    std::max<std::int64_t>(2, 1 + static_cast<std::int64_t>(options.end_tokens.size())) *
                        options.beam) {
     merged_.reserve(static_cast<std::size_t>(width_ * candidates_));
+    step_.kept.reserve(static_cast<std::size_t>(width_));
+    step_.finished.reserve(static_cast<std::size_t>(width_));
     finished_.reserve(static_cast<std::size_t>(width_ + 1));
     for (std::int64_t i = 0; i <= width_; ++i) reserve(spare_.emplace_back(), max_new);
     spare_.reserve(spare_.size());
@@ -168,20 +170,28 @@ class BeamSearch : public Hypotheses {
 
   void advance(const Candidates& candidates) override {
     merge(candidates);
+    step_.kept.clear(), step_.finished.clear();
     std::int64_t kept = 0;
     bool all_end = true;
     for (std::size_t place = 0; place < merged_.size(); ++place) {
       const Continuation& next = merged_[place];
       const bool ended = ends(next.token), stopped = !ended && stops(next.row, next.token);
       const bool last = ended || stopped || generated() + 1 == max_new_;
-      if (last && place < static_cast<std::size_t>(width_)) finish(next, ended, stopped);
+      if (last && place < static_cast<std::size_t>(width_)) {
+        report(next, ended || stopped, step_.finished);
+        finish(next, ended, stopped);
+      }
       if (last) continue;
       all_end = false;
-      if (kept < width_) continue_row(kept++, next);
+      if (kept == width_) continue;
+      report(next, false, step_.kept);
+      continue_row(kept++, next);
     }
     finish_step(kept);
     if (all_end || (full() && (options_.early_stopping == EarlyStopping::yes || !can_improve()))) rows_ = 0;
   }
+
+  const BeamStep* last_step() const override { return &step_; }
 
   std::vector<Hypothesis> results() const override {
     std::vector<Hypothesis> best;
@@ -224,6 +234,12 @@ class BeamSearch : public Hypotheses {
     merged_.resize(wanted);
   }
 
+  // Append `next` to `nodes`. Call before finish_step().
+  void report(const Continuation& next, bool ended, std::vector<BeamNode>& nodes) const {
+    nodes.push_back({next.row, next.token, static_cast<float>(next.log_probability),
+                     static_cast<float>(normalised(next.log_probability, generated() + 1)), ended});
+  }
+
   void finish(const Continuation& next, bool ended, bool stopped) {
     const double score = normalised(next.log_probability, generated() + 1);
     if (full() && !(static_cast<float>(score) > finished_.back().score)) return;
@@ -252,6 +268,7 @@ class BeamSearch : public Hypotheses {
 
   std::vector<Continuation> merged_;
   std::vector<Hypothesis> finished_;  // finished hypotheses, best first, at most `beam`
+  BeamStep step_;                     // the last step
   std::vector<Hypothesis> spare_;     // unused hypotheses, kept for their reserved memory
 };
 

@@ -18,6 +18,21 @@ struct Candidates {
   std::span<const std::int32_t> token;     // [rows, each]; −1 marks an empty entry
 };
 
+// A row of the step before, followed by a token.
+struct BeamNode {
+  std::int32_t parent = 0;  // index in BeamStep::kept of the step before; 0 in the first step
+  std::int32_t token = 0;
+  float log_probability = 0.0f;  // sum over all tokens
+  float score = 0.0f;            // log_probability / tokens^length_penalty
+  bool ended = false;            // true if an end token or a stop string ends it
+};
+
+// The continuations that one step of a beam search keeps and finishes, each best first. A finished one is
+// among the results if its score is high enough.
+struct BeamStep {
+  std::vector<BeamNode> kept, finished;
+};
+
 // Number of tokens per row for which memory is allocated at the start. The memory grows if more are
 // generated.
 inline constexpr std::int64_t kFirstRoom = 4096;
@@ -51,6 +66,9 @@ class Hypotheses {
 
   // Extend the running rows by one token each, and finish or drop those that end.
   virtual void advance(const Candidates& candidates) = 0;
+
+  // Return the last step of a beam search; null for other searches.
+  virtual const BeamStep* last_step() const { return nullptr; }
 
   // Return the finished hypotheses: up to n_best, best first. Independent sequences are ordered by index.
   virtual std::vector<Hypothesis> results() const = 0;

@@ -302,6 +302,7 @@ void Scheduler::advance() {
     if (job->failure != nullptr) continue;
     if (job->rule.options.report_top >= 0 && job->rule.options.beam == 1) report_choices(*job, first);
     search.advance(chooser_.candidates(first, row - first));
+    if (const BeamStep* step = search.last_step()) listener_.beams(job->request.id, *step);
     if (search.done()) keep_prefix(*job);  // keep the prefix before the slot is cleared
     for (std::int64_t r = 0; r < job->rule.width; ++r) {
       const std::int32_t slot = job->slots[static_cast<std::size_t>(r)];

@@ -63,6 +63,8 @@ class Listener {
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }
+  // Report a step of a beam search. Called before finished() of the same step.
+  virtual void beams(std::uint64_t id, const BeamStep& step) { (void)id, (void)step; }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   // Report that the request was removed because the model's output for it is not finite, or no token can be
   // drawn. Default: throw `error`. An exception thrown by a callback propagates out of step() and leaves the

@@ -4,18 +4,15 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "infer/collector.h"
-#include "infer/stoppable_search.h"
-#include "inspect/ablation.h"
 #include "inspect/capture_json.h"
 #include "inspect/generation_steps.h"
 #include "inspect/head_pattern.h"
 #include "inspect/media_reader.h"
 #include "inspect/pass_input.h"
 #include "inspect/shown_parameters.h"
+#include "inspect/shown_tokens.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
-#include "text/visible.h"
 
 namespace regard::inspect {
 namespace {
@@ -30,28 +27,6 @@ constexpr std::int64_t kMostPageNumbers = 30000;
 
 using TokenizerPointer = std::shared_ptr<const text::Tokenizer>;  // null if the tokenizer is not loaded
 
-std::vector<std::string> shown_tokens(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<std::string> shown;
-  for (const std::int32_t id : ids) shown.push_back(shown_token(tokenizer.get(), id));
-  return shown;
-}
-
-std::vector<bool> special_tokens(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<bool> flags;
-  if (tokenizer == nullptr) return flags;
-  for (const std::int32_t id : ids) flags.push_back(tokenizer->is_special(id));
-  return flags;
-}
-
-std::vector<TokenOrigin> origins(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<TokenOrigin> all;
-  for (const std::int32_t id : ids) {
-    all.push_back({id});
-    if (tokenizer != nullptr) all.back().bytes = text::bytes_of_token(*tokenizer, id);
-  }
-  return all;
-}
-
 std::string decoded(const TokenizerPointer& tokenizer, std::span<const std::int32_t> ids) {
   return tokenizer == nullptr ? "" : tokenizer->decode(ids);
 }
@@ -64,119 +39,6 @@ std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
   const float* begin = logits.row(row);
   return static_cast<std::int32_t>(std::max_element(begin, begin + logits.columns()) - begin);
 }
-
-}  // namespace
-
-std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
-  const std::string name = tokenizer.token_of(id);
-  if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
-  const std::int32_t ids[] = {id};
-  std::string text = tokenizer.decode(ids, false);
-  // The name of a token in the vocabulary shows whether the token begins with a space. Decoding removes this
-  // space.
-  const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
-  if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
-  while (text.starts_with(' ')) text.erase(0, 1);
-  std::string shown = spaced ? "▁" : "";
-  for (const char c : text) {
-    if (c == '\n')
-      shown += "⏎";
-    else if (c == '\t')
-      shown += "⇥";
-    else
-      shown += c == ' ' ? "▁" : std::string(1, c);
-  }
-  return shown.empty() ? "▁" : shown;
-}
-
-std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id) {
-  return tokenizer == nullptr ? std::to_string(id) : shown_token(*tokenizer, id);
-}
-
-namespace {
-
-// Throws invalid_input if the text has no tokens besides special tokens.
-void require_text(const infer::LoadedModel& loaded, std::string_view text) {
-  if (loaded.source->encode_ids(loaded.as_trained(text), {.add_special = false, .match_special = false})
-          .empty())
-    throw input_error("the text has no tokens")
-        .found("'" + std::string(text) + "'")
-        .expected("a text of at least one token");
-}
-
-}  // namespace
-
-std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {
-  std::vector<std::int32_t> ids =
-      loaded.target->encode_ids(loaded.as_trained(target), {.add_special = false, .match_special = false});
-  if (!loaded.options.end_tokens.empty()) ids.push_back(loaded.options.end_tokens[0]);
-  return ids;
-}
-
-namespace {
-
-// Return the ids that a decoder generates after `prompt`, preceded by the prompt without its start token.
-std::vector<std::int32_t> continued(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                    const std::vector<std::int32_t>& prompt, const ModelInput& input,
-                                    const infer::SearchOptions& options, const BetweenPasses& between) {
-  infer::Collector collector(1);
-  infer::Scheduler scheduler(*loaded.model, pool, options, collector);
-  infer::Request request = infer::request_of(*loaded.model, input);
-  request.prompt = prompt;
-  scheduler.submit(std::move(request));
-  while (scheduler.step())
-    if (between) between();
-  std::vector<std::int32_t> written(prompt.begin() + 1, prompt.end());
-  if (!collector.results[0].empty()) {
-    const std::vector<std::int32_t>& tokens = collector.results[0][0].tokens;
-    written.insert(written.end(), tokens.begin(), tokens.end());
-  }
-  return written;
-}
-
-}  // namespace
-
-std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        const AttendRequest& request, std::int64_t max_new, Probe* probe,
-                                        const BetweenPasses& between) {
-  if (!request.input) require_text(loaded, request.text);
-  infer::SearchOptions options = request.search != nullptr ? *request.search : loaded.options;
-  if (max_new > 0) options.max_new = request.search != nullptr ? std::min(max_new, options.max_new) : max_new;
-  options.probe = probe;
-  const ModelInput input = request.input ? *request.input : loaded.read(request.text);
-  infer::Stop step;
-  if (between) {
-    between();
-    step = [&between] { return between(), false; };
-  }
-  if (!request.prompt.empty()) return continued(loaded, pool, request.prompt, input, options, between);
-  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options, step);
-  return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
-}
-
-std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                const AttendRequest& request, std::int64_t max_new,
-                                const BetweenPasses& between) {
-  const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
-  EditedPass edits(ablated.get());
-  if (request.edits != nullptr) edits.add(*request.edits);
-  return loaded.target->decode(generated_ids(loaded, pool, request, max_new, &edits, between));
-}
-
-void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
-                     std::int64_t max_new, const BetweenPasses& between) {
-  const auto generated = [&](Probe* probe) {
-    return generated_ids(loaded, pool, request, max_new, probe, between);
-  };
-  const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
-  EditedPass edits(ablated.get());
-  if (request.edits != nullptr) edits.add(*request.edits);
-  const bool changed = ablated != nullptr || !edits.empty();
-  request.written = generated(changed ? &edits : nullptr);
-  if (changed) request.unablated = loaded.target->decode(generated(nullptr));
-}
-
-namespace {
 
 ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& request) {
   const InputSpec& spec = network_of(loaded, request).input_spec();
@@ -205,7 +67,7 @@ Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendReque
 // Return a label for each position of the encoder: a token, the place of a patch, or the number of a frame.
 std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const InputSpec& spec,
                                        const ModelInput& input) {
-  if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer, input.ids);
+  if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer.get(), input.ids);
   return position_names(spec, input);
 }
 
@@ -241,14 +103,14 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, const At
   if (!continuation.empty()) view.prompt_tokens = std::ssize(read);
   read.insert(read.end(), continuation.begin(), continuation.end());
   const Tensor logits = run(loaded, pool, request, {}, read, probe);
-  view.tokens.target = shown_tokens(loaded.source, read);
-  view.tokens.special_target = special_tokens(loaded.source, read);
-  view.tokens.target_origin = origins(loaded.source, read);
+  view.tokens.target = shown_tokens(loaded.source.get(), read);
+  view.tokens.special_target = special_tokens(loaded.source.get(), read);
+  view.tokens.target_origin = origins(loaded.source.get(), read);
   std::vector<std::int32_t> written(read.begin() + 1, read.end());
   view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
   if (logits.defined()) {
     written.push_back(likeliest(logits, logits.rows() - 1));
-    view.tokens.written_origin = origins(loaded.source, written);
+    view.tokens.written_origin = origins(loaded.source.get(), written);
   }
   view.tokens.written.push_back(logits.defined() ? shown_token(loaded.source.get(), written.back()) : "");
   view.steps = generation_steps(logits, written, loaded.source.get());
@@ -268,19 +130,19 @@ void attend_encoder_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, 
     written.assign(read.begin() + 1, read.end());
   view.translation = decoded(loaded.target, written);
   const Tensor logits = run(loaded, pool, request, input, read, probe);
-  view.tokens.target = shown_tokens(loaded.target, read);
-  view.tokens.special_target = special_tokens(loaded.target, read);
-  view.tokens.target_origin = origins(loaded.target, read);
+  view.tokens.target = shown_tokens(loaded.target.get(), read);
+  view.tokens.special_target = special_tokens(loaded.target.get(), read);
+  view.tokens.target_origin = origins(loaded.target.get(), read);
   const bool complete = written.size() == read.size();
   if (!complete && logits.defined()) written.push_back(likeliest(logits, logits.rows() - 1));
-  view.tokens.written = shown_tokens(loaded.target, written);
+  view.tokens.written = shown_tokens(loaded.target.get(), written);
   if (written.size() < read.size()) {  // without logits, the token after the last position is unknown
     view.tokens.written.emplace_back();
     return;
   }
   view.steps = generation_steps(logits, written, loaded.target.get());
-  view.tokens.special_written = special_tokens(loaded.target, written);
-  view.tokens.written_origin = origins(loaded.target, written);
+  view.tokens.special_written = special_tokens(loaded.target.get(), written);
+  view.tokens.written_origin = origins(loaded.target.get(), written);
 }
 
 }  // namespace
@@ -336,7 +198,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   View view;
   view.model = request.model_name, view.text = request.text, view.pair = request.pair;
   view.unablated = request.unablated, view.ablated = request.ablated;
-  view.interventions = request.interventions;
+  view.interventions = request.interventions, view.beams = request.beams;
   if (request.words != nullptr && !request.input) view.unseen_words = request.words->unseen(request.text);
   Capture capture(selection_of(model, request, input), request.ablated);
   EditedPass probe(&capture);
@@ -346,8 +208,8 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
                              ? source_tokens(loaded.source, model.input_spec(), input)
                              : request.source_labels;
   if (kind != ModelKind::decoder && !input.ids.empty()) {
-    view.tokens.special_source = special_tokens(loaded.source, input.ids);
-    view.tokens.source_origin = origins(loaded.source, input.ids);
+    view.tokens.special_source = special_tokens(loaded.source.get(), input.ids);
+    view.tokens.source_origin = origins(loaded.source.get(), input.ids);
     view.tokens.unseen_source = unseen_tokens(loaded, request, input.ids);
   }
   if (kind == ModelKind::encoder_decoder)

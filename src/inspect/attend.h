@@ -35,12 +35,15 @@ struct AttendRequest {
   // only the start token), and the search options (if null, the folder's).
   std::vector<std::int32_t> prompt = {};
   const infer::SearchOptions* search = nullptr;
+  std::int64_t beam = 0;  // number of beams in generate_target(); 0 means that of the search options
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
   // Encoder–decoders: the ids that the decoder reads, given instead of `written`. The token generated at the
   // last position is then the most probable one.
   std::vector<std::int32_t> decoder_ids = {};
+  // beam search that generated `written`, copied to View::beams; empty for other searches
+  std::optional<BeamTree> beams = {};
   // text generated without ablation and interventions, copied to View::unablated
   std::string unablated;
   const EditedPass* edits = nullptr;            // interventions of the pass; may be null
@@ -61,6 +64,8 @@ struct AttendRequest {
 // request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
+// Throw invalid_input if the text has no tokens besides special tokens.
+void require_text(const infer::LoadedModel& loaded, std::string_view text);
 // Return the ids of a target text, with the end token if the model has one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
 // Return the ids that the model generates for request.input or request.text under `probe`, which may be
@@ -69,9 +74,10 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.text with the folder's search options, and store it in
-// request.written. Ablated heads and edits of the request apply to the generation; the text generated without
-// them is then stored in request.unablated. max_new replaces the value of SearchOptions::max_new; 0 means the
-// folder's value. Throws usage for encoders and for heads that do not exist.
+// request.written. A beam search is stored in request.beams. Ablated heads and edits of the request apply to
+// the generation; the text generated without them is then stored in request.unablated. max_new replaces the
+// value of SearchOptions::max_new; 0 means the folder's value. Throws usage for encoders and for heads that
+// do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 
@@ -79,11 +85,5 @@ void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendR
 std::string changed_translation(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const AttendRequest& request, std::int64_t max_new = 0,
                                 const BetweenPasses& between = {});
-
-// Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
-// tokens and tokens that are not complete characters are shown by their name in the vocabulary.
-std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
-// Return shown_token(*tokenizer, id) or, if `tokenizer` is null, the id as a number.
-std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

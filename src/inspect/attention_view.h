@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "infer/hypotheses.h"
 #include "inspect/capture.h"
 #include "inspect/head_summary.h"
 #include "models/network.h"
 #include "ops/attention_parameters.h"
+#include "text/encoding.h"
 
 namespace regard::inspect {
 
@@ -34,6 +36,18 @@ struct Tokens {
   std::vector<bool> unseen_source = {}, unseen_target = {};
   // Vocabulary entry of each token. Empty if not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
+};
+
+// A text as one tokenizer divides it. The vectors have one element per token.
+struct TokenizedText {
+  std::string name;             // name of the tokenizer, given by the caller
+  std::string type;             // type of its model: BPE, WordPiece, Unigram, …
+  std::int64_t vocabulary = 0;  // largest id + 1
+  std::vector<std::string> text;
+  std::vector<TokenOrigin> origin;
+  std::vector<bool> special;
+  // code points of the text that the token covers; (0, 0) for added special tokens
+  std::vector<text::Offsets> places;
 };
 
 // Queries, keys and values of a head, after position encodings and head norms.
@@ -96,6 +110,25 @@ struct GenerationStep {
   float written_logit = 0;  // logit of the generated token
 };
 
+// A beam search: the hypotheses of each step.
+struct BeamTree {
+  struct Node : infer::BeamNode {
+    std::string text = {};   // the token as displayed
+    std::string bytes = {};  // of a token that is not a sequence of whole characters; else empty
+  };
+  struct Step {
+    std::vector<Node> kept, finished;
+  };
+  // A finished hypothesis: an index in `steps`, and in Step::finished.
+  struct Place {
+    std::size_t step = 0, finished = 0;
+  };
+  std::int64_t width = 0;
+  double length_penalty = 1.0;
+  std::vector<Step> steps = {};
+  std::vector<Place> ranking = {};  // the results of the search, best first
+};
+
 // Results of another pass over the input of the View, with the head `off` ablated.
 struct WhatIf {
   // Change of the weights of another head. `change` is half the sum of the absolute differences, averaged
@@ -112,6 +145,18 @@ struct WhatIf {
   std::optional<double> lost = {};  // mean decrease of the log-probability of the generated tokens, in nats
   std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model generated
   std::vector<Change> changes = {};        // changes of the weights of other heads, the largest first
+};
+
+// The attention of some heads in several checkpoints of a run, over the same tokens.
+struct Film {
+  struct Frame {
+    std::int64_t step = 0;                       // training step of the checkpoint
+    std::string translation = {};                // text that the checkpoint generates; may be empty
+    std::optional<double> log_probability = {};  // mean over the written tokens, in nats
+    std::vector<Map> maps = {};                  // one for each of Film::heads
+  };
+  std::vector<Head> heads;
+  std::vector<Frame> frames = {};  // in the order of the steps
 };
 
 // An input image or sound, for display.
@@ -156,10 +201,13 @@ struct View {
   std::vector<Activation> activations = {};
   // one step for each of tokens.written; empty if the model has no logits
   std::vector<GenerationStep> steps = {};
+  std::optional<BeamTree> beams = {};  // the search that generated the target
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
-  std::shared_ptr<const View> compared = {};  // view of a second text; may be null
+  std::optional<Film> film = {};               // the checkpoints of the run
+  std::vector<TokenizedText> tokenizers = {};  // the text under several tokenizers
+  std::shared_ptr<const View> compared = {};   // view of a second text; may be null
   // sentence about data that was left out to limit the size; empty if nothing was left out
   std::string left_out;
 

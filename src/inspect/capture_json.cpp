@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "inspect/capture_parts.h"
 #include "inspect/head_pattern.h"
 #include "inspect/packed.h"
 #include "text/base64.h"
@@ -16,6 +17,8 @@ namespace {
 // Maximum number of weights that Precision::bits8 writes, with one byte each. With --compare, the limit
 // applies to both texts together.
 constexpr std::int64_t kMostWeights = 900000;
+// Maximum number of hypotheses of a beam search that are written: about 1 MB.
+constexpr std::size_t kMostBeamNodes = 8192;
 
 const char* kind_name(ModelKind kind) {
   if (kind == ModelKind::encoder) return "encoder";
@@ -25,12 +28,6 @@ const char* kind_name(ModelKind kind) {
 const char* kind_name(InputKind kind) {
   if (kind == InputKind::tokens) return "tokens";
   return kind == InputKind::pixels ? "pixels" : "features";
-}
-
-std::string hexadecimal(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return out;
 }
 
 void add_sentence(std::string& text, const std::string& sentence) {
@@ -65,12 +62,15 @@ class Writer {
     for (std::size_t i = 0; i < view_.maps.size(); ++i) attention.push_back(map_json(i));
     if (!view_.activations.empty()) out["activations"] = activations();
     if (!view_.steps.empty()) out["steps"] = steps(view_.steps);
+    add_beams(out);
     if (!view_.what_if.empty()) add_what_if(out["what_if"] = FloatJson::array());
     if (view_.picture)
       out["picture"] = {{"width", view_.picture->width},
                         {"height", view_.picture->height},
                         {"png", text::encode_base64(view_.picture->png)}};
     if (view_.sound) out["sound"] = sound();
+    if (view_.film) out["film"] = film_json(*view_.film, full_);
+    if (!view_.tokenizers.empty()) out["tokenizers"] = tokenizers_json(view_.tokenizers);
     if (view_.compared) {
       // If both captures have the same maps, write the weights of the same heads.
       const bool same = view_.compared->maps.size() == view_.maps.size();
@@ -125,27 +125,24 @@ class Writer {
     if (view_.generated) out["translation_generated"] = *view_.generated;
   }
 
-  static FloatJson side(const std::vector<std::string>& text, const std::vector<TokenOrigin>& origin,
-                        const std::vector<bool>& special, const std::vector<bool>& unseen = {}) {
-    FloatJson out = FloatJson::object();
-    out["text"] = text;
-    for (const TokenOrigin& one : origin) {
-      out["ids"].push_back(one.id);
-      if (one.bytes) out["bytes"].push_back(hexadecimal(*one.bytes));
-    }
-    if (!special.empty()) out["special"] = special;
-    if (!unseen.empty()) out["unseen"] = unseen;
-    return out;
-  }
-
   void add_tokens(FloatJson& out) const {
     const Tokens& tokens = view_.tokens;
     FloatJson& all = out["tokens"] = FloatJson::object();
     if (!tokens.source.empty())
-      all["source"] = side(tokens.source, tokens.source_origin, tokens.special_source, tokens.unseen_source);
+      all["source"] =
+          tokens_json(tokens.source, tokens.source_origin, tokens.special_source, tokens.unseen_source);
     if (tokens.target.empty()) return;
-    all["target"] = side(tokens.target, tokens.target_origin, tokens.special_target, tokens.unseen_target);
-    all["written"] = side(tokens.written, tokens.written_origin, tokens.special_written);
+    all["target"] =
+        tokens_json(tokens.target, tokens.target_origin, tokens.special_target, tokens.unseen_target);
+    all["written"] = tokens_json(tokens.written, tokens.written_origin, tokens.special_written);
+  }
+
+  void add_beams(FloatJson& out) {
+    if (!view_.beams) return;
+    if (node_count(*view_.beams) <= kMostBeamNodes)
+      out["beams"] = beams_json(*view_.beams);
+    else
+      add_sentence(left_out_, "The beam search is left out.");
   }
 
   FloatJson drawing() const {

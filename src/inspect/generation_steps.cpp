@@ -4,8 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "inspect/attend.h"
-#include "text/visible.h"
+#include "inspect/shown_tokens.h"
 
 namespace regard::inspect {
 namespace {
@@ -17,16 +16,6 @@ double log_sum_exp(std::span<const float> logits) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - static_cast<double>(most));
   return static_cast<double>(most) + std::log(sum);
-}
-
-// Return the bytes of a token that is not a sequence of whole characters, such as one byte of "é"; else
-// nothing.
-std::string partial_bytes(const text::Tokenizer* tokenizer, std::int32_t id) {
-  const std::int32_t ids[] = {id};
-  if (tokenizer == nullptr || tokenizer->is_special(id) ||
-      tokenizer->decode(ids, false).find("\uFFFD") == std::string::npos)
-    return {};
-  return text::bytes_of_token(*tokenizer, id);
 }
 
 }  // namespace

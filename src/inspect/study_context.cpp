@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "inspect/attend.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/usual_kind.h"
 #include "models/dual_encoder.h"
 #include "regard/error.h"

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "base/utf8.h"
-#include "inspect/attend.h"
 #include "inspect/capture.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/silhouette.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"

@@ -8,6 +8,7 @@
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/picture_attention.h"
+#include "inspect/shown_tokens.h"
 #include "inspect/sound_view.h"
 #include "inspect/usual_kind.h"
 #include "regard/error.h"
@@ -26,6 +27,8 @@ constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements o
 // Maximum number of attention weights in a response for a sound or image: with 8 bits per weight, and with
 // "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
+
+constexpr std::int64_t kWidestBeam = 64;  // maximum beam width
 
 inspect::Selection selection_of(const Call& call) {
   inspect::Selection selection;
@@ -85,6 +88,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   request.model_name = host.name();
   request.average = call.value("average", false);
   request.page = call.value("page", false);
+  request.beam = call.integer("beam", 0);
   request.selection = selection_of(call);
   const auto named = inspect::kind_of(call.value<std::string>("kind", ""));
   request.ablated = inspect::parse_heads(call.value<std::string>("ablate", ""),
@@ -119,6 +123,16 @@ void set_interventions(inspect::AttendRequest& request, const ExclusiveUse& use)
   request.edits = use.edits()->pass(), request.interventions = use.edits()->texts();
 }
 
+// Add the text under the tokenizers of all models that read text, that of the requested model first.
+void add_tokenizers(const Call& call, const ModelHost& host, inspect::View& view) {
+  view.tokenizers.push_back(inspect::tokenized(host.tokenizer(), host.name(), view.text));
+  for (const auto& other : call.services.models.all()) {
+    const infer::LoadedModel& loaded = other->loaded();
+    if (other->name() != host.name() && loaded.source && loaded.model->input_spec().kind == InputKind::tokens)
+      view.tokenizers.push_back(inspect::tokenized(*loaded.source, other->name(), view.text));
+  }
+}
+
 void answer_attend(Call& call) {
   const auto host = call.find_model(Ability::attend);
   const infer::LoadedModel& loaded = host->loaded();
@@ -133,7 +147,14 @@ void answer_attend(Call& call) {
   call.waiting.require();
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   add_generated(call, *host, request, view);
+  if (request.page) add_tokenizers(call, *host, view);
   reply_with(call, view);
+}
+
+// Return the schema of the beam width, whose maximum bounds the time of a request.
+Json beam_schema() {
+  return schema::described(schema::integer(1, kWidestBeam),
+                           "Beam width of the generated text. Default: the width set in the folder");
 }
 
 // Return the schema of the request's members that apply to a sound or an image, in addition to files.
@@ -152,6 +173,7 @@ Json file_schema() {
        {"full", boolean()},
        {"free", boolean()},
        {"generate", integer(0, kMostAttended)},
+       {"beam", beam_schema()},
        {"interventions", interventions_schema()},
        {"model", text(1000)}});
 }
@@ -295,10 +317,11 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"average", boolean()},
                    {"values", boolean()},
                    {"parameters", described(boolean(), "Add W_Q, W_K, W_V and W_O of the heads")},
-                   {"page", described(boolean(), "Add the activations that the page shows")},
+                   {"page", described(boolean(), "Add the activations and tokenizers that the page shows")},
                    {"full", boolean()},
                    {"free", described(boolean(), "Also generate a text without the given target")},
                    {"generate", integer(0, kMostAttended)},
+                   {"beam", beam_schema()},
                    {"model", text(1000)}},
                   {"text"}),
        .response = Json{{"type", "object"}},

@@ -1,7 +1,7 @@
 // The text of a token in pictures.
 #include <gtest/gtest.h>
 
-#include "inspect/attend.h"
+#include "inspect/shown_tokens.h"
 #include "support/shared_data.h"
 #include "text/tokenizer.h"
 

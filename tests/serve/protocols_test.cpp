@@ -1,5 +1,6 @@
 // The responses of each protocol equal the results of the library.
 #include <cstring>
+#include <set>
 
 #include "regard/regard.h"
 #include "support/namespaces.h"
@@ -337,6 +338,26 @@ TEST(Tasks, AnswerFillTagAndAttend) {
   const Json expected = Json::parse(load(TestServer::folder("gpt")).attend("the dog").json());
   EXPECT_EQ(reply["attention"], expected["attention"]);
   EXPECT_EQ(server().post("/attend", {{"model", "gpt"}, {"text", "a"}, {"layers", {99}}}).status, 400);
+}
+
+TEST(Protocols, AttendHasTheTokenizersOfAllModelsAndTheBeams) {
+  Json request{{"model", "gpt"}, {"text", "the dog"}, {"page", true}, {"generate", 4}, {"beam", 3}};
+  const Json reply = server().post("/attend", request).json();
+  EXPECT_EQ(reply["beams"]["width"], 3);
+  EXPECT_EQ(reply["beams"]["steps"].size(), 4u);
+  const Json& rows = reply["tokenizers"];
+  EXPECT_EQ(rows[0]["name"], "gpt");
+  std::set<std::string> names;
+  for (const Json& row : rows) names.insert(row["name"].get<std::string>());
+  EXPECT_EQ(names.size(), rows.size());
+  EXPECT_TRUE(names.contains("fill") && names.contains("nli"));
+  for (const Json& row : rows) {
+    const Json tokens = server().post("/tokenize", {{"model", row["name"]}, {"inputs", "the dog"}}).json()[0];
+    ASSERT_EQ(row["tokens"]["ids"].size(), tokens.size());
+    for (std::size_t i = 0; i < tokens.size(); ++i) EXPECT_EQ(row["tokens"]["ids"][i], tokens[i]["id"]);
+  }
+  request["beam"] = 65;
+  EXPECT_EQ(server().post("/attend", request).status, 400);
 }
 
 }  // namespace

@@ -6,9 +6,11 @@ import { connectKeys } from "./keys";
 import type { Live } from "./live/live";
 import { Store, type View, viewTitles } from "./store";
 import { basicsView } from "./views/basics";
+import { beamsView } from "./views/beams";
 import { compareView } from "./views/compare";
 import { drawingView } from "./views/drawing";
 import { errorsView } from "./views/errors";
+import { filmView } from "./views/film";
 import { generationView } from "./views/generation";
 import { gridView } from "./views/grid";
 import { heatmapView } from "./views/heatmap";
@@ -22,6 +24,7 @@ import { readingView } from "./views/reading";
 import { soundView } from "./views/sound";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
+import { tokenizersView } from "./views/tokenizers";
 import { whatIfView } from "./views/whatif";
 
 function sentences(capture: Capture): string {
@@ -166,12 +169,15 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     steps: stepsView(store),
     neurons: neuronsView(store),
     generation: generationView(store),
+    beams: beamsView(store),
     whatif: whatIfView(store),
     compare: compareView(store),
     meaning: meaningView(store),
     layers: layersView(store),
     picture: pictureView(store),
     basics: basicsView(store),
+    tokenizers: tokenizersView(store),
+    film: filmView(store),
     errors: errorsView(store),
     table: tableView(store),
   };
@@ -189,7 +195,9 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     holder.setAttribute("aria-labelledby", `tab-${view}`);
     body.classList.toggle(
       "alone",
-      ["meaning", "layers", "basics", "errors", "whatif", "compare"].includes(view),
+      ["meaning", "layers", "basics", "beams", "tokenizers", "film", "errors", "whatif", "compare"].includes(
+        view,
+      ),
     );
     for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
   };

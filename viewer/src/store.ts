@@ -10,12 +10,15 @@ export const viewTitles = {
   steps: "Step by step",
   neurons: "Neurons",
   generation: "Generation",
+  beams: "Beams",
   whatif: "What if",
   compare: "Compare",
   meaning: "Meaning",
   layers: "Inside a layer",
   picture: "Picture",
   basics: "Basics",
+  tokenizers: "Tokenizers",
+  film: "Training",
   errors: "Common errors",
   table: "Table",
 } as const;
@@ -31,6 +34,9 @@ export function viewsOf(capture: Capture, live = false): View[] {
     meaning: !capture.activations,
     layers: !capture.activations,
     sound: !capture.sound,
+    beams: !capture.beams && !(live && (capture.drawing?.kind ?? "encoder") !== "encoder"),
+    tokenizers: !capture.tokenizers,
+    film: !capture.film,
     picture: !capture.drawing?.patches || capture.sound !== undefined,
     whatif: !live && !capture.what_if,
   };
@@ -65,6 +71,10 @@ export interface State {
   side: string; // side of "Meaning": "encoder", "decoder"; "": the first
   position: number; // chosen position of "Basics"
   size: number; // number of features d of "Basics"
+  piece: string; // token selected in "Tokenizers", as ROW.TOKEN; "": none
+  beams: number; // number of beams of "Beams"
+  beam: string; // hypothesis selected in "Beams", as returned by placeName(); "": none
+  frame: number; // checkpoint of "Training"
   other: string; // second text for "Compare" and for patching
 }
 
@@ -80,6 +90,8 @@ const numbers = {
   topP: "top-p",
   position: "position",
   size: "d",
+  beams: "beams",
+  frame: "frame",
 } as const;
 const switches = {
   hideSpecial: "no-special",
@@ -146,6 +158,10 @@ export class Store {
       side: "",
       position: 10,
       size: 64,
+      beams: capture.beams?.width ?? 4,
+      beam: "",
+      frame: Math.max(0, (capture.film?.frames.length ?? 0) - 1),
+      piece: "",
       other: "",
     };
     this.state = { ...this.initial };
@@ -206,6 +222,8 @@ export class Store {
     if (state.changed) parts.set("changed", state.changed);
     if (state.other) parts.set("other", state.other);
     if (state.place) parts.set("place", state.place);
+    if (state.beam) parts.set("beam", state.beam);
+    if (state.piece) parts.set("piece", state.piece);
     return parts.toString();
   }
 
@@ -234,6 +252,7 @@ export class Store {
     if (state.row >= rows) state.row = -1;
     if (state.column >= columns) state.column = -1;
     state.written = Math.min(state.written, Math.max(0, (this.capture.steps?.length ?? 0) - 1));
+    state.frame = Math.min(Math.floor(state.frame), this.initial.frame);
     state.overlay = list("with").filter(known);
     state.off = list("off").filter(known);
     state.changed = known(parts.get("changed") ?? "") ? parts.get("changed")! : "";
@@ -248,6 +267,10 @@ export class Store {
     if (side === "encoder" || side === "decoder") state.side = side;
     const place = parts.get("place") ?? "";
     if (/^(encoder|decoder)\.\d+$/.test(place)) state.place = place;
+    const beam = parts.get("beam") ?? "";
+    if (/^\d+\.(kept|finished)\.\d+$/.test(beam)) state.beam = beam;
+    const piece = parts.get("piece") ?? "";
+    if (/^\d+\.\d+$/.test(piece)) state.piece = piece;
   }
 
   current(): Head {

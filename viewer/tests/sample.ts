@@ -204,3 +204,77 @@ export function sampleParameters(capture: Capture): void {
   }
   capture.activations!.push({ name: "encoder.0.self.output", values: packed32(sum) });
 }
+
+/** Add the text under two tokenizers: one token for each word, and one for each two characters. */
+export function sampleTokenizers(capture: Capture): void {
+  const points = [...capture.text];
+  const places: [number, number][] = [];
+  points.forEach((point, i) => {
+    if (point === " ") return;
+    const before = places.at(-1);
+    if (before && before[1] === i) before[1] = i + 1;
+    else places.push([i, i + 1]);
+  });
+  const pairs = places.flatMap(([begin, end]) =>
+    Array.from({ length: Math.ceil((end - begin) / 2) }, (_, i): [number, number] => [
+      begin + 2 * i,
+      Math.min(end, begin + 2 * i + 2),
+    ]),
+  );
+  const tokenized = (name: string, type: string, all: [number, number][], special: string) => {
+    const text = [...all.map(([begin, end]) => points.slice(begin, end).join("")), special];
+    return {
+      name,
+      type,
+      vocabulary: 1000,
+      tokens: { text, ids: text.map((_, i) => 10 + i), special: text.map((each) => each === special) },
+      begin: [...all.map(([begin]) => begin), 0],
+      end: [...all.map(([, end]) => end), 0],
+    };
+  };
+  capture.tokenizers = [
+    tokenized(capture.model, "WordLevel", places, "</s>"),
+    tokenized("pairs", "BPE", pairs, "[SEP]"),
+  ];
+}
+
+/** Add a beam search of three steps and two beams: "ab." is the result, "ac" is dropped, "d." has rank 2. */
+export function sampleBeams(capture: Capture): void {
+  const node = (parent: number, text: string, log_probability: number, tokens: number) => ({
+    parent,
+    id: text.codePointAt(0)!,
+    text,
+    log_probability,
+    score: log_probability / tokens,
+  });
+  capture.beams = {
+    width: 2,
+    length_penalty: 1,
+    steps: [
+      { kept: [node(0, "a", -0.5, 1), node(0, "d", -1.25, 1)], finished: [] },
+      {
+        kept: [node(0, "b", -0.75, 2), node(0, "c", -1.5, 2)],
+        finished: [{ ...node(1, ".", -2, 2), ended: true }],
+      },
+      { kept: [node(0, "e", -2.5, 3)], finished: [{ ...node(0, ".", -1, 3), ended: true }] },
+    ],
+    ranking: [
+      { step: 2, finished: 0 },
+      { step: 1, finished: 0 },
+    ],
+  };
+}
+
+/** Add two checkpoints: in the first, the weights of two heads are uniform; the second has those of the capture. */
+export function sampleFilm(capture: Capture): void {
+  const heads = capture.attention.filter(({ kind, layer }) => kind === "cross" && layer === 1).slice(0, 2);
+  const now = heads.map(({ weights }) => weights!);
+  const before = now.map((weights) => packed(rowsOf(weights).map((row) => row.map(() => 1 / row.length))));
+  capture.film = {
+    heads: heads.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`),
+    frames: [
+      { step: 10, translation: "der", log_probability: -2.5, weights: before },
+      { step: 200, translation: "der Fuchs", log_probability: -0.25, weights: now },
+    ],
+  };
+}

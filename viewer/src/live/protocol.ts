@@ -13,6 +13,7 @@ export interface Question {
   off?: readonly string[]; // heads that are switched off
   interventions?: readonly string[]; // in the syntax of the option `--intervene`
   generate?: number; // number of tokens to generate, for decoders
+  beam?: number; // number of beams of the generated text
   free?: boolean; // with `written`: also generate a text without it
   page?: boolean; // include vectors and activations, as `regard attend --html` does
   parameters?: boolean; // include W_Q, W_K, W_V and W_O
@@ -99,7 +100,7 @@ export async function listModels(key: string, signal: AbortSignal): Promise<Mode
 /** The body of POST attend, without empty members. */
 export function bodyOf(question: Question): Record<string, unknown> {
   const { model, text, file, written, off, interventions, generate, free } = question;
-  const { page, parameters, kind, layers, heads } = question;
+  const { page, parameters, kind, layers, heads, beam } = question;
   return {
     ...(file ? {} : { text }),
     ...(model ? { model } : {}),
@@ -107,6 +108,7 @@ export function bodyOf(question: Question): Record<string, unknown> {
     ...(off && off.length > 0 ? { ablate: off.join(",") } : {}),
     ...(interventions && interventions.length > 0 ? { interventions } : {}),
     ...(generate ? { generate } : {}),
+    ...(beam ? { beam } : {}),
     ...(free ? { free } : {}),
     ...(page ? { page, values: true } : {}),
     ...(parameters ? { parameters } : {}),

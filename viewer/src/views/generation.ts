@@ -5,6 +5,7 @@ import { h, share } from "../dom";
 import { nextTokenProbabilities } from "../math";
 import { directionOf, shownTokens } from "../tokens";
 import type { Store } from "../store";
+import { player, slider } from "./player";
 
 const mostBars = 12;
 const mostStrip = 64; // longer texts show only the largest weights
@@ -18,25 +19,6 @@ function headFor(store: Store): Head | undefined {
   return mostTelling(
     other.some((head) => head.kind === "cross") ? other.filter((head) => head.kind === "cross") : other,
   );
-}
-
-function slider(
-  label: string,
-  range: { min: number; max: number; step: number },
-  value: () => number,
-  change: (value: number) => void,
-  text: (value: number) => string,
-): { node: HTMLElement; draw: () => void } {
-  const input = h("input", { type: "range", ...range, "aria-label": label });
-  const shown = h("output");
-  input.addEventListener("input", () => change(Number(input.value)));
-  return {
-    node: h("label", { class: "slider" }, h("span", {}, label), input, shown),
-    draw: () => {
-      input.value = String(value());
-      shown.textContent = text(value());
-    },
-  };
 }
 
 /** Return the place of the written token in the list of a step; −1 if it is not listed. */
@@ -56,11 +38,6 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
   const written = shownTokens(store.capture.tokens.written);
   const given = Math.max(0, (store.capture.prompt_tokens ?? 0) - 1); // steps whose token is in the input
   const listed = steps[0]?.ids.length ?? 0;
-  let timer = 0;
-  const stop = () => {
-    clearInterval(timer);
-    timer = 0;
-  };
   const sliders = [
     slider(
       "Step",
@@ -91,25 +68,16 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
       (value) => value.toFixed(2),
     ),
   ];
-  const play = h("button", { type: "button" });
-  play.addEventListener("click", () => {
-    if (timer) stop();
-    else {
-      if (store.state.written >= steps.length - 1) store.update({ written: 0 }, false);
-      timer = window.setInterval(() => {
-        if (store.state.written >= steps.length - 1) {
-          stop();
-          draw();
-        } else store.update({ written: store.state.written + 1 }, false);
-      }, 1200);
-    }
-    draw();
-  });
+  const play = player(
+    steps.length - 1,
+    () => store.state.written,
+    (written) => store.update({ written }, false),
+  );
   const body = h("div");
   const node = h(
     "div",
     { class: "generation" },
-    h("div", { class: "controls" }, sliders[0]!.node, play),
+    h("div", { class: "controls" }, sliders[0]!.node, play.node),
     body,
     h("div", { class: "controls filters" }, ...sliders.slice(1).map((each) => each.node)),
   );
@@ -197,9 +165,8 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
   };
 
   const draw = () => {
-    if (store.state.view !== "generation") return stop();
+    if (store.state.view !== "generation") return play.stop();
     for (const each of sliders) each.draw();
-    play.textContent = timer ? "Pause" : "Play";
     const at = Math.max(0, Math.min(store.state.written, steps.length - 1));
     const head = headFor(store);
     const weights = head && weightsOf(head)?.[at];

@@ -12,7 +12,7 @@ import {
 } from "../../src/capture";
 import { rowsOf } from "../../src/packed";
 import { decoded, shownTokens, wholeCharacter } from "../../src/tokens";
-import { packed, sampleCapture } from "../sample";
+import { packed, sampleBeams, sampleCapture, sampleFilm, sampleTokenizers } from "../sample";
 
 describe("readCapture", () => {
   test("labels rows of cross-attention with the tokens that they generated", () => {
@@ -48,6 +48,9 @@ describe("readCapture", () => {
     const fits = new Ajv2020().compile(schema);
     for (const kind of ["encoder", "decoder", "encoder-decoder"] as const)
       expect(fits(sampleCapture({ kind, withWeights: 1 })), JSON.stringify(fits.errors)).toBe(true);
+    const all = sampleCapture();
+    for (const add of [sampleTokenizers, sampleBeams, sampleFilm]) add(all);
+    expect(fits(all), JSON.stringify(fits.errors)).toBe(true);
     expect(fits({ ...sampleCapture(), more: 1 })).toBe(false);
   });
 });

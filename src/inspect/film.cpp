@@ -1,0 +1,93 @@
+#include "inspect/film.h"
+
+#include <algorithm>
+#include <string>
+
+#include "formats/checkpoint.h"
+#include "inspect/head_pattern.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+constexpr std::size_t kMostFilmHeads = 4;
+constexpr std::size_t kMostFilmWeights = 300000;  // maximum number of weights of a film, with one byte each
+
+// Return the heads with the highest scores whose weights in all frames are within the limit.
+std::vector<Head> film_heads(const View& view, std::size_t frames) {
+  std::vector<Head> heads;
+  std::size_t used = 0;
+  for (const std::size_t index : ranked_maps(view)) {
+    used += view.maps[index].weights.size() * frames;
+    if (heads.size() == kMostFilmHeads || used > kMostFilmWeights) break;
+    heads.push_back(view.maps[index].head);
+  }
+  return heads;
+}
+
+// Return the mean log-probability of the tokens that were given as the target. The last token of a decoder is
+// not counted, because each checkpoint chooses it.
+std::optional<double> mean_log_probability(const View& view) {
+  const bool chosen = view.size->kind == ModelKind::decoder;
+  if (view.steps.size() < (chosen ? 2u : 1u)) return std::nullopt;
+  const std::size_t count = view.steps.size() - (chosen ? 1 : 0);
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    sum += static_cast<double>(view.steps[i].written_logit) - view.steps[i].log_sum_exp;
+  return sum / static_cast<double>(count);
+}
+
+Film::Frame frame_of(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
+                     const FilmOptions& options, const std::vector<Head>& heads) {
+  View view = attend(loaded, pool, request);
+  Film::Frame frame{.log_probability = mean_log_probability(view)};
+  for (const Head& head : heads) {
+    const auto map = std::ranges::find_if(view.maps, [&](const Map& one) { return one.head == head; });
+    if (map == view.maps.end()) throw usage_error("a checkpoint lacks a head of the run").found(head.text());
+    frame.maps.push_back(std::move(*map));
+  }
+  if (options.generate)
+    frame.translation = loaded.target->decode(generated_ids(loaded, pool, request, options.max_new, nullptr));
+  return frame;
+}
+
+void require_unmodified(const AttendRequest& request) {
+  if (!request.ablated.empty() || request.edits != nullptr || request.average)
+    throw usage_error("--checkpoints cannot be combined with --ablate, --intervene or --average")
+        .remedy("Remove these options");
+}
+
+}  // namespace
+
+void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRequest& request,
+              const FilmOptions& options, View& view) {
+  require_unmodified(request);
+  const formats::RunFolder folder = formats::RunFolder::open(run);
+  const std::vector<std::int64_t> steps = folder.steps();
+  if (steps.size() < 2)
+    throw usage_error("--checkpoints needs a run with at least 2 checkpoints")
+        .found(std::to_string(steps.size()))
+        .remedy("Train with output.keep above 1");
+  const std::vector<Head> heads = film_heads(view, steps.size());
+  if (heads.empty()) {
+    view.left_out += view.left_out.empty() ? "" : " ";
+    view.left_out += "The film of the checkpoints is left out, because the text is too long.";
+    return;
+  }
+  AttendRequest pass = request;
+  pass.page = false, pass.words = nullptr, pass.beams.reset(), pass.selection = {};
+  for (const Head& head : heads) pass.selection.layers.insert(head.layer);
+  Film film{.heads = heads};
+  for (const std::int64_t step : steps) {
+    const infer::LoadedModel loaded =
+        infer::LoadedModel::open(folder.checkpoint_folder(step), options.weight_mode);
+    loaded.model->prepare_for_inference(pool);
+    film.frames.push_back(frame_of(loaded, pool, pass, options, heads));
+    film.frames.back().step = step;
+    const double share = static_cast<double>(film.frames.size()) / static_cast<double>(steps.size());
+    if (options.progress && !options.progress(share)) throw cancelled_error("stopped");
+  }
+  view.film = std::move(film);
+}
+
+}  // namespace regard::inspect
