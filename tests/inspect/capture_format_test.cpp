@@ -11,6 +11,7 @@
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/page.h"
+#include "inspect/shown_tokens.h"
 #include "support/json_schema.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -89,6 +90,27 @@ TEST_F(CaptureFormat, FitsItsSchemaInBothPrecisions) {
       EXPECT_FALSE(capture["drawing"]["weights"].empty());
     }
   }
+}
+
+TEST_F(CaptureFormat, HasBeamsTokenizersAndFilm) {
+  AttendRequest request;
+  request.text = "the quick fox", request.beam = 2;
+  View view = attended("translator", request);
+  const auto loaded = infer::LoadedModel::open(folder_ / "translator");
+  view.tokenizers.push_back(tokenized(*loaded.source, "own", view.text));
+  view.film = Film{.heads = {view.maps[0].head}};
+  view.film->frames.push_back({.step = 5, .translation = "a", .log_probability = -1, .maps = {view.maps[0]}});
+  for (const Precision precision : {Precision::bits8, Precision::full}) {
+    const json capture = json::parse(to_json(view, precision));
+    expect_fits(capture);
+    EXPECT_EQ(capture["tokenizers"][0]["tokens"], capture["tokens"]["source"]);
+    EXPECT_EQ(capture["beams"]["ranking"].size(), 2u);
+    EXPECT_EQ(capture["film"]["frames"][0]["weights"][0], capture["attention"][0]["weights"]);
+  }
+  view.beams->steps.resize(8193, {.kept = {{}}, .finished = {}});
+  const json large = json::parse(to_json(view, Precision::bits8));
+  EXPECT_FALSE(large.contains("beams"));
+  EXPECT_NE(large["left_out"].get<std::string>().find("The beam search is left out."), std::string::npos);
 }
 
 TEST(CaptureSchema, NamesWhatDoesNotFit) {
