@@ -61,7 +61,7 @@ TEST_F(TokenCaches, OfOtherDataAreNotUsed) {
   EXPECT_NE(fault.find("other data"), std::string::npos) << fault;
   EXPECT_FALSE(open({.content = 7, .stores = 1, .vocabulary_size = 1000}));
   EXPECT_FALSE(open({.content = 7, .stores = 2, .vocabulary_size = 999}));
-  EXPECT_NE(fault.find("outside of the vocabulary"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("outside the vocabulary"), std::string::npos) << fault;
 }
 
 TEST_F(TokenCaches, AppearWholeOrNotAtAll) {

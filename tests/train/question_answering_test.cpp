@@ -158,7 +158,7 @@ TEST(AnswerWindows, WithoutAnswerOrRoom) {
 TEST_F(Answering, LearnsAndOpensWithAnswer) {
   regard::testing::write_file(folder.path(), "some.json", questions(3, 400, true));
   const ProgramResult result = train({"--set", "data.train=some.json", "--set", "data.valid=some.json",
-                                      "--set", "training.max_steps=1500", "--set",
+                                      "--set", "training.max_steps=3000", "--set",
                                       "training.learning_rate=2e-3", "--set", "validation.every_steps=0"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   Json last;
