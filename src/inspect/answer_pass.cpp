@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/replacing_probe.h"
 #include "ops/tape.h"
@@ -65,13 +66,17 @@ class AnswerPass {
       throw usage_error("the position is out of range")
           .found(std::to_string(answer.position))
           .expected(fmt::format("a position from 0 to {}", logits.rows() - 1));
-    for (const std::int32_t id : {answer.answer, std::max(answer.instead, 0)})
+    const bool strongest = answer.answer == AnswerDifference::kStrongest && answer.instead >= 0;
+    for (const std::int32_t id : {strongest ? 0 : answer.answer, std::max(answer.instead, 0)})
       if (id < 0 || id >= logits.columns())
         throw usage_error("the token id or class is out of range")
             .found(std::to_string(id))
             .expected(fmt::format("an id from 0 to {}", logits.columns() - 1));
     const float* row = logits.row(answer.position);
-    return static_cast<double>(row[answer.answer]) -
+    float of_answer = strongest ? -std::numeric_limits<float>::infinity() : row[answer.answer];
+    for (std::int32_t id = 0; strongest && id < logits.columns(); ++id)
+      if (id != answer.instead) of_answer = std::max(of_answer, row[id]);
+    return static_cast<double>(of_answer) -
            (answer.instead < 0 ? 0.0 : static_cast<double>(row[answer.instead]));
   }
 

@@ -17,6 +17,9 @@ namespace regard::inspect {
 // The measured quantity: logit(answer) − logit(instead) at one position of the decoder. For classifiers: the
 // difference of the logits of two classes, with position 0.
 struct AnswerDifference {
+  // In answer_difference(), this answer means the one with the highest logit other than `instead`.
+  static constexpr std::int32_t kStrongest = -1;
+
   std::int64_t position = 0;
   std::int32_t answer = 0, instead = 0;
 };

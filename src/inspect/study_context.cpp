@@ -135,6 +135,9 @@ std::string StudyContext::measured(const AnswerDifference& answer) const {
     if (model_.kind() != ModelKind::encoder) return "'" + token(id) + "'";
     return fmt::format("{} {}", model_.output() == Output::ctc ? "label" : "class", id);
   };
+  if (answer.answer == AnswerDifference::kStrongest)
+    return fmt::format("highest other logit minus logit of {} at position {}", name(answer.instead),
+                       answer.position);
   return answer.instead < 0 ? fmt::format("logit of {} at position {}", name(answer.answer), answer.position)
                             : fmt::format("logit of {} minus logit of {} at position {}", name(answer.answer),
                                           name(answer.instead), answer.position);

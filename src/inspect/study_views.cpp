@@ -88,7 +88,8 @@ StudyTable Study::sets() {
 StudyTable Study::flip() {
   need(request_.instead, "--instead");
   const StudyExample one = example(true);
-  const AnswerDifference answer = answer_of(one);
+  AnswerDifference answer = answer_of(one);
+  if (request_.answer.empty()) answer.answer = AnswerDifference::kStrongest;
   const HeadFlip found =
       flip_answer(model_, pool_, one.input, answer, {request_.most, request_.state, progress_});
   StudyTable table;
@@ -100,6 +101,10 @@ StudyTable Study::flip() {
   for (const FlipStep& step : found.steps) {
     off.push_back(step.head);
     table.rows.push_back({text_of(off), step.difference});
+  }
+  if (found.whole <= 0) {
+    table.notes = {"The other answer is more likely with all heads, so no head is ablated."};
+    return table;
   }
   table.notes = {"Each row adds the head that lowers the difference most."};
   table.notes.push_back(
