@@ -36,8 +36,10 @@ struct StudyOptions {
   // patch, path: a second text or file. Values of its forward pass are replaced by values of the pass over
   // `text`.
   std::string other = {}, other_target = {};
-  std::string answer = {}, instead = {};  // two tokens; the measured value is logit(answer) − logit(instead)
-  std::vector<HeadName> off = {};         // heads, sets: heads ablated in all passes
+  // Two tokens; the measured value is logit(answer) − logit(instead). Default of `answer`: the label at
+  // `position`; for flip, the token with the highest logit other than `instead`.
+  std::string answer = {}, instead = {};
+  std::vector<HeadName> off = {};  // heads, sets: heads ablated in all passes
   // heads, sets, flip, patch, path: file with the results of finished heads, sets of heads or components,
   // from which a later call continues
   std::filesystem::path state = {};

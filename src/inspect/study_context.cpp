@@ -110,7 +110,7 @@ std::int32_t StudyContext::answer_id(const std::string& text) const {
   return ids[0];
 }
 
-AnswerDifference StudyContext::answer_of(const StudyExample& example) const {
+AnswerDifference StudyContext::answer_of(const StudyExample& example, bool strongest) const {
   AnswerDifference answer{request_.position, -1, -1};
   const bool per_position = model_.output() == Output::next_token;
   if (answer.position < 0 && model_.kind() == ModelKind::decoder)
@@ -120,6 +120,8 @@ AnswerDifference StudyContext::answer_of(const StudyExample& example) const {
   const auto at = static_cast<std::size_t>(answer.position);
   if (!request_.answer.empty())
     answer.answer = answer_id(request_.answer);
+  else if (strongest)
+    answer.answer = AnswerDifference::kStrongest;
   else if (model_.output() != Output::ctc && at < example.labels.size() && example.labels[at] >= 0)
     answer.answer = example.labels[at];
   else

@@ -39,8 +39,8 @@ class StudyContext {
   std::int32_t answer_id(const std::string& text) const;
   // Return the difference that --position, --answer and --instead select. Default position: the last one for
   // a decoder, otherwise the first one with a known prediction, or 0. Default answer: the label at that
-  // position.
-  AnswerDifference answer_of(const StudyExample& example) const;
+  // position, or AnswerDifference::kStrongest if `strongest` is true.
+  AnswerDifference answer_of(const StudyExample& example, bool strongest = false) const;
   std::string measured(const AnswerDifference& answer) const;  // returns a description of the difference
   HeadSweepOptions sweep_options() const;
   // Return the names of the input's positions: tokens, patches or times.

@@ -88,8 +88,7 @@ StudyTable Study::sets() {
 StudyTable Study::flip() {
   need(request_.instead, "--instead");
   const StudyExample one = example(true);
-  AnswerDifference answer = answer_of(one);
-  if (request_.answer.empty()) answer.answer = AnswerDifference::kStrongest;
+  const AnswerDifference answer = answer_of(one, true);
   const HeadFlip found =
       flip_answer(model_, pool_, one.input, answer, {request_.most, request_.state, progress_});
   StudyTable table;

@@ -51,6 +51,17 @@ TEST_F(StudyProgram, EveryViewOfADecoderIsATable) {
   }
 }
 
+TEST_F(StudyProgram, FlipWithoutAnAnswerComparesWithEveryOtherToken) {
+  const Json json = table({"gpt", "--view", "flip", "--text", "the fox", "--instead", "b", "--most", "2"});
+  EXPECT_TRUE(json["title"].get<std::string>().find("highest other logit minus logit of 'b'") !=
+              std::string::npos)
+      << json;
+  const Json already =
+      table({"gpt", "--view", "flip", "--text", "the fox", "--answer", "b", "--instead", "b"});
+  EXPECT_EQ(already["rows"].size(), 0u);
+  EXPECT_NE(already["notes"].dump().find("no head is ablated"), std::string::npos) << already;
+}
+
 // The loss in the row of a head equals the loss of the whole model when this head is ablated.
 TEST_F(StudyProgram, TheLossWithoutAHeadIsThatOfTheModelWithTheHeadOff) {
   const Json json = table({"translator", "pairs.tsv"});

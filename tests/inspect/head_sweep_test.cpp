@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/random.h"
 #include "inspect/answer_pass.h"
@@ -14,6 +15,7 @@
 #include "ops/tape.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
+#include "support/throws.h"
 #include "tensor/arena.h"
 
 namespace regard::testing {
@@ -164,6 +166,25 @@ TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
     }
   }
   EXPECT_GT(sets, 0u) << "no answer needs two heads, so nothing is shown";
+}
+
+TEST(HeadFlip, WithoutAnAnswerComparesWithTheHighestOtherLogit) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  inspect::PassInput input;
+  input.target = {5, 9, 7};
+  const Tensor logits = inspect::run_with_probe(*model, pool, {}, input.target, nullptr);
+  const std::span<const float> last(logits.row(2), static_cast<std::size_t>(logits.columns()));
+  for (std::size_t instead = 0; instead < last.size(); ++instead) {
+    std::vector<float> others(last.begin(), last.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(instead));
+    const inspect::AnswerDifference answer{2, inspect::AnswerDifference::kStrongest,
+                                           static_cast<std::int32_t>(instead)};
+    EXPECT_EQ(inspect::answer_difference(*model, pool, input, answer, nullptr),
+              static_cast<double>(std::ranges::max(others)) - static_cast<double>(last[instead]));
+  }
+  EXPECT_REGARD_ERROR(inspect::answer_difference(*model, pool, input, {2, -1, -1}, nullptr), ErrorKind::usage,
+                      "out of range");
 }
 
 }  // namespace
