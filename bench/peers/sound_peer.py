@@ -109,7 +109,7 @@ def feature_extractor(kind, folder):
 
 def transformers(folder, threads):
     import torch
-    from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration
+    from transformers import GenerationMixin, WhisperFeatureExtractor, WhisperForConditionalGeneration
     folder = os.path.join(folder, "whisper")
     model = WhisperForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
     extractor = WhisperFeatureExtractor.from_pretrained(folder)
@@ -119,8 +119,8 @@ def transformers(folder, threads):
         def transcribe():
             features = extractor(sound, sampling_rate=RATE, return_tensors="pt").input_features
             # GenerationMixin.generate() is the greedy search without Whisper's rules for long sounds
-            out = super(WhisperForConditionalGeneration, model).generate(
-                features, decoder_input_ids=start, do_sample=False, num_beams=1, min_new_tokens=o["new"],
+            out = GenerationMixin.generate(
+                model, features, decoder_input_ids=start, do_sample=False, num_beams=1, min_new_tokens=o["new"],
                 max_new_tokens=o["new"], suppress_tokens=[END])
             assert out.shape[1] == len(PROMPT) + o["new"], out.shape
 
