@@ -7,17 +7,6 @@
 #include "kernels/rows.h"
 
 namespace regard::infer {
-namespace {
-
-float log_sum_of(std::span<const float> scores) {
-  const float most = *std::max_element(scores.begin(), scores.end());
-  double total = 0.0;
-  for (const float score : scores) total += std::exp(static_cast<double>(score) - static_cast<double>(most));
-  return static_cast<float>(static_cast<double>(most) + std::log(total));
-}
-
-}  // namespace
-
 std::int64_t width_of(const SearchOptions& options) {
   return options.beam > 1 ? options.beam : options.sample ? options.n_best : 1;
 }
@@ -153,13 +142,15 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
   if (rule.ruled)
     apply(rule.options.rules, rows_[row].context, scores, history_[static_cast<std::size_t>(worker)]);
   if (rule.options.rules.scores_after_rules) {
-    lse_[row] = log_sum_of(scores);
+    kernels::log_sum_exp(pool_, scores.data(), &lse_[row], 1, static_cast<std::int64_t>(vocabulary_));
     logits = scores.data();
   }
   if (!rule.options.sample) {
-    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-    candidate_token_[begin_[row]] = static_cast<std::int32_t>(best);
-    candidate_[begin_[row]] = logits[best];
+    float best = 0.0f;
+    std::int32_t& token = candidate_token_[begin_[row]];
+    kernels::top_k(pool_, scores.data(), 1, static_cast<std::int64_t>(vocabulary_), 1, &best, &token);
+    token = std::max(token, 0);  // the rules forbid every token
+    candidate_[begin_[row]] = logits[token];
     return;
   }
   // copy of the scores after the rules, if log-probabilities are computed from them
