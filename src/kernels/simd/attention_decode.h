@@ -62,22 +62,33 @@ inline void multiply_keys(const float* query, std::int64_t dim, const float* key
   });
 }
 
+// Add 4 steps of query · keys to the sum of one vector of keys that are not transposed.
+HWY_INLINE void multiply_quads(const float* query, const float* keys, std::int64_t stride, FloatVector& sum) {
+  const Floats d;
+  const Quads quads = transposed_quads(keys, stride);
+  for (int step = 0; step < 4; ++step) sum = hn::MulAdd(hn::Set(d, query[step]), quads.step[step], sum);
+}
+
 // Multiply one query by kGroups vectors of keys that are not transposed. keys[vector] points to the first key
-// of a vector.
+// of a vector. All steps in a cache line are processed one after another, because keys at a large stride map
+// to the same few cache sets.
 template <int kGroups>
 HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
                                      std::int64_t stride, Fetcher& ahead, float* scores) {
   const Floats d;
   FloatVector sum[kGroups];
   for (int group = 0; group < kGroups; ++group) sum[group] = hn::Zero(d);
-  for (std::int64_t i = 0; i < dim; i += 4) {
+  std::int64_t i = 0;
+  for (; i + kFloatsInLine <= dim; i += kFloatsInLine) {
     ahead.fetch();
-    for (int group = 0; group < kGroups; ++group) {
-      const Quads quads = transposed_quads(keys[group] + i, stride);
-      for (int step = 0; step < 4; ++step)
-        sum[group] = hn::MulAdd(hn::Set(d, query[i + step]), quads.step[step], sum[group]);
-    }
+    for (int group = 0; group < kGroups; ++group)
+      for (int step = 0; step < kFloatsInLine; step += 4)
+        multiply_quads(query + i + step, keys[group] + i + step, stride, sum[group]);
   }
+  if (i < dim) ahead.fetch();
+  for (; i < dim; i += 4)
+    for (int group = 0; group < kGroups; ++group)
+      multiply_quads(query + i, keys[group] + i, stride, sum[group]);
   for (int group = 0; group < kGroups; ++group) hn::Store(sum[group], d, scores + group * kLanes);
 }
 
@@ -94,12 +105,13 @@ inline void score_one(const Head& head, KeyRange keys, const float* query, Fetch
 
 // Compute out += Σ weights[row] · rows[row], for kVectors vectors of columns.
 template <int kVectors>
-HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) {
+HWY_INLINE void add_vectors(const Rows& rows, const float* weights, Fetcher& ahead, float* out) {
   const Floats d;
   FloatVector sum[kVectors];
   for (int vector = 0; vector < kVectors; ++vector) sum[vector] = hn::Load(d, out + vector * kLanes);
   const float* from = rows.at;
   for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride) {
+    ahead.fetch();
     const auto weight = hn::Set(d, weights[row]);
     for (int vector = 0; vector < kVectors; ++vector)
       sum[vector] = hn::MulAdd(weight, hn::LoadU(d, from + vector * kLanes), sum[vector]);
@@ -108,20 +120,20 @@ HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) 
 }
 
 // Compute out [columns] += Σ weights[row] · rows[row]. The last vector of columns may be partial.
-inline void add_values(Rows rows, const float* weights, float* out) {
+inline void add_values(Rows rows, const float* weights, Fetcher& ahead, float* out) {
   const Floats d;
   // Each vector of columns is one dependency chain over the rows, so several are computed at once.
   constexpr int kMost = 8;
   for (; rows.columns >= kMost * kLanes; rows.columns -= kMost * kLanes) {
-    add_vectors<kMost>(rows, weights, out);
+    add_vectors<kMost>(rows, weights, ahead, out);
     rows.at += kMost * kLanes, out += kMost * kLanes;
   }
   for (; rows.columns >= 4 * kLanes; rows.columns -= 4 * kLanes) {
-    add_vectors<4>(rows, weights, out);
+    add_vectors<4>(rows, weights, ahead, out);
     rows.at += 4 * kLanes, out += 4 * kLanes;
   }
   for (; rows.columns >= kLanes; rows.columns -= kLanes) {
-    add_vectors<1>(rows, weights, out);
+    add_vectors<1>(rows, weights, ahead, out);
     rows.at += kLanes, out += kLanes;
   }
   if (rows.columns == 0) return;
@@ -190,7 +202,7 @@ struct DecodeBlock {
 
 // Update the softmax state and output of a query with one block, whose products q · k are in scratch.scores.
 void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& block,
-                  const ForwardScratch& scratch, RunningQuery& running) {
+                  const ForwardScratch& scratch, Fetcher& ahead, RunningQuery& running) {
   const Floats d;
   const Attention& problem = head.problem;
   const float correction = softmax_online(rule.log2_factor, block.lanes, scratch.scores, running);
@@ -199,8 +211,40 @@ void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& bl
       hn::Store(hn::Mul(hn::Load(d, running.out + column), hn::Set(d, correction)), d, running.out + column);
   const KeyRange keys{block.first + block.lanes.begin, block.first + block.lanes.end};
   for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
-    add_values(head.value_rows(run.begin, run.end), scratch.scores + run.begin - block.first, running.out);
+    add_values(head.value_rows(run.begin, run.end), scratch.scores + run.begin - block.first, ahead,
+               running.out);
   });
+}
+
+// Return the value rows of a block, which are prefetched during its scores. One query takes little time for
+// each key, and rows at a large stride map to few sets of the cache, so prefetching both the keys and the
+// values of the next block can evict rows that have not been read yet.
+inline Fetcher fetch_values(const Head& head, KeyRange keys) {
+  constexpr std::int64_t kGroups = kKeyBlock / kPanel;  // calls of multiply_keys_of_one() for a block
+  const std::int64_t calls = kGroups * ((head.problem.head_dim + kFloatsInLine - 1) / kFloatsInLine);
+  Fetcher ahead((kKeyBlock + calls - 1) / calls);
+  for_each_run(head.sequence, keys, [&](KeyRange run) { ahead.add(head.value_rows(run.begin, run.end), 0); });
+  return ahead;
+}
+
+// Return the key rows to prefetch during the values of a block: those of the next block, which starts at
+// `next`, or the first keys of the next call (`following`).
+inline Fetcher fetch_next_keys(const Head& head, std::int64_t next, KeyRange keys,
+                               const AttentionRows* following) {
+  Fetcher ahead(1);
+  const auto add = [&](const Head& of, std::int64_t begin, std::int64_t end) {
+    for_each_run(of.sequence, {begin, smaller(begin + kKeyBlock, end)},
+                 [&](KeyRange run) { ahead.add(of.key_rows(run.begin, run.end), 0); });
+  };
+  if (next < keys.end) {
+    add(head, next, keys.end);
+  } else if (following != nullptr) {
+    const Head other = head_of(head.problem, *following);
+    const KeyRange seen = other.seen_by(following->query_begin, following->query_end - 1);
+    ahead.add(other.query_rows(following->query_begin, following->query_end), 0);
+    if (!seen.empty()) add(other, seen.begin / kKeyBlock * kKeyBlock, seen.end);
+  }
+  return ahead;
 }
 
 void forward_few(const Head& head, const ScoreRule& rule, const AttentionRows& asked,
@@ -216,14 +260,18 @@ void forward_few(const Head& head, const ScoreRule& rule, const AttentionRows& a
     const KeyRange seen{larger(begin, keys.begin), smaller(begin + kKeyBlock, keys.end)};
     const std::int64_t first = seen.begin / kLanes * kLanes;
     const DecodeBlock block{first, {seen.begin - first, seen.end - first}, begin > keys.begin};
+    if (queries == 1) {
+      Fetcher values = fetch_values(head, seen),
+              next = fetch_next_keys(head, begin + kKeyBlock, keys, following);
+      score_one(head, {first, seen.end}, running[0].query, values, scratch.scores);
+      attend_block(head, rule, block, scratch, next, running[0]);
+      continue;
+    }
     Fetcher ahead = fetch_after(head, keys, begin + kKeyBlock, asked, following, kRowsAtOnce);
-    if (queries > 1) transpose_keys(head, {first, seen.end}, scratch.key, ahead);
+    transpose_keys(head, {first, seen.end}, scratch.key, ahead);
     for (std::int64_t i = 0; i < queries; ++i) {
-      if (queries > 1)
-        multiply_keys(running[i].query, head.problem.head_dim, scratch.key, block.lanes.end, scratch.scores);
-      else
-        score_one(head, {first, seen.end}, running[i].query, ahead, scratch.scores);
-      attend_block(head, rule, block, scratch, running[i]);
+      multiply_keys(running[i].query, head.problem.head_dim, scratch.key, block.lanes.end, scratch.scores);
+      attend_block(head, rule, block, scratch, ahead, running[i]);
     }
   }
   for (std::int64_t i = 0; i < queries; ++i) finish_row(head, asked.query_begin + i, running[i]);
