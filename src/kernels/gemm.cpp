@@ -32,18 +32,15 @@ constexpr std::int64_t kRowsOfWidened = 192;
 // panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
-// Products with fewer multiply-adds run on one thread, which is faster. Loading B costs at least as much as
-// multiplying it by kRowsWorthLoad rows.
+// Products with fewer multiply-adds run on one thread, which is faster.
 constexpr double kWorkForThreads = 400e3;
-constexpr std::int64_t kRowsWorthLoad = 4;
 
 // Computes one product: selects the path and calls the inner loops of the instruction set.
 class Product {
  public:
   Product(ThreadPool& pool, const Gemm& problem)
       : pool_(pool), problem_(problem), table_(dispatch_gemm_table()) {
-    const double work = static_cast<double>(std::max(problem.m, kRowsWorthLoad)) *
-                        static_cast<double>(problem.n) * static_cast<double>(problem.k);
+    const double work = estimated_work(problem.m, problem.n, problem.k);
     threads_ = work >= kWorkForThreads ? pool.size() : 1;
   }
 

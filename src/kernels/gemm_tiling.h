@@ -26,6 +26,13 @@ inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
   return {index * step, std::min(whole, (index + 1) * step)};
 }
 
+// Return the cost of a product A [m, k] · B [k, n] in multiply-adds. Loading B from memory costs at least as
+// much as multiplying it by kRowsWorthLoad rows.
+constexpr double estimated_work(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kRowsWorthLoad = 4;
+  return static_cast<double>(std::max(m, kRowsWorthLoad)) * static_cast<double>(n) * static_cast<double>(k);
+}
+
 struct GemmSize {
   std::int64_t m = 0, n = 0, k = 0;
   int threads = 1;

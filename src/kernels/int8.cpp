@@ -20,10 +20,8 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 
 namespace {
 
-// Products with fewer multiply-adds run on one thread, which is faster. Loading the weight costs at least as
-// much as multiplying it by kRowsWorthLoad rows.
+// products with fewer multiply-adds run on one thread, which is faster
 constexpr double kWorkForThreads = 1e6;
-constexpr std::int64_t kRowsWorthLoad = 4;
 constexpr std::int64_t kChunkBytes = 512 << 10;  // size of a chunk of quantised rows in bytes
 constexpr std::int64_t kBlockRows = 32;          // number of rows in a block, whose sums fit in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
@@ -100,8 +98,7 @@ class Int8Product {
       throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
-    const double work = static_cast<double>(std::max(problem_.m, kRowsWorthLoad)) *
-                        static_cast<double>(problem_.n) * static_cast<double>(problem_.k);
+    const double work = estimated_work(problem_.m, problem_.n, problem_.k);
     threads_ = turn.owns_lock() && work >= kWorkForThreads ? pool_.size() : 1;
     const std::int64_t chunk = round_up(
         std::clamp<std::int64_t>(kChunkBytes / std::max<std::int64_t>(1, stride_), 64, 2048), kBlockRows);
