@@ -85,3 +85,10 @@ for row in results["idioms"]:
 idioms = {key: [(x + 1, mean(y)) for x, y in sorted(points.items())] for key, points in idioms.items()}
 chart("idioms", "Idiom or food? Accuracy by distance", "words from the subject to 'a'", "accuracy, %", idioms,
       y_range=(50, 100))
+
+labels = {"transformer": "Transformer", "attention": "with attention", "gru": "GRU", "lstm": "LSTM"}
+copies = {}
+for row in results["copy"]:
+    if row["fillers"]:  # the axis is logarithmic
+        copies.setdefault(labels[row["network"]], []).append((row["fillers"], 100 * mean(row["right"])))
+chart("copy", "Four words copied without a mistake, by distance", "words after them", "texts, %", copies, y_range=(0, 100))

@@ -10,9 +10,11 @@ regard=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${2:-$(mktemp -d)}
 seeds=${SEEDS:-"1 2 3"}
-lengths=${LENGTHS:-"3 20 60"}
+lengths=${LENGTHS:-"3 20 60 240 500"}
+distances=${DISTANCES:-"0 10 60 500"}
 examples=${EXAMPLES:-$(dirname "$regard")/examples}
 families=${FAMILIES:-"mlp cnn rnn lstm gru bert"}
+networks="transformer attention gru lstm"
 mkdir -p "$folder"
 
 # texts LENGTH ROWS SEED: print random texts of LENGTH words with their first word as label
@@ -100,6 +102,50 @@ order() {
     awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$run.accuracy"
 }
 
+# Print texts of four random words and FILLERS words "x", a tab, and the four words: copies FILLERS ROWS SEED
+copies() {
+  awk -v fillers="$1" -v rows="$2" -v seed="$3" 'BEGIN {
+    srand(seed)
+    for (i = 0; i < rows; i++) {
+      words = "w" int(rand() * 8)
+      for (j = 1; j < 4; j++) words = words " w" int(rand() * 8)
+      line = words
+      for (j = 0; j < fillers; j++) line = line " x"
+      print line "\t" words
+    }
+  }'
+}
+
+# Print the fraction of held-out texts whose four words a translator copies without a mistake: copy NETWORK FILLERS SEED.
+# NETWORK: transformer; attention (recurrent, with attention); gru or lstm (recurrent, without attention)
+copy() {
+  local network=$1 fillers=$2 seed=$3 run=$folder/copy-$1-$2-$3 more=()
+  [ -s "$run.accuracy" ] && return
+  case $network in
+    transformer) more=(--set model.heads=2 --set model.feed_forward_size=64) ;;
+    attention) more=(--set model.family=rnn-search --set model.cell=gru) ;;
+    *) more=(--set model.family=rnn-search --set "model.cell=$network" --set model.attention=none) ;;
+  esac
+  rm -rf "$run"
+  "$regard" train "$root/recipes/claims/copy.toml" -q -t 1 --set "seed=$seed" \
+    --set "data.train=[\"$folder/copy-$fillers.train.tsv\"]" --set "data.valid=[\"$folder/copy-$fillers.valid.tsv\"]" \
+    --set "output.folder=$run" "${more[@]}"
+  cut -f1 "$folder/copy-$fillers.valid.tsv" | "$regard" translate "$run" -q -t 1 | paste - "$folder/copy-$fillers.valid.tsv" |
+    awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$run.accuracy"
+}
+
+# Train a recurrent network on texts of 20 words by stochastic gradient descent: clip NORM SEED. NORM 0: no clipping
+clip() {
+  local norm=$1 seed=$2 run=$folder/clip-$1-$2
+  [ -s "$run.accuracy" ] && return
+  rm -rf "$run"
+  "$regard" train "$root/recipes/claims/first-word.toml" -q -t 1 --set model.family=rnn --set "seed=$seed" \
+    --set "data.train=[\"$folder/length-20.train.tsv\"]" --set "data.valid=[\"$folder/length-20.valid.tsv\"]" \
+    --set training.optimizer=sgd --set training.learning_rate=0.1 --set "training.clip_norm=$norm" \
+    --set training.max_steps=600 --set "output.folder=$run"
+  accuracy "$run" >"$run.accuracy"
+}
+
 # Measure the processor seconds of 50 training steps of 1,920 words each, in texts of LENGTH words.
 cost() {
   local family=$1 length=$2 run=$folder/cost-$1-$2 more=()
@@ -126,7 +172,7 @@ parameters() {
 # list KEY: print "KEY": [the lines of standard input],
 list() { printf ' "%s": [\n' "$1"; sed -n 's/^/  /; $!s/$/,/; p'; printf ' ],\n'; }
 
-for length in $lengths; do
+for length in 20 $lengths; do
   texts "$length" 4000 1 >"$folder/length-$length.train.tsv"
   texts "$length" 400 2 >"$folder/length-$length.valid.tsv"
 done
@@ -138,13 +184,19 @@ order_pairs 0 >"$folder/order.train.tsv"
 order_pairs 1 >"$folder/order.valid.tsv"
 for positions in sinusoidal none; do for seed in $seeds; do order "$positions" "$seed"; done; done
 for length in 20 60 240; do for family in cnn rnn lstm gru bert; do cost "$family" "$length"; done; done
-for length in $lengths; do
-  for family in $families; do
-    for seed in $seeds; do
-      one "$family" "$length" "$seed" &
-      while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-2}" ]; do wait -n; done
-    done
-  done
+# next COMMAND…: run a command in the background, after one of JOBS earlier commands has ended
+next() {
+  while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-2}" ]; do wait -n; done
+  "$@" &
+}
+for fillers in $distances; do
+  copies "$fillers" 2000 1 >"$folder/copy-$fillers.train.tsv"
+  copies "$fillers" 200 2 >"$folder/copy-$fillers.valid.tsv"
+done
+for seed in $seeds; do
+  for norm in 0 1; do next clip "$norm" "$seed"; done
+  for length in $lengths; do for family in $families; do next one "$family" "$length" "$seed"; done; done
+  for fillers in $distances; do for network in $networks; do next copy "$network" "$fillers" "$seed"; done; done
 done
 wait
 
@@ -167,6 +219,18 @@ wait
       echo "{\"positions\": \"$positions\", \"seed\": $seed, \"right\": $(cat "$folder/order-$positions-$seed.accuracy")}"
     done
   done | list order
+  for fillers in $distances; do
+    for network in $networks; do
+      values=""
+      for seed in $seeds; do values="$values${values:+, }$(cat "$folder/copy-$network-$fillers-$seed.accuracy")"; done
+      echo "{\"fillers\": $fillers, \"network\": \"$network\", \"right\": [$values]}"
+    done
+  done | list copy
+  for norm in 0 1; do
+    values=""
+    for seed in $seeds; do values="$values${values:+, }$(cat "$folder/clip-$norm-$seed.accuracy")"; done
+    echo "{\"clip_norm\": $norm, \"accuracy\": [$values]}"
+  done | list clipping
   for length in 20 60 240; do
     for family in cnn rnn lstm gru bert; do
       echo "{\"family\": \"$family\", \"length\": $length, \"seconds\": $(cat "$folder/cost-$family-$length.seconds")}"

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <random>
 #include <utility>
 
 #include "base/json.h"
 #include "docs/document_case.h"
 #include "support/namespaces.h"
+#include "support/program.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 
 namespace regard::testing {
 namespace {
@@ -80,6 +83,21 @@ TEST(Claims, ThePageShowsOrderAndIdioms) {
   }
 }
 
+TEST(Claims, ThePageShowsCopyingAndClipping) {
+  const Json results = claims();
+  std::map<std::string, std::string> copies;
+  for (const Json& row : results.at("copy"))
+    copies[row["network"].get<std::string>()] += " " + percent(row["right"]) + " |";
+  ASSERT_EQ(copies.size(), 4U);
+  expect_shown("| Transformer |" + copies.at("transformer"));
+  expect_shown("| recurrent, with attention |" + copies.at("attention"));
+  expect_shown("| recurrent (GRU), without attention |" + copies.at("gru"));
+  expect_shown("| recurrent (LSTM), without attention |" + copies.at("lstm"));
+  ASSERT_EQ(results.at("clipping").size(), 2U);
+  expect_shown(fmt::format("| without clipping | {} |", percent(results["clipping"][0]["accuracy"])));
+  expect_shown(fmt::format("| clipped at norm 1 | {} |", percent(results["clipping"][1]["accuracy"])));
+}
+
 TEST(Claims, ThePageShowsGradients) {
   std::map<std::pair<std::string, double>, std::map<int, std::vector<double>>> norms;
   const Json results = claims();
@@ -113,6 +131,47 @@ TEST(Claims, ThePageShowsCosts) {
     expect_shown(fmt::format("| `{}` | {} |{}", family, row["20"].get<int>(), seconds.at(family)));
   }
   for (const Json& error : results["fully_connected_error"]) expect_shown(error.get<std::string>());
+}
+
+// Return `rows` texts of three words of eight, each with its first word as label.
+std::string first_words(int rows, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto word = [&] { return fmt::format("w{}", random() % 8); };
+  std::string table;
+  for (int row = 0; row < rows; ++row) {
+    const std::string first = word();
+    table += fmt::format("{} {} {}\t{}\n", first, word(), word(), first);
+  }
+  return table;
+}
+
+// Train first-word.toml and return the last accuracy in the log.
+double first_word_accuracy(const std::filesystem::path& folder, const std::string& family) {
+  const std::string set = "--set";
+  const auto file = [&](const char* name) { return fmt::format("[\"{}\"]", (folder / name).string()); };
+  const ProgramResult result =
+      run_program({"train", (source_folder() / "recipes/claims/first-word.toml").string(), "-q", "-t", "1",
+                   set, "seed=1", set, "model.family=" + family, set, "data.train=" + file("train.tsv"), set,
+                   "data.valid=" + file("valid.tsv"), set, "output.folder=" + (folder / family).string()},
+                  folder);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  double accuracy = -1;
+  for (const std::string& line : lines_of(file_content(folder / family / "log.jsonl"))) {
+    const Json entry = Json::parse(line);
+    if (entry.contains("validation")) accuracy = entry["validation"]["accuracy"].get<double>();
+  }
+  return accuracy;
+}
+
+// The first column of the page's first table, trained again with two of its six networks.
+TEST(Claims, AMeanOfWordsLosesTheirOrder) {
+  const TemporaryFolder folder;
+  write_file(folder.path(), "train.tsv", first_words(4000, 1));
+  write_file(folder.path(), "valid.tsv", first_words(400, 2));
+  EXPECT_GT(first_word_accuracy(folder.path(), "cnn"), 0.98);
+  const double mean = first_word_accuracy(folder.path(), "mlp");
+  EXPECT_GT(mean, 0.3);
+  EXPECT_LT(mean, 0.6);
 }
 
 }  // namespace
