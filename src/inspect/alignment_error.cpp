@@ -117,6 +117,7 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   }
   if (std::string link; links.next(link))
     throw Error(ErrorKind::invalid_input, "there are more alignments than texts", {links.name(), -1, -1})
+        .found(fmt::format("at least {} lines", links.line_number()))
         .expected(fmt::format("{} lines, one for each line of {}", texts.line_number(), texts.name()));
   if (pairs.empty())
     throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1})
