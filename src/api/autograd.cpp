@@ -165,7 +165,7 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
   for (const auto& [name, x] : {std::pair{"query", q}, {"key", k}, {"value", v}})
     ops::require_matrix("attention", name, x);
   if (k->value.columns() != q->value.columns())
-    throw ops::shape_error("attention", "keys must have as many columns as queries",
+    throw ops::shape_error("attention", "queries and keys differ in their number of columns",
                            {{"query", q}, {"key", k}});
   if (heads < 1 || q->value.columns() % heads != 0 || v->value.columns() % heads != 0)
     throw usage_error("attention: a number of columns is not a multiple of the number of heads")

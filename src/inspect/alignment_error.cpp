@@ -266,7 +266,7 @@ AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& poo
                                std::int64_t most_examples,
                                const std::function<bool(double share)>& progress) {
   if (loaded.model->kind() != ModelKind::encoder_decoder)
-    throw usage_error("the alignment error rate requires cross-attention").expected("an encoder-decoder");
+    throw usage_error("the model has no cross-attention").expected("an encoder-decoder");
   AlignmentSweep sweep(loaded, pool);
   const std::vector<AlignedPair> pairs = read_pairs(data, alignments, most_examples);
   for (std::size_t i = 0; i < pairs.size(); ++i) {

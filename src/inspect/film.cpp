@@ -67,8 +67,8 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   const std::vector<std::int64_t> steps = folder.steps();
   if (steps.size() < 2)
     throw usage_error("the run has too few checkpoints for --checkpoints")
-        .found(std::to_string(steps.size()))
-        .expected("at least 2")
+        .found(std::to_string(steps.size()) + " checkpoints")
+        .expected("at least 2 checkpoints")
         .remedy("Train with output.keep above 1");
   const std::vector<Head> heads = film_heads(view, steps.size());
   if (heads.empty()) {

@@ -75,8 +75,9 @@ Error no_input(const std::string& name) {
   const std::string_view meant = nearest(name, inputs_of_models());
   return input_error("unknown input name")
       .found("\"" + name + "\"")
-      .expected(meant.empty() ? "one of " + list_of(inputs_of_models()) + "loss_weight.OUTPUT" : "")
-      .remedy(meant.empty() ? "" : "Did you mean '" + std::string(meant) + "'?");
+      .expected(meant.empty() ? "one of " + list_of(inputs_of_models()) + "loss_weight.OUTPUT"
+                              : std::string())
+      .remedy(meant.empty() ? std::string() : "Did you mean '" + std::string(meant) + "'?");
 }
 
 }  // namespace
@@ -107,8 +108,8 @@ void check_output_names(const std::set<std::string>& capture) {
         .found("\"" + name + "\"")
         .expected(meant.empty() ? "one of " + list_of(outputs_of_models()) + list_of(outputs_of_layers()) +
                                       "or one layer as in hidden_states.0"
-                                : "")
-        .remedy(meant.empty() ? "" : "Did you mean '" + std::string(meant) + "'?");
+                                : std::string())
+        .remedy(meant.empty() ? std::string() : "Did you mean '" + std::string(meant) + "'?");
   }
 }
 
