@@ -126,9 +126,9 @@ class Problem {
     if (masked && biased &&
         (options.mask.shape()[0] != options.bias.shape()[0] ||
          options.mask.shape()[1] != options.bias.shape()[1]))
-      throw usage_error("attention: mask and bias must have the same shape")
-          .found(options.mask.shape().text())
-          .expected(options.bias.shape().text());
+      throw usage_error("attention: the shape of the bias differs from the shape of the mask")
+          .found(options.bias.shape().text())
+          .expected(options.mask.shape().text());
   }
 
   std::int64_t batch_ = 0, heads_ = 0, kv_heads_ = 0, queries_ = 0, keys_ = 0;

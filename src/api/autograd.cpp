@@ -74,9 +74,9 @@ struct REGARD_HIDDEN Learner::State {
       throw usage_error("backward() was called twice since begin()")
           .remedy("Call begin() and compute the loss again");
     if (checked(loss).value.elements() != 1)
-      throw usage_error("backward() needs a scalar")
-          .expected("a tensor of one element")
-          .found(loss->value.shape().text());
+      throw usage_error("the loss of backward() is not a scalar")
+          .found(loss->value.shape().text())
+          .expected("a tensor of one element");
     for (Trained& one : trained) one.parameter.clear_gradient();
     walked = loss;
     tape.backward(loss);
@@ -97,7 +97,7 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
   api::require_f32("parameter", "its initial value", initial);
   for (const Trained& other : state().trained)
     if (other.parameter.name == name)
-      throw usage_error("there is already a parameter with this name")
+      throw usage_error("two parameters have the same name")
           .found("'" + name + "'")
           .remedy("Give each parameter its own name");
   Trained& trained = state().trained.emplace_back();
@@ -165,11 +165,12 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
   for (const auto& [name, x] : {std::pair{"query", q}, {"key", k}, {"value", v}})
     ops::require_matrix("attention", name, x);
   if (k->value.columns() != q->value.columns())
-    throw ops::shape_error("attention", "keys must have as many columns as queries",
+    throw ops::shape_error("attention", "queries and keys differ in their number of columns",
                            {{"query", q}, {"key", k}});
   if (heads < 1 || q->value.columns() % heads != 0 || v->value.columns() % heads != 0)
-    throw usage_error("attention: the numbers of columns must be multiples of the number of heads")
-        .found(std::to_string(heads) + " heads of " + q->value.shape().text());
+    throw usage_error("attention: a number of columns is not a multiple of the number of heads")
+        .found("query " + q->value.shape().text() + ", value " + v->value.shape().text())
+        .expected(heads < 1 ? "at least 1 head" : "columns in multiples of " + std::to_string(heads));
   ops::AttentionOptions options;
   options.heads = options.kv_heads = heads;
   options.head_dim = q->value.columns() / heads;

@@ -52,7 +52,7 @@ class Path {
     check_weights();
     api::require_number("explain", "scaling", static_cast<double>(options_.scaling), 0.0);
     if (options_.head_dim < 1)
-      throw usage_error("a head needs at least one feature")
+      throw usage_error("explain: head_dim is out of range")
           .found(std::to_string(options_.head_dim))
           .expected("at least 1");
   }
@@ -62,14 +62,14 @@ class Path {
     for (const auto& [name, given] : {std::pair{"q", &input_.q}, {"k", &input_.k}, {"v", &input_.v}}) {
       api::require_matrix("explain", name, *given);
       if (given->rows() != length || given->columns() == 0)
-        throw usage_error("queries, keys and values must have one row per token")
-            .found(std::string(name) + " " + given->shape().text())
+        throw usage_error(std::string(name) + " does not have one row per token")
+            .found(given->shape().text())
             .expected(fmt::format("[{}, head_dim]", length));
     }
     if (input_.q.columns() != input_.k.columns())
-      throw usage_error("queries and keys differ in size")
-          .expected("equal numbers of columns")
-          .found(input_.q.shape().text() + " and " + input_.k.shape().text());
+      throw usage_error("k has a wrong number of columns")
+          .found(input_.k.shape().text())
+          .expected(input_.q.shape().text() + ", as q");
   }
 
   void check_weights() const {
@@ -83,9 +83,9 @@ class Path {
             .expected(fmt::format("[{}, head_dim]", input_.vectors.columns()));
     }
     if (input_.w_q.columns() != input_.w_k.columns())
-      throw usage_error("w_q and w_k differ in size")
-          .expected("equal numbers of columns")
-          .found(input_.w_q.shape().text() + " and " + input_.w_k.shape().text());
+      throw usage_error("w_k has a wrong number of columns")
+          .found(input_.w_k.shape().text())
+          .expected(input_.w_q.shape().text() + ", as w_q");
   }
 
   static std::vector<std::string> feature_names(std::int64_t count) {
@@ -197,7 +197,8 @@ class Path {
 const ExplainStep& step_named(const std::vector<ExplainStep>& steps, const std::string& name) {
   for (const ExplainStep& step : steps)
     if (step.name == name) return step;
-  throw usage_error("follow_query: the explanation has no step of this name").found("'" + name + "'");
+  throw usage_error("follow_query: the step '" + name + "' is missing")
+      .expected("the steps that explain() returns");
 }
 
 bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
@@ -245,12 +246,12 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   if (query < 0 || query >= length)
     throw usage_error("the index of the token is out of range")
         .found(fmt::format("token {}", query))
-        .expected(fmt::format("an index from 0 to {}", length - 1));
+        .expected(fmt::format("token 0 to {}", length - 1));
   const std::vector<std::string>& names = last.rows;
   if (std::ssize(names) != length)
     throw usage_error("follow_query: the step 'weights' has a wrong number of row names")
         .found(fmt::format("{} names", names.size()))
-        .expected(std::to_string(length));
+        .expected(fmt::format("{} names", length));
   const Tensor& scores =
       matrix_of(step_named(steps, has_step(steps, "scaled") ? "scaled" : "scores"), length, length);
   const char* given = has_step(steps, "values") ? "values" : has_step(steps, "placed") ? "placed" : "vectors";

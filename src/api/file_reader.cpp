@@ -31,9 +31,9 @@ ModelInput read_tensors(const InputSpec& spec, const std::string& file) {
   return placed({file}, [&] {
     std::vector<ModelInput> rows = inspect::PaddedSide(inspect::usable_inputs(inputs), spec).inputs();
     if (rows.size() != 1)
-      throw input_error(std::string("\"") + spec.name + "\" has several rows")
-          .found(std::to_string(rows.size()))
-          .expected("one");
+      throw input_error(std::string("\"") + spec.name + "\" has a wrong number of rows")
+          .found(std::to_string(rows.size()) + " rows")
+          .expected("1 row");
     return std::move(rows[0]);
   });
 }

@@ -18,22 +18,24 @@ namespace regard {
 using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
-Error mismatch(const char* function, const Tensor& a, const Tensor& b) {
-  return usage_error(std::string(function) + ": the shapes do not match")
-      .found(a.shape().text() + " and " + b.shape().text());
+Error mismatch(const char* function, const char* name, const Tensor& tensor, const std::string& expected) {
+  return usage_error(std::string(function) + ": the shape of " + name + " does not match")
+      .found(tensor.shape().text())
+      .expected(expected);
 }
 
 void require_same(const char* function, const Tensor& a, const Tensor& b) {
   api::require_f32(function, "a", a);
   api::require_f32(function, "b", b);
-  if (!(a.shape() == b.shape())) throw mismatch(function, a, b);
+  if (!(a.shape() == b.shape())) throw mismatch(function, "b", b, a.shape().text());
 }
 
 Tensor product(const char* function, const Tensor& a, const Tensor& b, bool transpose_b) {
   api::require_matrix(function, "a", a);
   api::require_matrix(function, "b", b);
   const std::int64_t inner = transpose_b ? b.shape()[1] : b.shape()[0];
-  if (a.shape()[1] != inner) throw mismatch(function, a, b);
+  if (const std::string size = std::to_string(a.shape()[1]); a.shape()[1] != inner)
+    throw mismatch(function, "b", b, transpose_b ? "[rows, " + size + "]" : "[" + size + ", columns]");
   kernels::Gemm gemm;
   gemm.m = a.shape()[0], gemm.k = inner, gemm.n = transpose_b ? b.shape()[0] : b.shape()[1];
   gemm.a = a.f32(), gemm.lda = a.row_stride();
@@ -70,7 +72,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
   const bool row = b.shape().rank() == 1 && a.shape().rank() > 1 && b.columns() == a.columns();
   api::require_f32("add", "a", a);
   api::require_f32("add", "b", b);
-  if (!row && !(a.shape() == b.shape())) throw mismatch("add", a, b);
+  if (!row && !(a.shape() == b.shape())) throw mismatch("add", "b", b, a.shape().text());
   Tensor sum = a.clone();
   const Tensor addend = packed(b);
   for (std::int64_t r = 0; r < sum.rows(); ++r)
@@ -142,7 +144,7 @@ std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& q
   api::require_matrix("most_similar_rows", "table", table);
   api::require_f32("most_similar_rows", "query", query);
   if (query.shape().rank() != 1 || query.columns() != table.columns())
-    throw mismatch("most_similar_rows", table, query);
+    throw mismatch("most_similar_rows", "query", query, "[" + std::to_string(table.columns()) + "]");
   if (count < 0)
     throw usage_error("most_similar_rows: count is negative")
         .found(std::to_string(count))

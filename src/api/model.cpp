@@ -36,7 +36,8 @@ const inspect::Map& Attention::State::map(Kind kind, std::int64_t layer, std::in
   }
   throw usage_error("the model has no such head")
       .found(inspect::Head{kind, layer, head}.text())
-      .expected(fmt::format("{} layers of {} heads", layers, heads));
+      .expected(layers == 0 ? "a model with this kind of attention"
+                            : fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
 }
 
 Attention::Attention(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -104,7 +105,8 @@ Model::State& Model::state() const {
 
 Model load(const std::filesystem::path& path, const Progress& progress, Precision precision) {
   const auto go_on = [&](double share) {
-    if (progress && !progress(share)) throw cancelled_error("loading was cancelled").found(path.string());
+    if (progress && !progress(share))
+      throw cancelled_error("loading was cancelled").at({path.string(), -1, -1});
   };
   go_on(0.0);
   auto state = std::make_shared<Model::State>();

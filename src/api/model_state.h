@@ -20,7 +20,10 @@ struct REGARD_HIDDEN Model::State {
   infer::LoadedModel loaded;
 
   void need(models::ModelKind kind, const char* what) const {
-    if (loaded.model->kind() != kind) throw usage_error(std::string("this model cannot ") + what).found(name);
+    if (loaded.model->kind() != kind)
+      throw usage_error(std::string("this model cannot ") + what)
+          .at({name, -1, -1})
+          .expected(kind == models::ModelKind::decoder ? "a decoder-only model" : "an encoder-decoder");
   }
 };
 

@@ -18,8 +18,10 @@ text::EncodeOptions inner(const EncodeOptions& options) {
   text::EncodeOptions to{
       .add_special = options.add_special, .match_special = options.match_special, .as_file = options.as_file};
   if (options.max_length < 0 || options.stride < 0)
-    throw usage_error("encode: max_length and stride must not be negative")
-        .found(std::to_string(options.max_length) + " and " + std::to_string(options.stride));
+    throw usage_error("encode: max_length or stride is negative")
+        .found("max_length " + std::to_string(options.max_length) + ", stride " +
+               std::to_string(options.stride))
+        .expected("0 or more");
   if (options.max_length == 0) return to;
   using Strategy = text::Truncation::Strategy;
   text::Truncation truncation{.max_length = static_cast<std::size_t>(options.max_length),
@@ -49,9 +51,10 @@ Encoding outer(text::Encoding&& encoding) {
 
 text::TokenizerTraining inner(const TokenizerTraining& options) {
   if (options.vocabulary_size < 0 || options.min_frequency.value_or(0) < 0)
-    throw usage_error("train: vocabulary_size and min_frequency must not be negative")
-        .found(std::to_string(options.vocabulary_size) + " and " +
-               std::to_string(options.min_frequency.value_or(0)));
+    throw usage_error("train: vocabulary_size or min_frequency is negative")
+        .found("vocabulary_size " + std::to_string(options.vocabulary_size) + ", min_frequency " +
+               std::to_string(options.min_frequency.value_or(0)))
+        .expected("0 or more");
   text::TokenizerTraining to;
   to.type = options.type, to.vocabulary_size = static_cast<std::size_t>(options.vocabulary_size);
   to.min_frequency = options.min_frequency, to.words = options.words;

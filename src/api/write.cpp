@@ -52,7 +52,7 @@ Written written(const infer::LoadedModel& loaded, const infer::SearchOptions& se
 
 std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput input,
                                   const DecodingOptions& options, const WriteCallbacks& callbacks) {
-  if (input.empty()) throw input_error("the prompt has no tokens");
+  if (input.empty()) throw input_error("the prompt has no tokens").expected("a prompt of at least one token");
   infer::SearchOptions search = api::search_options(loaded, options);
   const auto pool = api::pool();
   const auto probe = inspect::probe_of(loaded, *pool, {}, options.interventions);
@@ -77,7 +77,10 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput i
 // Throw usage for negative counts. Internal options use them to disable a rule; public options must not.
 void check_counts(const DecodingOptions& options) {
   const auto check = [](const char* name, std::int64_t value) {
-    if (value < 0) throw usage_error(std::string(name) + " is negative").found(std::to_string(value));
+    if (value < 0)
+      throw usage_error(std::string(name) + " is negative")
+          .found(std::to_string(value))
+          .expected("0 or more");
   };
   check("beam", options.beam), check("max_new", options.max_new), check("top_k", options.top_k);
   check("min_new", options.min_new), check("n_best", options.n_best);

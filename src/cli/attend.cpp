@@ -181,7 +181,9 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "the width set in the folder")
       ->check(CLI::Range(std::int64_t{1}, infer::kWidestBeam));
   add_view_options(*verb, *options);
-  verb->add_flag("--all", options->all, "Show every layer, head and kind on the terminal and in --svg");
+  verb->add_flag(
+      "--all", options->all,
+      "Show every layer, every head and every kind of attention, on the terminal and in the image of --svg");
   verb->add_option("--ablate", options->ablate,
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
   add_adapter(*verb, options->adapter);

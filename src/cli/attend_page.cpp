@@ -31,7 +31,9 @@ void require_no_text_options(const AttendOptions& options, const char* reads) {
                                     {"--compare", !options.compare.empty()},
                                     {"--tokenizer", !options.tokenizers.empty()},
                                     {"--checkpoints", options.checkpoints}})
-    if (given) throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads));
+    if (given)
+      throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads))
+          .remedy(fmt::format("Remove {}", name));
 }
 
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind) {

@@ -96,7 +96,8 @@ void run(AttentionBenchRequest request, Globals& globals) {
   if (request.kv_heads == 0) request.kv_heads = request.heads;
   if (request.heads % request.kv_heads != 0)
     throw usage_error("--heads is not a multiple of --kv-heads")
-        .found(std::to_string(request.heads) + " and " + std::to_string(request.kv_heads));
+        .found(std::to_string(request.heads))
+        .expected("a multiple of " + std::to_string(request.kv_heads));
   Workload workload(request, globals.seed);
   ThreadPool& pool = globals.pool();
   const double operations = 4.0 * static_cast<double>(request.batch * request.heads) *

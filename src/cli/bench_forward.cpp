@@ -33,7 +33,7 @@ void run(const ForwardBenchRequest& request, Globals& globals) {
   const std::unique_ptr<Network> model =
       load_model(formats::ModelFolder::open(request.model), weight_mode(globals));
   if (model->kind() != ModelKind::encoder || model->input_spec().kind == InputKind::tokens)
-    throw usage_error("bench forward: the model does not read images or features")
+    throw usage_error("bench forward does not support this model")
         .expected("an encoder of images or sounds, such as ViT");
   model->prepare_for_inference(globals.pool());
   const std::vector<tasks::Input> inputs = random_inputs(model->input_spec(), request.batch, globals.seed);

@@ -51,7 +51,8 @@ kernels::PackedMatrix pack_as(const std::string& dtype, ThreadPool& pool, const 
 void check(const GemmBenchRequest& request) {
   if (request.dtype != "f32" && (!request.packed || request.transpose_a || request.accumulate))
     throw usage_error("--dtype " + request.dtype +
-                      " needs --packed and cannot be combined with --transpose-a or --accumulate");
+                      " needs --packed and cannot be combined with --transpose-a or --accumulate")
+        .remedy("Add --packed, and remove --transpose-a and --accumulate");
 }
 
 void run(const GemmBenchRequest& request, Globals& globals) {

@@ -172,12 +172,14 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
 void run(const StudyBenchRequest& request, Globals& globals) {
   const auto model = load_model(formats::ModelFolder::open(request.model), weight_mode(globals));
   if (model->kind() != ModelKind::decoder)
-    throw usage_error("the benchmark needs a decoder-only model").at({request.model, -1, -1});
+    throw usage_error("bench study does not support this model")
+        .at({request.model, -1, -1})
+        .expected("a decoder-only model");
   for (const std::int64_t longest : {request.tokens, request.length})
     if (model->max_positions() > 0 && longest > model->max_positions())
       throw usage_error("--tokens or --length exceeds the model's positions")
           .found(std::to_string(longest) + " tokens")
-          .expected("at most " + std::to_string(model->max_positions()));
+          .expected("at most " + std::to_string(model->max_positions()) + " tokens");
   model->prepare_for_inference(globals.pool());
   time_captures(*model, request, globals);
   time_sweep(*model, request, globals);

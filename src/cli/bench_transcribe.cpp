@@ -33,8 +33,8 @@ class Transcription {
         search_(infer::search_options_of(folder_)) {
     const InputSpec& input = model_->input_spec();
     if (model_->kind() != ModelKind::encoder_decoder || input.kind != InputKind::features)
-      throw usage_error("bench transcribe: the model does not transcribe sound")
-          .expected("an encoder–decoder that reads features, such as Whisper");
+      throw usage_error("bench transcribe does not support this model")
+          .expected("an encoder-decoder that reads sounds, such as Whisper");
     processor_ = data::SoundProcessor::open(request.model, input.shape[0], input.shape[1]);
     model_->prepare_for_inference(pool_);
     prompt_.resize(static_cast<std::size_t>(request.prompt));
@@ -83,7 +83,9 @@ class Transcription {
     while (scheduler.step()) {
     }
     if (std::ssize(collector.results[0].at(0).tokens) != search_.max_new)
-      throw usage_error("bench transcribe: the decoder's positions do not suffice for --prompt and --new");
+      throw usage_error("--prompt and --new together exceed the decoder's positions")
+          .found(std::to_string(std::ssize(prompt_) + search_.max_new) + " tokens")
+          .expected("at most " + std::to_string(model_->max_positions()) + " tokens");
   }
 
   formats::ModelFolder folder_;

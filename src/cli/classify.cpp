@@ -35,8 +35,8 @@ tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskMode
   const std::int64_t wanted = model.loaded().model->labels();
   if (std::ssize(*options.labels) != wanted)
     throw file_error(request.labels, "the number of labels does not match the model")
-        .found(std::to_string(options.labels->size()))
-        .expected(std::to_string(wanted));
+        .found(std::to_string(options.labels->size()) + " labels")
+        .expected(std::to_string(wanted) + " labels");
   return options;
 }
 

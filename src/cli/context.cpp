@@ -35,8 +35,8 @@ void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& 
                             : inspect::ContextSentence{line.substr(tab + 1), line.substr(0, tab)});
     if (sentences.size() > inspect::kMostContextSentences)
       throw Error(ErrorKind::bad_file, "too many sentences", {reader.name(), reader.line_number()})
-          .found("at least " + std::to_string(sentences.size()))
-          .expected("at most " + std::to_string(inspect::kMostContextSentences));
+          .found("at least " + std::to_string(sentences.size()) + " sentences")
+          .expected("at most " + std::to_string(inspect::kMostContextSentences) + " sentences");
   }
   if (sentences.empty())
     throw Error(ErrorKind::bad_file, "the file has no sentences", {reader.name(), -1, -1})
@@ -47,9 +47,10 @@ std::vector<inspect::ContextSentence> sentences_of(const ContextOptions& options
   std::vector<inspect::ContextSentence> sentences;
   for (const std::string& text : options.sentences) sentences.push_back({text, ""});
   if (!options.senses.empty() && options.senses.size() != sentences.size())
-    throw usage_error("--senses needs one sense for each sentence on the command line")
-        .found(std::to_string(options.senses.size()))
-        .expected(std::to_string(sentences.size()));
+    throw usage_error(
+        "the number of senses in --senses differs from the number of sentences on the command line")
+        .found(std::to_string(options.senses.size()) + " senses")
+        .expected(std::to_string(sentences.size()) + " senses");
   for (std::size_t i = 0; i < options.senses.size(); ++i) sentences[i].sense = options.senses[i];
   if (!options.input.empty() || sentences.empty())
     read_lines(options.input.empty() ? "-" : options.input, sentences);
@@ -92,7 +93,7 @@ const inspect::ContextLayer& chosen_layer(const inspect::WordContext& context, c
     if (layer.name == name || layer.name == "layer " + name) return layer;
     known += (known.empty() ? "" : ", ") + layer.name;
   }
-  throw usage_error("the model has no such layer").found("'" + name + "'").expected(known);
+  throw usage_error("the model has no such layer").found("'" + name + "'").expected("one of " + known);
 }
 
 void print_context(const inspect::WordContext& context, const inspect::ContextLayer& layer) {

@@ -141,8 +141,8 @@ class LineDecoder : public infer::Listener {
                            : std::vector<text::Sentence>{{line.text, std::string_view()}};
     if (sentences.size() > kPartMask)
       throw Error(ErrorKind::invalid_input, "the line has too many sentences", place())
-          .expected(fmt::format("at most {}", kPartMask))
-          .found(std::to_string(sentences.size()));
+          .found(fmt::format("{} sentences", sentences.size()))
+          .expected(fmt::format("at most {} sentences", kPartMask));
     for (const text::Sentence& sentence : sentences) {
       const std::string given = options_.before + std::string(sentence.text);
       ModelInput input = read_at(model_, given, options_.truncate, place());

@@ -10,7 +10,7 @@ Json SearchFlags::settings_object() const {
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == 0 || equals == setting.npos)
-      throw usage_error("invalid argument of --set").expected("KEY=VALUE").found("\"" + setting + "\"");
+      throw usage_error("invalid argument of --set").found("\"" + setting + "\"").expected("KEY=VALUE");
     const std::string value = setting.substr(equals + 1);
     const Json parsed = Json::parse(value, nullptr, false);  // a value that is not JSON is a string
     values[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;

@@ -128,7 +128,7 @@ void remove_old_run(const DemoOptions& options) {
   if (!std::filesystem::exists(options.folder)) return;
   if (!formats::RunFolder::is_run_folder(options.folder) || !std::filesystem::exists(data_folder(options)))
     throw usage_error("--retrain would remove a folder that the demo did not create")
-        .found(options.folder)
+        .at({options.folder, -1, -1})
         .remedy("Choose another folder with --folder");
   remove_folder(options.folder);
 }

@@ -53,7 +53,11 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
     return "image-classification";
   if (reads == InputKind::pixels && model.model->kind() == ModelKind::encoder_decoder) return "captioning";
   if (reads != InputKind::tokens)
-    throw usage_error("'evaluate' does not support this image or sound model").found(name);
+    throw usage_error("'evaluate' does not support this image or sound model")
+        .at({name, -1, -1})
+        .expected(
+            "a classifier of images or sounds, a model that captions images or transcribes sounds, or a dual "
+            "encoder");
   switch (model.model->output()) {
     case Output::sequence_classes:
       return "classification";
@@ -73,26 +77,27 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
       break;
   }
   throw usage_error("'evaluate' has no task for this model's head")
-      .found(name)
+      .at({name, -1, -1})
       .remedy("Select a task with --task NAME");
+}
+
+Error wrong_task(const std::string& task, const std::string& model, const std::string& expected) {
+  return usage_error("the model does not support the task of --task")
+      .at({model, -1, -1})
+      .found(task)
+      .expected(expected);
 }
 
 void check_kind(const std::string& task, const infer::LoadedModel& model, const std::string& name) {
   const bool of_text = task != "image-classification" && task != "captioning" && task != "contrastive" &&
                        task != "audio-classification" && task != "speech-recognition";
   const std::string own = of_text ? task : task_of(model, name);
-  if (own != task)
-    throw usage_error("--task " + task + " does not apply to this model")
-        .found(name)
-        .expected("--task " + own);
+  if (own != task) throw wrong_task(task, name, own);
   if (of_text) model.model->input_spec().require(InputKind::tokens);
   const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
                     : task == "language-model" ? model.model->kind() == ModelKind::decoder
                                                : true;
-  if (!fits)
-    throw usage_error("--task " + task + " does not apply to this model")
-        .found(name)
-        .expected(task == "translation" ? "an encoder-decoder" : "a decoder");
+  if (!fits) throw wrong_task(task, name, task_of(model, name));
 }
 
 evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::Subject& subject) {
@@ -154,10 +159,7 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
   print_warning(model.warning);
   const bool classifies = model.model->output() == Output::sequence_classes;
   const std::string task = classifies ? "audio-classification" : "speech-recognition";
-  if (!options.task.empty() && options.task != task)
-    throw usage_error("--task " + options.task + " does not apply to this model")
-        .found(path)
-        .expected("--task " + task);
+  if (!options.task.empty() && options.task != task) throw wrong_task(options.task, path, task);
   model.options.beam = options.beam.value_or(1);
   model.model->prepare_for_inference(globals.pool());
   const fs::path folder = formats::ModelFolder::open(path).path;

@@ -121,7 +121,7 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
   if (tokens > kMostShown && !request.full)
     throw input_error("TEXT is too long for an image")
         .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {}", kMostShown))
+        .expected(fmt::format("at most {} tokens", kMostShown))
         .remedy("Add --full to draw all tokens");
   inspect::View view;
   view.text = request.source.text;

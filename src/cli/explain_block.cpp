@@ -25,9 +25,12 @@ class LayerProbe : public Probe {
  public:
   explicit LayerProbe(std::int64_t layer) : layer_(layer) {}
   bool wants(std::string_view point) override {
-    for (const char* side : {"encoder", "decoder"})
-      if (point == input_of(side) || point.starts_with(fmt::format("{}.{}.", side, layer_))) return true;
-    return false;
+    bool wanted = false;
+    for (const char* side : {"encoder", "decoder"}) {
+      if (point == fmt::format("{}.{}.self.output", side, layers_)) ++layers_;
+      wanted |= point == input_of(side) || point.starts_with(fmt::format("{}.{}.", side, layer_));
+    }
+    return wanted;
   }
   void see(std::string_view point, std::int64_t, const Tensor& value) override {
     seen_[std::string(point)] = value.clone();
@@ -37,6 +40,8 @@ class LayerProbe : public Probe {
     return find(fmt::format("{}.{}.{}", side, layer_, what));
   }
   const Tensor* input(const std::string& side) const { return find(input_of(side)); }
+  // Return the number of layers of the encoder or of the decoder, whichever has more.
+  std::int64_t layers() const { return layers_; }
 
  private:
   std::string input_of(const std::string& side) const {
@@ -47,6 +52,7 @@ class LayerProbe : public Probe {
     return found == seen_.end() ? nullptr : &found->second;
   }
   std::int64_t layer_;
+  std::int64_t layers_ = 0;
   std::map<std::string, Tensor> seen_;
 };
 
@@ -229,7 +235,7 @@ std::string block_text(const BlockRequest& request, ThreadPool& pool) {
   if (longest > kMostExplained)
     throw input_error("TEXT is too long to explain")
         .found(fmt::format("{} tokens", longest))
-        .expected(fmt::format("at most {}", kMostExplained));
+        .expected(fmt::format("at most {} tokens", kMostExplained));
   LayerProbe probe(request.layer);
   inspect::run_pass(*loaded.model, pool, input, &probe);
   std::vector<Side> sides;
@@ -245,7 +251,8 @@ std::string block_text(const BlockRequest& request, ThreadPool& pool) {
     throw usage_error("the model has no such Transformer layer")
         .at({request.model, -1, -1})
         .found(std::to_string(request.layer))
-        .remedy("Layers are numbered from 0");
+        .expected(probe.layers() == 0 ? "a Transformer"
+                                      : fmt::format("a layer from 0 to {}", probe.layers() - 1));
   std::string text;
   for (const Side& side : sides) {
     std::int64_t token = std::ssize(side.tokens) - 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/plain_text.h"
 #include "base/utf8.h"
@@ -48,20 +49,30 @@ std::vector<std::string> tokens_of(const text::Tokenizer& tokenizer, const std::
 // Record the tensors of one self-attention layer: input, query, key, value and weights.
 class HeadProbe : public Probe {
  public:
-  explicit HeadProbe(std::string point) : point_(std::move(point)) {}
-  bool wants(std::string_view point) override { return point.starts_with(point_ + "."); }
+  HeadProbe(const std::string& side, std::int64_t layer)
+      : side_(side + "."), layer_(layer), point_(fmt::format("{}.{}.self", side, layer)) {}
+  bool wants(std::string_view point) override {
+    if (point.starts_with(side_) && point.ends_with(".self.weights")) layers_.emplace(point);
+    return point.starts_with(point_ + ".");
+  }
   void see(std::string_view point, std::int64_t, const Tensor& value) override {
     seen_[std::string(point.substr(point_.size() + 1))] = value.clone();
   }
   const Tensor& operator[](const std::string& what) const {
     const auto found = seen_.find(what);
     if (found == seen_.end())
-      throw usage_error("the model has no such layer").found(point_).remedy("Layers are numbered from 0");
+      throw usage_error("the model has no such self-attention layer")
+          .found(std::to_string(layer_))
+          .expected(layers_.empty() ? "a model with self-attention"
+                                    : fmt::format("a layer from 0 to {}", layers_.size() - 1));
     return found->second;
   }
 
  private:
+  std::string side_;
+  std::int64_t layer_;
   std::string point_;
+  std::set<std::string> layers_;  // attention weights of all layers of the side
   std::map<std::string, Tensor> seen_;
 };
 
@@ -75,7 +86,7 @@ void check_length(std::int64_t tokens) {
   if (tokens > kMostExplained)
     throw input_error("TEXT is too long to explain")
         .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {}", kMostExplained));
+        .expected(fmt::format("at most {} tokens", kMostExplained));
 }
 
 Explained from_model(const ExplainSource& source, ExplainOptions options, ThreadPool& pool) {
@@ -84,16 +95,19 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const ModelInput input = loaded.read(source.text);
   const std::vector<std::int32_t>& ids = input.ids;
-  if (ids.empty()) throw input_error("TEXT has no tokens").found("'" + source.text + "'");
+  if (ids.empty())
+    throw input_error("TEXT has no tokens")
+        .found("'" + source.text + "'")
+        .expected("a text of at least one token");
   check_length(std::ssize(ids));
   const std::string side = decoder ? "decoder" : "encoder";
-  HeadProbe probe(fmt::format("{}.{}.self", side, source.layer));
+  HeadProbe probe(side, source.layer);
   const std::vector<std::int32_t> start{loaded.options.start_token};
   inspect::run_with_probe(*loaded.model, pool, input, decoder ? ids : start, &probe);
   const std::int64_t heads = probe["weights"].shape()[0], length = std::ssize(ids);
   if (source.head >= heads)
     throw usage_error("the model has no such head")
-        .found("head " + std::to_string(source.head))
+        .found(std::to_string(source.head))
         .expected(fmt::format("a head from 0 to {}", heads - 1));
   Explained out;
   for (const std::int32_t id : ids) out.input.tokens.push_back(inspect::shown_token(*loaded.source, id));

@@ -154,8 +154,8 @@ void generate(const GenerateOptions& options, Globals& globals) {
     throw usage_error("--prompt cannot be combined with --chat").remedy("Remove one of the two options");
   if ((options.prompt || options.chat) && options.decoding.input != "-")
     throw usage_error("an input file cannot be combined with --prompt or --chat")
-        .remedy("Remove the file or the option")
-        .found(options.decoding.input);
+        .found(options.decoding.input)
+        .remedy("Remove the file or the option");
   if (!options.chat && (!options.chat_template.empty() || !options.system.empty()))
     throw usage_error("--chat-template and --system need --chat").remedy("Add --chat");
   if (options.server.given()) return generate_at(options, globals);

@@ -65,7 +65,9 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
     const auto [name, pair] = named_value(one, "--languages", "NAME=SOURCES:TARGETS");
     const std::size_t colon = pair.find(':');
     if (colon == pair.npos)
-      throw usage_error("--languages is malformed").found("\"" + one + "\"").expected("NAME=en:hi");
+      throw usage_error("--languages is malformed")
+          .found("\"" + one + "\"")
+          .expected("NAME=SOURCES:TARGETS, as in NAME=en:hi");
     options.languages[name] = {split(pair.substr(0, colon), ','), split(pair.substr(colon + 1), ',')};
   }
   options.port = static_cast<std::uint16_t>(request.port);

@@ -49,8 +49,8 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const TokenizerTr
 void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokenizer,
             const text::SkippedLines& skipped, double seconds) {
   if (skipped.count > 0)
-    print_message("{}:{}: not UTF-8; {} such {} skipped\n", skipped.file, skipped.line, skipped.count,
-                  skipped.count == 1 ? "line was" : "lines were");
+    print_message("{}:{}: the line is not UTF-8; {} such {} skipped\n", skipped.file, skipped.line,
+                  skipped.count, skipped.count == 1 ? "line was" : "lines were");
   const auto wanted = static_cast<std::int64_t>(options.how.vocabulary_size);
   const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
   print_message("{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),

@@ -102,13 +102,14 @@ void check(const VectorsTrainOptions& options) {
     throw Error(ErrorKind::io, "there is no such folder", {output.parent_path().string()})
         .remedy("Create it, or choose another --output");
   if (std::filesystem::is_directory(output))
-    throw Error(ErrorKind::io, "this is a folder", {options.output}).expected("the name of a file");
+    throw Error(ErrorKind::io, "the output is a folder", {options.output}).expected("the name of a file");
   if (options.model == "glove" && (options.subwords || options.loss != "negative"))
     throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " cannot be used with GloVe")
         .remedy("Use --model skip-gram or cbow");
   if (options.subwords && options.pairs.subwords.longest < options.pairs.subwords.shortest)
     throw usage_error("--max-n is less than --min-n")
-        .found(fmt::format("{} and {}", options.pairs.subwords.longest, options.pairs.subwords.shortest));
+        .found(std::to_string(options.pairs.subwords.longest))
+        .expected(fmt::format("at least {}", options.pairs.subwords.shortest));
 }
 
 void train(Globals& globals, VectorsTrainOptions& options) {

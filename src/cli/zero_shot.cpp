@@ -30,8 +30,8 @@ std::vector<std::string> labels_in(const std::string& text) {
     const std::size_t first = text.find_first_not_of(' ', begin), last = text.find_last_not_of(' ', end - 1);
     if (first >= end || first == text.npos)
       throw usage_error("a label of --labels is empty")
-          .remedy("Remove the surplus comma")
-          .found("\"" + text + "\"");
+          .found("\"" + text + "\"")
+          .remedy("Remove the surplus comma");
     labels.push_back(text.substr(first, last + 1 - first));
     begin = end + 1;
   }

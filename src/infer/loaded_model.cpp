@@ -69,8 +69,8 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
   if (tokenizer.vocabulary_size() <= vocabulary) return;
   throw file_error(folder.tokenizer.string(),
                    std::string("the tokenizer has more tokens than the model's ") + side + " vocabulary")
-      .found(std::to_string(tokenizer.vocabulary_size()))
-      .expected("at most " + std::to_string(vocabulary))
+      .found(std::to_string(tokenizer.vocabulary_size()) + " tokens")
+      .expected("at most " + std::to_string(vocabulary) + " tokens")
       .remedy("Use the tokenizer that the model was trained with");
 }
 
@@ -127,10 +127,11 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
   for (const auto& [name, parameters] : tasks.items()) loaded.tasks.push_back(name);
   if (task.empty()) return;
   if (!tasks.contains(task)) {
-    Error error = usage_error("the model folder does not define this task").found("\"" + task + "\"");
     std::string known;
     for (const std::string& name : loaded.tasks) known += (known.empty() ? "" : ", ") + name;
-    throw error.expected(known.empty() ? "none: config.json has no task_specific_params" : "one of " + known);
+    throw usage_error("the model folder does not define this task")
+        .found("\"" + task + "\"")
+        .expected(known.empty() ? "none: config.json has no task_specific_params" : "one of " + known);
   }
   if (!folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : tasks.at(task).items()) {

@@ -24,7 +24,7 @@ void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
   if (limit > 0 && static_cast<std::int64_t>(tokens) > limit)
     throw input_error(std::string(what) + " exceeds the model's positions")
         .found(std::to_string(tokens) + " tokens")
-        .expected("at most " + std::to_string(limit));
+        .expected("at most " + std::to_string(limit) + " tokens");
 }
 
 std::int64_t rows_of(const SearchOptions& options, const SchedulerLimits& limits) {
@@ -87,13 +87,17 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
 void Scheduler::check(const Request& request) const {
   const SearchOptions& options = options_of(request);
   options.check();
-  if (request.encoded.defined() &&
-      !(request.encoded.shape() == Shape{length_of_source(request), model_.hidden_size()}))
-    throw usage_error("the encoder's output of a request has a wrong shape")
-        .found(request.encoded.shape().text());
+  if (request.encoded.defined()) {
+    const Shape shape{length_of_source(request), model_.hidden_size()};
+    if (!(request.encoded.shape() == shape))
+      throw usage_error("the encoder's output of a request has a wrong shape")
+          .found(request.encoded.shape().text())
+          .expected(shape.text());
+  }
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
-    if (request.source.empty()) throw input_error("cannot translate a source without tokens");
+    if (request.source.empty())
+      throw input_error("cannot translate a source without tokens").expected("at least one token");
     length_of_source(request);  // throws if the model cannot read the source
     if (request.source.kind() == InputKind::tokens) {
       check_ids(ErrorKind::invalid_input, "the source", request.source.ids, model_.source_vocabulary());
@@ -114,14 +118,14 @@ void Scheduler::check(const Request& request) const {
   const std::int64_t rows = cache_.slot_count() - std::ssize(prefixes_);
   if (width > rows)
     throw resource_error("the request needs more rows than the scheduler decodes at once")
-        .found(std::to_string(width))
-        .expected("at most " + std::to_string(rows));
+        .found(std::to_string(width) + " rows")
+        .expected("at most " + std::to_string(rows) + " rows");
   const std::int64_t pages = width * pages_of_row(request) + pages_of_source(request);
   if (limits_.cache_pages > 0 && pages > limits_.cache_pages)
     throw resource_error("the request exceeds the key/value cache")
         .found(std::to_string(pages * kPageTokens) + " tokens (source, prompt and new tokens)" +
                (width > 1 ? ", for each of its " + std::to_string(width) + " rows" : ""))
-        .expected("at most " + std::to_string(limits_.cache_pages * kPageTokens))
+        .expected("at most " + std::to_string(limits_.cache_pages * kPageTokens) + " tokens")
         .remedy("Reduce max_new, or enlarge the cache");
 }
 

@@ -33,7 +33,9 @@ std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limi
   limits.check();
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(limits.cache_pages(), model.cache_shape().page_bytes(), &bytes))
-    throw usage_error("the cache is too large").found(std::to_string(limits.cache_tokens) + " tokens");
+    throw usage_error("the size of the cache in bytes exceeds 64 bits")
+        .found(std::to_string(limits.cache_tokens) + " tokens")
+        .remedy("Set a smaller cache_tokens");
   return bytes;
 }
 
@@ -60,8 +62,7 @@ std::uint64_t Sessions::join(Request request) {
   scheduler_.check(request);
   const std::lock_guard lock(guard_);
   if (std::ssize(live_) >= limits_.sessions)
-    throw resource_error("the maximum number of sessions is reached")
-        .found(std::to_string(live_.size()))
+    throw resource_error("the maximum of " + std::to_string(limits_.sessions) + " sessions is reached")
         .remedy("Wait until a session ends, or increase the maximum number of sessions");
   const std::uint64_t id = request.id = next_id_++;
   joining_.push_back(std::move(request));

@@ -154,7 +154,7 @@ void TokenRules::check(std::int64_t vocabulary) const {
   };
   for (const double penalty : {repetition_penalty, encoder_repetition_penalty})
     if (!(penalty > 0.0 && std::isfinite(penalty)))
-      throw usage_error("a repetition penalty must be positive")
+      throw usage_error("a repetition penalty is out of range")
           .found(std::to_string(penalty))
           .expected("a finite number above 0");
   for (const double penalty : {presence_penalty, frequency_penalty})

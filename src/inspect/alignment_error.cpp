@@ -117,6 +117,7 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   }
   if (std::string link; links.next(link))
     throw Error(ErrorKind::invalid_input, "there are more alignments than texts", {links.name(), -1, -1})
+        .found(fmt::format("at least {} lines", links.line_number()))
         .expected(fmt::format("{} lines, one for each line of {}", texts.line_number(), texts.name()));
   if (pairs.empty())
     throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1})
@@ -265,7 +266,7 @@ AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& poo
                                std::int64_t most_examples,
                                const std::function<bool(double share)>& progress) {
   if (loaded.model->kind() != ModelKind::encoder_decoder)
-    throw usage_error("the alignment error rate requires cross-attention").expected("an encoder-decoder");
+    throw usage_error("the model has no cross-attention").expected("an encoder-decoder");
   AlignmentSweep sweep(loaded, pool);
   const std::vector<AlignedPair> pairs = read_pairs(data, alignments, most_examples);
   for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -55,7 +55,7 @@ class AnswerPass {
     }
     if (model.output() != Output::next_token && model.output() != Output::sequence_classes &&
         model.output() != Output::vocabulary && model.output() != Output::ctc)
-      throw usage_error("the study needs logits of tokens or classes")
+      throw usage_error("the model has no logits of tokens or classes")
           .expected("a decoder, an encoder-decoder or a classifier");
     logits_ = model.head(tape_, hidden, used);
   }
@@ -111,7 +111,12 @@ AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput
   if (edits != nullptr) probe.add(*edits);
   AnswerPass pass(model, pool, input, &probe, true);
   AnswerGradient out{pass.difference(answer), {}};
-  if (leaf.leaf == nullptr) throw usage_error("the model has no embedding in this stack").found(at.stack);
+  if (leaf.leaf == nullptr)
+    throw usage_error("the model has no embedding in this stack")
+        .found(std::string(at.stack))
+        .expected(model.kind() == ModelKind::encoder   ? "encoder"
+                  : model.kind() == ModelKind::decoder ? "decoder"
+                                                       : "encoder or decoder");
   pass.backward(answer);
   out.gradient = leaf.leaf->gradient.clone();
   return out;

@@ -123,7 +123,7 @@ void attend_encoder_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, 
                             const ModelInput& input, Probe& probe, View& view) {
   std::vector<std::int32_t> read = request.decoder_ids, written = request.written;
   if (read.empty() && written.empty())
-    throw usage_error("attention of an encoder-decoder needs a target").remedy("Give the tokens of a target");
+    throw usage_error("the target of the encoder-decoder is missing").remedy("Give the tokens of a target");
   if (read.empty())
     read = read_ids(loaded.options.start_token, written);
   else
@@ -194,7 +194,10 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   Network& model = network_of(loaded, request);
   const ModelKind kind = model.kind();
   const ModelInput input = input_of(loaded, request);
-  if (input.empty()) throw input_error("the text has no tokens").found("'" + request.text + "'");
+  if (input.empty())
+    throw input_error("the text has no tokens")
+        .found("'" + request.text + "'")
+        .expected("a text of at least one token");
   View view;
   view.model = request.model_name, view.text = request.text, view.pair = request.pair;
   view.unablated = request.unablated, view.ablated = request.ablated;

@@ -39,9 +39,9 @@ View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, Network& networ
   const std::string name = input_name(network.input_spec());
   for (const auto& side : {&sides.source, &sides.target})
     if (*side && (*side)->batch().shape.tokens() == 0)
-      throw input_error("a sequence has no tokens")
-          .found(fmt::format("row {} of \"{}\"", row,
-                             side == &sides.target && sides.source ? "decoder_input_ids" : name));
+      throw input_error(fmt::format("row {} of \"{}\" has no tokens", row,
+                                    side == &sides.target && sides.source ? "decoder_input_ids" : name))
+          .expected("at least one token");
   PassBatches batches;
   if (sides.source) batches.source = sides.source->batch();
   if (sides.target) batches.target = sides.target->batch();
@@ -64,8 +64,9 @@ void attend_rows(const infer::LoadedModel& loaded, ThreadPool& pool, Network& ne
   const PassSides all = PassSides::of(network, inputs, false);  // checks all inputs before the first pass
   const std::int64_t rows = all.main().sequences();
   if (all.source && all.source->sequences() != rows)
-    throw input_error("the inputs of encoder and decoder have different numbers of rows")
-        .found(fmt::format("{} and {}", all.source->sequences(), rows));
+    throw input_error("the encoder's input has a wrong number of rows")
+        .found(fmt::format("{} rows", all.source->sequences()))
+        .expected(fmt::format("{} rows, as the decoder's input", rows));
   for (std::int64_t row = 0; row < rows; ++row)
     each(view_of(loaded, pool, network, PassSides::of(network, row_of(inputs, row), false), row, request));
 }
@@ -77,7 +78,9 @@ void attend_tensors(const infer::LoadedModel& loaded, ThreadPool& pool, const Te
   DualEncoder* const dual = dual_encoder_of(*loaded.model);
   if (dual == nullptr) return attend_rows(loaded, pool, *loaded.model, inputs, request, each);
   const bool texts = inputs.count("input_ids") != 0, images = inputs.count("pixel_values") != 0;
-  if (!texts && !images) throw input_error("the inputs \"input_ids\" and \"pixel_values\" are missing");
+  if (!texts && !images)
+    throw input_error("the inputs \"input_ids\" and \"pixel_values\" are missing")
+        .expected("at least one of them");
   for (const bool text : {true, false}) {
     if (text ? !texts : !images) continue;
     EditedPass edits;

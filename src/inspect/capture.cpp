@@ -131,10 +131,10 @@ void Capture::check_head(const Head& head, const char* purpose) const {
     layers = std::max(layers, place.second + 1);
     heads = std::max(heads, count);
   }
-  Error error = usage_error(fmt::format("cannot {3} head {2} of {0} attention layer {1}: it does not exist",
-                                        name_of(head.kind), head.layer, head.head, purpose));
-  if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
-  throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
+  throw usage_error(fmt::format("cannot {3} head {2} of {0} attention layer {1}: it does not exist",
+                                name_of(head.kind), head.layer, head.head, purpose))
+      .expected(layers == 0 ? fmt::format("a model with {} attention", name_of(head.kind))
+                            : fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
 }
 
 void Capture::check_activations() const {

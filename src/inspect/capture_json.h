@@ -1,5 +1,5 @@
-// A View as JSON: the capture format (docs/capture-format.md, docs/capture.schema.json), which `attend
-// --json` prints and the page reads.
+// Conversion of a View to JSON in the capture format (docs/capture-format.md, docs/capture.schema.json).
+// `attend --json` prints this format, and the HTML page displays it.
 #pragma once
 
 #include <cstdint>

@@ -84,8 +84,8 @@ void EditedPass::check_lengths(const Ragged& shape) const {
       if (const std::int64_t found = shape.offsets[s + 1] - shape.offsets[s]; found != length.positions)
         throw usage_error(
             "the input and the other input of an intervention have different numbers of positions")
-            .found(fmt::format("{} in '{}'", length.positions, length.intervention))
-            .expected(std::to_string(found))
+            .found(fmt::format("{} positions in '{}'", length.positions, length.intervention))
+            .expected(fmt::format("{} positions", found))
             .remedy("Give a file of the same length, or patch single positions with positions=");
   }
 }

@@ -43,7 +43,8 @@ Film::Frame frame_of(const infer::LoadedModel& loaded, ThreadPool& pool, const A
   Film::Frame frame{.log_probability = mean_log_probability(view)};
   for (const Head& head : heads) {
     const auto map = std::ranges::find_if(view.maps, [&](const Map& one) { return one.head == head; });
-    if (map == view.maps.end()) throw usage_error("a checkpoint lacks a head of the run").found(head.text());
+    if (map == view.maps.end())
+      throw usage_error("a checkpoint of the run has no head " + head.text()).remedy("Remove --checkpoints");
     frame.maps.push_back(std::move(*map));
   }
   if (options.generate)
@@ -65,8 +66,9 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   const formats::RunFolder folder = formats::RunFolder::open(run);
   const std::vector<std::int64_t> steps = folder.steps();
   if (steps.size() < 2)
-    throw usage_error("--checkpoints needs a run with at least 2 checkpoints")
-        .found(std::to_string(steps.size()))
+    throw usage_error("the run has too few checkpoints for --checkpoints")
+        .found(std::to_string(steps.size()) + " checkpoints")
+        .expected("at least 2 checkpoints")
         .remedy("Train with output.keep above 1");
   const std::vector<Head> heads = film_heads(view, steps.size());
   if (heads.empty()) {

@@ -29,15 +29,16 @@ View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExam
 // Return sequences of `options.first`, random tokens, and the same tokens again.
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
   if (model.kind() != ModelKind::decoder)
-    throw usage_error("induction is measured on decoders").expected("a decoder-only model");
+    throw usage_error("induction cannot be measured on this model").expected("a decoder-only model");
   // maximum length of a sequence, and maximum number of sequences
   constexpr std::int64_t kLongest = 2048, kMostSequences = 10000;
   if (options.length < 2 || options.sequences < 1)
-    throw usage_error("repeated sequences need at least 2 tokens and 1 sequence")
-        .found(fmt::format("{} tokens, {} sequences", options.length, options.sequences));
+    throw usage_error("too few repeated tokens or sequences")
+        .found(fmt::format("{} tokens and {} sequences", options.length, options.sequences))
+        .expected("at least 2 tokens and 1 sequence");
   if (options.length > kLongest || options.sequences > kMostSequences)
     throw usage_error("too many repeated tokens or sequences")
-        .found(fmt::format("{} tokens, {} sequences", options.length, options.sequences))
+        .found(fmt::format("{} tokens and {} sequences", options.length, options.sequences))
         .expected(fmt::format("at most {} tokens and {} sequences", kLongest, kMostSequences));
   const std::int64_t tokens = std::ssize(options.first) + 2 * options.length;
   if (model.max_positions() > 0 && tokens > model.max_positions())

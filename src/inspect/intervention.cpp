@@ -312,7 +312,7 @@ Intervention Intervention::parse(std::string_view text) {
   if (text.size() > kLongestText)
     throw usage_error("an intervention is too long")
         .found(fmt::format("{} bytes", text.size()))
-        .expected(fmt::format("at most {}", kLongestText));
+        .expected(fmt::format("at most {} bytes", kLongestText));
   if (utf8::first_bad_byte(text)) throw usage_error("an intervention is not UTF-8");
   if (text.starts_with('{')) return of(parse_json(text, "intervention"));
   const std::vector<std::string> words = words_of(text);

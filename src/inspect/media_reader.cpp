@@ -21,7 +21,7 @@ PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const 
                       const std::string& name, std::string_view target, const BetweenPasses& between) {
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
   if (!target.empty() && !writes)
-    throw usage_error("a target needs an encoder-decoder model").found("'" + std::string(target) + "'");
+    throw usage_error("a target needs an encoder-decoder model").remedy("Remove the target");
   PassInput input;
   input.source = file.input;
   if (!writes) return input;
@@ -35,7 +35,9 @@ PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const 
     for (const std::int32_t id : written_ids(loaded, target)) request.written.push_back(id);
   }
   if (request.written.empty())
-    throw input_error("the model generates no tokens for the file").at({name, -1, -1});
+    throw input_error("the model generates no tokens for the file")
+        .at({name, -1, -1})
+        .remedy("Give a target");
   input.written = std::move(request.written);
   input.target = read_ids(loaded.options.start_token, input.written);
   return input;

@@ -57,9 +57,10 @@ std::int64_t ModelPoints::head_size(const Head& head) const {
   std::int64_t layers = 0, count = 0;
   for (const auto& [place, of_layer] : heads)
     if (place.first == head.kind) layers = std::max(layers, place.second + 1), count = of_layer;
-  Error error = usage_error("the model has no such head").found(head.text());
-  if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
-  throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, count - 1));
+  throw usage_error("the model has no such head")
+      .found(head.text())
+      .expected(layers == 0 ? fmt::format("a model with {} attention", name_of(head.kind))
+                            : fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, count - 1));
 }
 
 ValueEdit ModelPoints::of_head(const Head& head) const {

@@ -18,10 +18,11 @@ void OtherInputReader::require_kind(bool files, const std::string& given) const 
   if (dual_ != nullptr) return;  // a model with two encoders reads both texts and images
   const InputKind kind = model_.input_spec().kind;
   if (files == (kind != InputKind::tokens)) return;
-  Error error = usage_error(files                       ? "the model reads text, not files"
-                            : kind == InputKind::pixels ? "the model reads images, not text"
-                                                        : "the model reads sounds, not text");
-  throw error.found(given).expected(files ? "text=… or ids=…" : "file=FILE");
+  throw usage_error(files                       ? "the model reads text, not files"
+                    : kind == InputKind::pixels ? "the model reads images, not text"
+                                                : "the model reads sounds, not text")
+      .found(given)
+      .expected(files ? "text=… or ids=…" : "file=FILE");
 }
 
 PassInput OtherInputReader::read(const OtherInput& other, bool decodes) const {
@@ -32,7 +33,7 @@ PassInput OtherInputReader::read(const OtherInput& other, bool decodes) const {
 PassInput OtherInputReader::read_text(const OtherInput& other) const {
   require_kind(false, "text=" + other.text);
   if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
-    throw usage_error("text= needs a tokenizer").found(other.text).expected("ids=0,1,…");
+    throw usage_error("text= needs a tokenizer").found("text=" + other.text).expected("ids=0,1,…");
   PassInput input = pass_input(*loaded_, pool_, other.text, other.target, between_);
   if (dual_ != nullptr) dual_->pad(input.source.ids);
   return input;
@@ -56,7 +57,9 @@ PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool de
     throw usage_error("interventions of this call cannot read files").found("file=" + other.file);
   const bool targets = model_.kind() == ModelKind::encoder_decoder;
   if (!targets && (!other.target.empty() || !other.target_ids.empty()))
-    throw usage_error("a target needs an encoder-decoder model").found("file=" + other.file);
+    throw usage_error("a target needs an encoder-decoder model")
+        .found("file=" + other.file)
+        .remedy("Remove the target");
   const FileInput file = read_file_(other.file);
   PassInput input;
   input.source = file.input;

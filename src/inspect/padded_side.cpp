@@ -11,13 +11,16 @@ namespace {
 
 std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name) {
   if (tensor.dtype() != DType::i64 && tensor.dtype() != DType::i32)
-    throw input_error("\"" + name + "\" must hold integers").found(name_of(tensor.dtype())).expected("i64");
+    throw input_error("\"" + name + "\" has a wrong dtype")
+        .found(name_of(tensor.dtype()))
+        .expected("i64 or i32");
   std::vector<std::int32_t> all(static_cast<std::size_t>(tensor.elements()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t value = tensor.dtype() == DType::i64 ? tensor.i64()[i] : tensor.i32()[i];
     if (!std::in_range<std::int32_t>(value))
       throw input_error("\"" + name + "\" has an integer outside the range of 32 bits")
-          .found(std::to_string(value));
+          .found(std::to_string(value))
+          .expected("-2147483648 to 2147483647");
     all[i] = static_cast<std::int32_t>(value);
   }
   return all;
@@ -47,7 +50,9 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(shape.elements()), std::uint8_t{1});
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] != 0 && given[i] != 1)
-      throw input_error("\"" + name + "\" has values other than 0 and 1").found(std::to_string(given[i]));
+      throw input_error("\"" + name + "\" has an invalid value")
+          .found(std::to_string(given[i]))
+          .expected("0 or 1");
     mask[i] = static_cast<std::uint8_t>(given[i]);
   }
   return mask;
@@ -76,7 +81,7 @@ std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, 
   return positions;
 }
 
-// Return the number of samples of each sequence of `shape` [batch, samples] that the mask keeps.
+// Return, for each sequence, the number of samples whose "attention_mask" is 1. `shape` is [batch, samples].
 std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec& spec, const Shape& shape) {
   const std::vector<std::uint8_t> mask = mask_of(inputs, "attention_mask", shape);
   std::vector<std::int64_t> kept;
@@ -102,9 +107,15 @@ PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding
   const Shape& shape = all.shape();
   const bool samples = spec.kind == InputKind::features && spec.shape[1] == 1 && shape.rank() == 2;
   if (spec.kind == InputKind::features && !samples && shape.rank() != 3)
-    throw input_error(std::string("\"") + spec.name + "\" has a wrong shape").found(shape.text());
+    throw input_error(std::string("\"") + spec.name + "\" has a wrong shape")
+        .found(shape.text())
+        .expected(spec.shape[1] == 1 ? "[batch, samples]"
+                  : spec.bins_first  ? "[batch, features, frames]"
+                                     : "[batch, frames, features]");
   if (all.dtype() != DType::f32)
-    throw input_error(std::string("\"") + spec.name + "\" must be f32").found(name_of(all.dtype()));
+    throw input_error(std::string("\"") + spec.name + "\" has a wrong dtype")
+        .found(name_of(all.dtype()))
+        .expected("f32");
   batch_ = shape[0];
   const std::vector<std::int64_t> kept =
       samples && shape[1] > 0 ? kept_samples(inputs, spec, shape) : std::vector<std::int64_t>{};

@@ -108,7 +108,9 @@ bool is_off(const std::string& off, const std::string& name) {
 std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, const data::DataFiles& data,
                                             const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->rows)
-    throw usage_error("this call cannot read image files").found("a model that reads images and texts");
+    throw usage_error("this call cannot read image files")
+        .found("a model that reads images and texts")
+        .expected("a model that reads texts");
   std::vector<ImageTextPair> pairs;
   for (const MediaRow& row : options.media->rows(data)) {
     if (options.between) options.between();
@@ -120,8 +122,9 @@ std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, co
     if (options.most_examples > 0 && std::ssize(pairs) >= options.most_examples) break;
   }
   if (pairs.size() < 2)
-    throw usage_error("the contrastive loss needs at least two pairs of an image and a text")
-        .found(std::to_string(pairs.size()));
+    throw usage_error("too few pairs of an image and a text for the contrastive loss")
+        .found(std::to_string(pairs.size()))
+        .expected("at least 2");
   return pairs;
 }
 

@@ -17,10 +17,13 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
   const ModelKind kind = loaded.model->kind();
   loaded.model->input_spec().require(InputKind::tokens);
   if (!target.empty() && kind != ModelKind::encoder_decoder)
-    throw usage_error("a target needs an encoder-decoder model").found("'" + std::string(target) + "'");
+    throw usage_error("a target needs an encoder-decoder model").remedy("Remove the target");
   PassInput input;
   input.source = loaded.read(text);
-  if (input.source.empty()) throw input_error("the text has no tokens").found("'" + std::string(text) + "'");
+  if (input.source.empty())
+    throw input_error("the text has no tokens")
+        .found("'" + std::string(text) + "'")
+        .expected("a text of at least one token");
   if (kind == ModelKind::decoder) input.target = std::exchange(input.source, {}).ids;
   if (kind != ModelKind::encoder_decoder) return input;
   if (target.empty()) {
@@ -32,7 +35,8 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
     input.written = written_ids(loaded, target);
   }
   if (input.written.empty())
-    throw input_error("the model generates no tokens for the text").found("'" + std::string(text) + "'");
+    throw input_error("the model generates no tokens for the text '" + std::string(text) + "'")
+        .remedy("Give a target");
   input.target = read_ids(loaded.options.start_token, input.written);
   return input;
 }

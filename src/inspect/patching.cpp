@@ -29,6 +29,13 @@ std::int64_t order_of(std::string_view point) {
   return (decoder ? std::int64_t{1} << 40 : 0) + 4 * layer + branch;
 }
 
+// Return the numbers of tokens in the encoder and the decoder; a number of 0 is omitted if the other is not.
+std::string lengths(std::int64_t encoder, std::size_t decoder) {
+  if (encoder == 0) return fmt::format("{} tokens", decoder);
+  if (decoder == 0) return fmt::format("{} tokens", encoder);
+  return fmt::format("{} tokens in the encoder and {} in the decoder", encoder, decoder);
+}
+
 class Patching {
  public:
   Patching(Network& model, ThreadPool& pool, const PassInput& clean, const PassInput& corrupted,
@@ -41,9 +48,9 @@ class Patching {
         points_(ModelPoints::of(model, pool)) {
     const std::int64_t positions = source_positions(clean), others = source_positions(corrupted);
     if (positions != others || clean.target.size() != corrupted.target.size())
-      throw usage_error("patching needs two inputs of the same number of tokens")
-          .found(fmt::format("{} and {}", std::max(positions, std::ssize(clean.target)),
-                             std::max(others, std::ssize(corrupted.target))));
+      throw usage_error("the two inputs of patching have different numbers of tokens")
+          .found(lengths(others, corrupted.target.size()))
+          .expected(lengths(positions, clean.target.size()));
     for (const auto& [point, features] : points_.features) {
       if (!ends_branch(point) && !point.ends_with(".residual")) continue;
       clean_.want(point), corrupted_.want(point);

@@ -261,8 +261,8 @@ class Resolver {
                                                       : one.positions.count();
       if (rows > value.rows())
         throw usage_error("the other input has fewer positions than the intervention changes")
-            .found(fmt::format("{} in '{}'", rows, one.text))
-            .expected(fmt::format("at most {}", value.rows()));
+            .found(fmt::format("{} positions in '{}'", rows, one.text))
+            .expected(fmt::format("at most {} positions", value.rows()));
       edit.offset = Tensor::empty({rows, edit.end - edit.begin});
       for (std::int64_t row = 0; row < rows; ++row) {
         const std::int64_t from = require_position(one, value.rows(), row);

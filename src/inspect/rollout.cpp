@@ -38,7 +38,7 @@ std::vector<float> attention_rollout(const std::vector<Map>& maps) {
     ++heads;
   }
   if (layers.empty())
-    throw usage_error("attention rollout requires self-attention of an encoder")
+    throw usage_error("attention rollout: the model has no self-attention in an encoder")
         .expected("an encoder or an encoder-decoder");
   std::vector<std::vector<double>> mixed;
   for (auto& [number, layer] : layers) {

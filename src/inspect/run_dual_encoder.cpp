@@ -19,7 +19,9 @@ class DualRun {
     if (inputs.count("input_ids") != 0)
       texts_.emplace(inputs, SideNames(), model.text().position_rule(), options.compute_padding);
     if (inputs.count("pixel_values") != 0) images_.emplace(inputs, model.vision().input_spec());
-    if (!texts_ && !images_) throw input_error("the inputs \"input_ids\" and \"pixel_values\" are missing");
+    if (!texts_ && !images_)
+      throw input_error("the inputs \"input_ids\" and \"pixel_values\" are missing")
+          .expected("at least one of them");
   }
 
   TensorMap operator()() {

@@ -70,12 +70,14 @@ bool is_output(std::string_view name) {
 }
 
 Error no_input(const std::string& name) {
-  Error error = input_error("unknown input name").found("\"" + name + "\"");
   if (is_output(name) || name.starts_with("grad."))
-    return error.expected("inputs only").remedy("Remove it: it is the name of an output");
+    return input_error("an input has the name of an output").found("\"" + name + "\"").remedy("Remove it");
   const std::string_view meant = nearest(name, inputs_of_models());
-  if (!meant.empty()) return error.remedy("Did you mean '" + std::string(meant) + "'?");
-  return error.expected("one of " + list_of(inputs_of_models()) + "loss_weight.OUTPUT");
+  return input_error("unknown input name")
+      .found("\"" + name + "\"")
+      .expected(meant.empty() ? "one of " + list_of(inputs_of_models()) + "loss_weight.OUTPUT"
+                              : std::string())
+      .remedy(meant.empty() ? std::string() : "Did you mean '" + std::string(meant) + "'?");
 }
 
 }  // namespace
@@ -99,13 +101,15 @@ TensorMap usable_inputs(const TensorMap& inputs) {
 void check_output_names(const std::set<std::string>& capture) {
   for (const std::string& name : capture) {
     if (is_output(name)) continue;
-    Error error = usage_error("no model returns an output of this name").found("\"" + name + "\"");
     Names known = outputs_of_models();
     known.insert(known.end(), outputs_of_layers().begin(), outputs_of_layers().end());
     const std::string_view meant = nearest(name, known);
-    if (!meant.empty()) throw error.remedy("Did you mean '" + std::string(meant) + "'?");
-    throw error.expected("one of " + list_of(outputs_of_models()) + list_of(outputs_of_layers()) +
-                         "or one layer as in hidden_states.0");
+    throw usage_error("no model returns an output of this name")
+        .found("\"" + name + "\"")
+        .expected(meant.empty() ? "one of " + list_of(outputs_of_models()) + list_of(outputs_of_layers()) +
+                                      "or one layer as in hidden_states.0"
+                                : std::string())
+        .remedy(meant.empty() ? std::string() : "Did you mean '" + std::string(meant) + "'?");
   }
 }
 

@@ -93,7 +93,7 @@ std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& in
   if (count.of(selection) > numbers)
     throw input_error("the attention weights of this sound take too much memory")
         .found(fmt::format("{} numbers", count.of(selection)))
-        .expected(fmt::format("at most {}", numbers))
+        .expected(fmt::format("at most {} numbers", numbers))
         .remedy("Select fewer layers or heads, or give a shorter sound");
   return said;
 }

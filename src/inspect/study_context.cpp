@@ -102,7 +102,8 @@ std::int32_t StudyContext::answer_id(const std::string& text) const {
   if (model_.output() == Output::ctc && media_.ctc_labels)
     ids = media_.ctc_labels(text);
   else if (model_.kind() == ModelKind::encoder && !masked)
-    throw usage_error("the study needs logits of tokens or classes");
+    throw usage_error("the study needs logits of tokens or classes")
+        .expected("a decoder, an encoder-decoder or a classifier");
   else
     ids = (masked ? loaded_.source : loaded_.target)
               ->encode_ids(text, {.add_special = false, .match_special = false});

@@ -93,7 +93,8 @@ bool reads_media(const infer::LoadedModel& loaded) {
 void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->file || !options.media->rows)
     throw usage_error("this call cannot read image or sound files")
-        .found(fmt::format("a model that reads {}s", input_name(*loaded.model)));
+        .found(fmt::format("a model that reads {}s", input_name(*loaded.model)))
+        .expected("a model that reads texts");
 }
 
 // Call add(text, target, place) for each line of the files until it returns false.
@@ -163,7 +164,9 @@ const char* input_name(Network& model) {
 }
 
 std::int32_t StudyExample::label() const {
-  if (labels.empty()) throw usage_error("the study needs logits of tokens or classes");
+  if (labels.empty())
+    throw usage_error("the study needs logits of tokens or classes")
+        .expected("a decoder, an encoder-decoder or a classifier");
   return labels[0];
 }
 

@@ -18,7 +18,9 @@ void SweepState::open(const fs::path& path, const std::string& key) {
   std::error_code error;
   if (fs::exists(path, error)) {
     if (!fs::is_regular_file(path, error))
-      throw usage_error("the state of a sweep must be a regular file").at({path.string(), -1, -1});
+      throw usage_error("the state of a sweep is not a regular file")
+          .at({path.string(), -1, -1})
+          .expected("a new file or the state of this sweep");
     read(key, first);
   }
   file_.open(path, std::ios::app);

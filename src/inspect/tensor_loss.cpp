@@ -46,7 +46,7 @@ std::span<const std::int64_t> per_sequence(const Tensor& labels, const std::stri
                                            std::int64_t batch) {
   if (!(labels.shape() == Shape{batch}) || labels.dtype() != DType::i64)
     throw input_error("\"" + name + "\" has a wrong shape or type")
-        .found(labels.shape().text())
+        .found(std::string(name_of(labels.dtype())) + " " + labels.shape().text())
         .expected("i64 " + Shape{batch}.text());
   return {labels.i64(), static_cast<std::size_t>(batch)};
 }
@@ -130,7 +130,7 @@ Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
 Var ctc_loss(Tape& tape, const Network& model, Var logits, const Tensor& labels, const PaddedSide& side) {
   if (labels.shape().rank() != 2 || labels.shape()[0] != side.sequences() || labels.dtype() != DType::i64)
     throw input_error("\"labels\" has a wrong shape or type")
-        .found(labels.shape().text())
+        .found(std::string(name_of(labels.dtype())) + " " + labels.shape().text())
         .expected("i64 [" + std::to_string(side.sequences()) + ", labels]");
   std::vector<std::int32_t> targets, offsets{0};
   for (std::int64_t s = 0; s < side.sequences(); ++s) {
@@ -155,8 +155,13 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
   for (auto it = inputs.lower_bound(prefix); it != inputs.end() && it->first.starts_with(prefix); ++it) {
     const std::string name = it->first.substr(prefix.size());
     const auto value = values.find(name);
-    if (value == values.end())
-      throw input_error("the model has no output of this name for loss_weight").found(name);
+    if (value == values.end()) {
+      std::string known;
+      for (const auto& [output, tensor] : values) known += (known.empty() ? "" : ", ") + output;
+      throw input_error("the model has no output of this name for loss_weight")
+          .found(name)
+          .expected("one of " + known);
+    }
     const Shape& shape = value->second->value.shape();
     Tensor weight = it->second;
     if (weight.dtype() != DType::f32)
@@ -166,7 +171,8 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
     if (weight.shape().rank() == 3) weight = side.remove(weight);
     if (weight.elements() != shape.elements())
       throw input_error("\"" + it->first + "\" differs in shape from its output")
-          .found(it->second.shape().text());
+          .found(it->second.shape().text())
+          .expected("the shape of the output \"" + name + "\"");
     // Copy the weights to the tape's arena, because the backward pass reads them.
     const Tensor copy = tape.arena().tensor(shape);
     std::copy_n(weight.f32(), weight.elements(), copy.f32());

@@ -194,7 +194,7 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
   if (sentences.size() > kMostContextSentences)
     throw usage_error("too many sentences")
         .found(fmt::format("{} sentences", sentences.size()))
-        .expected(fmt::format("at most {}", kMostContextSentences));
+        .expected(fmt::format("at most {} sentences", kMostContextSentences));
   WordContext context;
   context.word = word;
   context.sentences = std::move(sentences);

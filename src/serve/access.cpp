@@ -20,7 +20,7 @@ std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key.data(), key.size())));
 }
 
-// Compare digests in a time that does not depend on the position of a difference.
+// Compare two digests in constant time, so that the time reveals nothing about the keys.
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0u : 1u;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -42,7 +42,7 @@ ApiKeys::ApiKeys(const std::filesystem::path& file) {
     if (line.size() < kShortestKey)
       throw Error(ErrorKind::bad_file, "an API key is too short", {file.string(), number})
           .found(std::to_string(line.size()) + " characters")
-          .expected("at least " + std::to_string(kShortestKey))
+          .expected("at least " + std::to_string(kShortestKey) + " characters")
           .remedy("Make one with: openssl rand -hex 32");
     digests_.push_back(digest_of(line));
   }

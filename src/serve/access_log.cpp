@@ -38,7 +38,7 @@ void AccessLog::reopen() {
   if (file_.empty()) return;
   std::FILE* next = file_ == "-" ? stderr : std::fopen(file_.c_str(), "ae");
   if (next == nullptr)
-    throw Error(ErrorKind::io, "cannot open the access log", {file_}).found(std::strerror(errno));
+    throw Error(ErrorKind::io, std::string("cannot open the access log: ") + std::strerror(errno), {file_});
   const std::lock_guard lock(guard_);
   if (stream_ != nullptr && stream_ != stderr) std::fclose(stream_);
   stream_ = next;

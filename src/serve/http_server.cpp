@@ -70,8 +70,7 @@ struct HttpServer::State {
     ErrorCode error;
     const auto check = [&](const char* what) {
       if (error)
-        throw Error(ErrorKind::io, fmt::format("cannot {} {}:{}", what, address, port))
-            .found(error.message());
+        throw Error(ErrorKind::io, fmt::format("cannot {} {}:{}: {}", what, address, port, error.message()));
     };
     acceptor.open(endpoint.protocol(), error), check("open a socket for");
     acceptor.set_option(tcp::acceptor::reuse_address(true), error), check("reuse the address");

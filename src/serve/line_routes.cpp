@@ -44,7 +44,8 @@ void answer_classify(Call& call) {
       inputs.push_back(
           host->read_classified(one.at(0).get<std::string>(), one.at(1).get<std::string>(), truncate));
   for (const tasks::Input& input : inputs)
-    if (input.ids.empty()) throw input_error("cannot classify a line without tokens");
+    if (input.ids.empty())
+      throw input_error("cannot classify a line without tokens").expected("a text of at least one token");
   count_inputs(call, inputs);
   Json results = Json::array();
   for (const tasks::Input& input : inputs) results.push_back({{"truncated", input.cut}});

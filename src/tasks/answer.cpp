@@ -26,21 +26,22 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
       pass_(*loaded.model, pool, options.probe) {
   if (loaded.model->output() != Output::span)
     throw usage_error("this model has no question-answering head")
-        .expected("a model with a question-answering head");
+        .expected("an architecture for question answering");
   const std::int64_t room = loaded.model->max_positions();
   if (window_ == 0) window_ = room > 0 ? std::min(room, kUsualWindow) : kUsualWindow;
   if (room > 0 && window_ > room)
     throw usage_error("the window exceeds the model's positions")
-        .found(std::to_string(window_))
-        .expected(fmt::format("at most {}", room));
+        .found(fmt::format("{} tokens", window_))
+        .expected(fmt::format("at most {} tokens", room));
   if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);
   if (stride_ < 0 || stride_ >= window_)
-    throw usage_error("the stride must be shorter than the window")
-        .found(std::to_string(stride_))
-        .expected(fmt::format("less than {}", window_));
+    throw usage_error("the stride is out of range")
+        .found(fmt::format("{} tokens", stride_))
+        .expected(fmt::format("at least 0 and less than {} tokens", window_));
   if (options_.longest < 1 || options_.count < 1)
-    throw usage_error("the number of answers and their maximum length must be at least 1")
-        .found(fmt::format("{} answers of {} tokens", options_.count, options_.longest));
+    throw usage_error("the number of answers or their maximum length is out of range")
+        .found(fmt::format("{} answers of at most {} tokens", options_.count, options_.longest))
+        .expected("at least 1 answer and 1 token");
 }
 
 std::int64_t Answerer::Reading::tokens() const {

@@ -33,7 +33,8 @@ struct AlignmentTask {
   Probe* probe = nullptr;             // changes values of the pass; not owned, may be null
 };
 
-// Return, for each token after the prompt, the source position at which the token starts on the path.
+// Align tokens with source positions by dynamic time warping of the attention weights. Return, for each token
+// after the prompt, the first source position that is aligned with it.
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 

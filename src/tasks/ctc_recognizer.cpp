@@ -25,7 +25,7 @@ std::string token_text(const Json& settings, const char* key, const std::string&
 Json read_object(const std::string& file) {
   Json content = read_json(file);
   if (!content.is_object())
-    throw file_error(file, "the content is not a JSON object").found(content.type_name()).expected("object");
+    throw file_error(file, "the content is not a JSON object").found(content.type_name());
   return content;
 }
 

@@ -178,7 +178,8 @@ void scale_to_length_one(std::span<float> vector) {
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product) {
   if (a.columns() != b.columns())
     throw usage_error("cannot compare vectors of different sizes")
-        .found(std::to_string(a.columns()) + " and " + std::to_string(b.columns()));
+        .found("vectors of " + std::to_string(a.columns()) + " and " + std::to_string(b.columns()) +
+               " numbers");
   const auto lengths = [&](const Tensor& vectors) {
     std::vector<double> all(static_cast<std::size_t>(vectors.rows()), 1.0);
     for (std::size_t i = 0; i < all.size() && !product; ++i)

@@ -12,7 +12,10 @@ namespace {
 std::int32_t target_id(const text::Tokenizer& tokenizer, const std::string& target) {
   if (const auto id = tokenizer.id_of(target)) return *id;
   const auto ids = tokenizer.encode_ids(target, {.add_special = false});
-  if (ids.empty()) throw usage_error("a target has no tokens").found("\"" + target + "\"");
+  if (ids.empty())
+    throw usage_error("a target has no tokens")
+        .found("\"" + target + "\"")
+        .expected("a text of at least one token");
   return ids[0];
 }
 

@@ -7,8 +7,9 @@ namespace regard::tasks {
 ImageReader::ImageReader(const std::filesystem::path& folder, const InputSpec& spec) {
   spec.require(InputKind::pixels);
   if (spec.shape[1] != 3)
-    throw usage_error("the model's images do not have three channels (red, green, blue)")
-        .found(std::to_string(spec.shape[1]) + " channels");
+    throw usage_error("the model's number of image channels is not supported")
+        .found(std::to_string(spec.shape[1]) + " channels")
+        .expected("3 channels (red, green, blue)");
   processor_ = data::ImageProcessor::open(folder, spec.shape[2], spec.shape[3]);
 }
 

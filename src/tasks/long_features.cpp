@@ -16,7 +16,8 @@ LongFeatures::LongFeatures(data::SoundStream& sound, const data::SoundProcessor&
                            const std::function<void(double)>& progress)
     : store_(processor.bins), bins_(processor.bins), largest_(kSilence) {
   if (processor.kind != data::SoundProcessor::Kind::whisper || processor.normalise)
-    throw usage_error("the features of this model cannot be computed window by window");
+    throw usage_error("the features of this model cannot be computed window by window")
+        .expected("log-mel features of Whisper, without normalisation");
   const data::LogMel mel = processor.log_mel();
   const std::int64_t half = processor.window / 2;
   std::vector<float> waiting, piece(static_cast<std::size_t>(processor.samples));

@@ -78,12 +78,15 @@ std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
   dense->weight = weights.tensor("linear.weight").to(DType::f32).clone();
   const Shape& shape = dense->weight.shape();
   if (shape.rank() != 2)
-    throw file_error(weights.label(), "linear.weight is not a matrix").found(shape.text());
+    throw file_error(weights.label(), "linear.weight is not a matrix")
+        .found(shape.text())
+        .expected("[out, in]");
   if (!optional_value<bool>(config, "bias", file).value_or(true)) return dense;
   dense->bias = weights.tensor("linear.bias").to(DType::f32).clone();
   if (dense->bias.elements() != shape[0])
-    throw file_error(weights.label(), "the shapes of linear.bias and linear.weight do not match")
-        .found(dense->bias.shape().text());
+    throw file_error(weights.label(), "the shape of linear.bias does not match linear.weight")
+        .found(dense->bias.shape().text())
+        .expected("[" + std::to_string(shape[0]) + "]");
   return dense;
 }
 
@@ -92,7 +95,9 @@ fs::path module_folder(const fs::path& root, const Json& module, const std::stri
   const auto path = require<std::string>(module, "path", file);
   if (path.empty()) return root;
   if (!formats::plain_file_name(path))
-    throw file_error(file, "a module is outside the folder").found("\"" + path + "\"");
+    throw file_error(file, "a module is outside the folder")
+        .found("\"" + path + "\"")
+        .expected("the name of a subfolder");
   return root / path;
 }
 
@@ -130,7 +135,9 @@ void read_prompt(const fs::path& folder, SentenceModules& modules) {
   if (!name) return;
   const auto prompts = config.find("prompts");
   if (prompts == config.end() || !prompts->is_object() || !prompts->contains(*name))
-    throw file_error(file, "\"default_prompt_name\" is not one of the prompts").found("\"" + *name + "\"");
+    throw file_error(file, "\"default_prompt_name\" is not one of the prompts")
+        .found("\"" + *name + "\"")
+        .expected("a key of \"prompts\"");
   modules.prompt = json_as<std::string>((*prompts)[*name], *name, file);
 }
 
@@ -155,15 +162,19 @@ SentenceModules SentenceModules::open(const fs::path& folder) {
   if (!fs::exists(file)) return modules;
   const Json list = read_json(file);
   if (!list.is_array() || list.empty())
-    throw file_error(file, "the file is not a list of modules").found(describe(list));
+    throw file_error(file, "the file is not a list of modules")
+        .found(describe(list))
+        .expected("an array of at least one object");
   bool pooled = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto type = require<std::string>(list[i], "type", file);
     const std::string kind = type.substr(type.rfind('.') + 1);
     const fs::path place = module_folder(folder, list[i], file);
     if ((kind == "Transformer") != (i == 0))
-      throw file_error(file, "the first module, and no other, must be a Transformer")
-          .found("\"" + type + "\"");
+      throw file_error(file, i == 0 ? "the first module is not a Transformer"
+                                    : "a module after the first is a Transformer")
+          .found("\"" + type + "\"")
+          .expected(i == 0 ? "Transformer" : "Pooling, then Dense and Normalize");
     if (kind == "Transformer") {
       modules.model = place;
       read_limits(place, modules);

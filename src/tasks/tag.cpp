@@ -23,8 +23,8 @@ std::vector<std::string> checked_labels(const infer::LoadedModel& loaded, const 
       options.labels ? *options.labels : labels_of(loaded.model->config(), count, "config.json");
   if (std::ssize(labels) != count)
     throw Error(ErrorKind::bad_file, "the number of labels does not match the model")
-        .found(std::to_string(labels.size()))
-        .expected(std::to_string(count));
+        .found(std::to_string(labels.size()) + " labels")
+        .expected(std::to_string(count) + " labels");
   return labels;
 }
 
@@ -37,11 +37,11 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
   if (window == 0) window = room > 0 ? room : kWindowWithoutLimit;
   if (room > 0 && window > room)
     throw usage_error("the window exceeds the model's positions")
-        .found(std::to_string(window))
-        .expected(fmt::format("at most {}", room));
+        .found(fmt::format("{} tokens", window))
+        .expected(fmt::format("at most {} tokens", room));
   if (window <= added)
     throw usage_error("the window is too small for the special tokens and a word")
-        .found(std::to_string(window))
+        .found(fmt::format("{} tokens", window))
         .expected(fmt::format("more than the {} tokens that are added to every text", added));
   return window;
 }
@@ -49,9 +49,9 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
 std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t room) {
   if (!stride) return std::min(room / 4, kLongestOverlap);
   if (*stride < 0 || *stride >= room)
-    throw usage_error("the stride must be shorter than the window without its special tokens")
-        .found(std::to_string(*stride))
-        .expected(fmt::format("less than {}", room));
+    throw usage_error("the stride is out of range")
+        .found(fmt::format("{} tokens", *stride))
+        .expected(fmt::format("at least 0 and less than {} tokens", room));
   return *stride;
 }
 

@@ -114,7 +114,7 @@ Tag TagAggregator::tag_of(std::span<const Part> word, std::span<const std::strin
   return tag;
 }
 
-// Join adjacent results of one entity, unless the later result begins a new entity.
+// Merge adjacent tags of the same entity. A label with the prefix "B-" begins a new entity.
 std::vector<Tag> TagAggregator::grouped(std::span<const Tag> tags) const {
   std::vector<Tag> groups;
   for (std::size_t first = 0; first < tags.size();) {

@@ -144,7 +144,9 @@ Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std:
   if (options_.timestamps)
     search.rules.timestamps = infer::TimestampRules{tokens_.first_time(), tokens_.end, tokens_.latest_first};
   if (search.max_new < 1)
-    throw usage_error("the prompt occupies all positions of the decoder").expected("a shorter prompt");
+    throw usage_error("the prompt occupies all positions of the decoder")
+        .found(std::to_string(prompt.size()) + " tokens")
+        .expected("fewer than " + std::to_string(loaded_.model->max_positions()) + " tokens");
   infer::Collector collector(1);
   infer::Scheduler scheduler(*loaded_.model, pool_, search, collector);
   infer::Request request = infer::request_of(*loaded_.model, ModelInput(window.features));

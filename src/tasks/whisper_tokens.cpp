@@ -26,7 +26,9 @@ class TokenFinder {
     const auto found = settings_.find(key);
     if (found == settings_.end() || found->is_null()) return all;
     if (!found->is_object())
-      throw file_error(file_, std::string("\"") + key + "\" is not an object").found(describe(*found));
+      throw file_error(file_, std::string("\"") + key + "\" is not an object")
+          .found(describe(*found))
+          .expected("an object of ids by name");
     for (const auto& [name, id] : found->items())
       all[name] = checked(json_as<std::int32_t>(id, key, file_), key);
     return all;
@@ -35,8 +37,9 @@ class TokenFinder {
  private:
   std::int32_t checked(std::int32_t id, const char* key) const {
     if (id >= 0 && id < loaded_.model->vocabulary()) return id;
-    throw file_error(file_, std::string("\"") + key + "\" is outside the model's vocabulary")
-        .found(std::to_string(id));
+    throw file_error(file_, std::string("\"") + key + "\" has an id outside the model's vocabulary")
+        .found(std::to_string(id))
+        .expected("an id from 0 to " + std::to_string(loaded_.model->vocabulary() - 1));
   }
 
   Json settings_;
@@ -81,7 +84,7 @@ std::vector<std::int32_t> WhisperTokens::beginning(const std::string& language, 
       for (const auto& [code, id] : languages) known += (known.empty() ? "" : ", ") + code;
       throw usage_error("the model does not support this language")
           .found("\"" + language + "\"")
-          .expected(known.empty() ? "none: the model has one language" : known);
+          .expected(known.empty() ? "none: the model has one language" : "one of " + known);
     }
     all.push_back(found->second);
   }

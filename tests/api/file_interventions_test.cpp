@@ -156,7 +156,7 @@ TEST(FileIntervention, WhatDoesNotFitIsRefused) {
         "tiny.wav");
   fails(vit, "patch encoder.0.residual " + cut, ErrorKind::invalid_input, "pixel_values");
   fails(vit, "patch encoder.0.residual file=" + (place / "two.safetensors").string(),
-        ErrorKind::invalid_input, "several rows");
+        ErrorKind::invalid_input, "wrong number of rows");
   fails(vit, "patch encoder.0.residual text=word", ErrorKind::usage, "reads images, not text");
   fails(vit, "patch encoder.0.residual ids=1,2", ErrorKind::usage, "file=FILE");
   fails(vit, "mean encoder.0.residual texts=list.txt", ErrorKind::usage, "reads images, not text");

@@ -36,7 +36,8 @@ TEST(Learner, RefusesOtherTensorsThanF32) {
   EXPECT_REGARD_ERROR(learner.parameter("w", Tensor()), ErrorKind::usage, "default-constructed");
   EXPECT_REGARD_ERROR(learner.constant(Tensor()), ErrorKind::usage, "default-constructed");
   learner.parameter("w", Tensor::zeros({2, 2}));  // the rejected calls did not register the name
-  EXPECT_REGARD_ERROR(learner.parameter("w", Tensor::zeros({2, 2})), ErrorKind::usage, "already a parameter");
+  EXPECT_REGARD_ERROR(learner.parameter("w", Tensor::zeros({2, 2})), ErrorKind::usage,
+                      "two parameters have the same name");
 }
 
 TEST(Learner, RefusesNullValuesAndShapesThatDoNotFit) {

@@ -178,7 +178,9 @@ TEST_F(ExplainProgram, ExplainsAWholeLayer) {
   EXPECT_NE(one.out.find("residual: x + f"), std::string::npos) << one.out;
   EXPECT_NE(one.out.find("agree to within"), std::string::npos) << one.out;
   EXPECT_EQ(one.out.find("cross-attention"), std::string::npos);
-  EXPECT_EQ(explain({"the", "--model", "gpt", "--block", "--layer", "9"}).exit_code, 2);
+  const auto beyond = explain({"the", "--model", "gpt", "--block", "--layer", "9"});
+  EXPECT_EQ(beyond.exit_code, 2);
+  EXPECT_NE(beyond.err.find("(expected a layer from 0 to 1, found 9)"), std::string::npos) << beyond.err;
   EXPECT_EQ(explain({"the", "--block"}).exit_code, 2);
 }
 
@@ -186,7 +188,7 @@ TEST_F(ExplainProgram, SaysWhatIsNotThere) {
   testing::write_text_model(folder_ / "gpt", "gpt");
   const auto layer = explain({"the", "--model", "gpt", "--layer", "9"});
   EXPECT_EQ(layer.exit_code, 2);
-  EXPECT_NE(layer.err.find("decoder.9.self"), std::string::npos) << layer.err;
+  EXPECT_NE(layer.err.find("(expected a layer from 0 to 1, found 9)"), std::string::npos) << layer.err;
   EXPECT_EQ(explain({"the", "--model", "gpt", "--head", "77"}).exit_code, 2);
   EXPECT_EQ(explain({"the", "--model", "gpt", "--tokenizer", "gpt/tokenizer.json"}).exit_code, 2);
   EXPECT_EQ(explain({"the", "--vectors", "nowhere.txt"}).exit_code, 4);

@@ -177,7 +177,7 @@ TEST_F(StudyProgram, BadRequestsAreRefusedWithARemedy) {
       {{"gpt"}, "--text"},
       {{"gpt", "--view", "patch", "--text", "a b", "--answer", "a"}, "--other"},
       {{"gpt", "--view", "patch", "--text", "a b", "--answer", "a", "--other", "a bcd"},
-       "same number of tokens"},
+       "different numbers of tokens"},
       {{"gpt", "--view", "direct", "--text", "a b", "--answer", "a", "--position", "99"}, "0 to 2"},
       {{"gpt", "--view", "direct", "--text", "a b"}, "--answer"},
       {{"gpt", "lines.txt", "--answer", "zzz"}, "does not contain the answer"},

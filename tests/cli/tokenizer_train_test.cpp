@@ -52,7 +52,8 @@ TEST_F(TokenizerTrain, BadUtf8IsRefusedOrCountedWithItsPlace) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out.json"));
   const auto skipped = train({"--vocab-size", "300", "--bad-utf8", "skip"}, "bad.txt");
   EXPECT_EQ(skipped.exit_code, 0);
-  EXPECT_NE(skipped.err.find("bad.txt:2: not UTF-8; 2 such lines were skipped"), std::string::npos)
+  EXPECT_NE(skipped.err.find("bad.txt:2: the line is not UTF-8; 2 such lines were skipped"),
+            std::string::npos)
       << skipped.err;
 }
 

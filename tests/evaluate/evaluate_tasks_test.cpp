@@ -122,15 +122,16 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "none.tsv"}, 4, "none.tsv");
   expect({nli}, 2, "no data");
   expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");
-  expect({nli, "bad.tsv", "--task", "translation"}, 2, "--task translation does not apply");
+  expect({nli, "bad.tsv", "--task", "translation"}, 2, "(expected classification, found translation)");
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "no token-classification head");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
-  expect({nli, "bad.tsv", "--task", "audio-classification"}, 2, "expected --task classification");
+  expect({nli, "bad.tsv", "--task", "audio-classification"}, 2,
+         "(expected classification, found audio-classification)");
   const std::string sounds = model("hf-tiny/ast");
   expect({sounds, "bad.tsv", "--task", "audio-classification"}, 3, "bad.tsv:1");
-  expect({sounds, "bad.tsv", "--task", "speech-recognition"}, 2, "expected --task audio-classification");
-  expect({sounds, "bad.tsv", "--task", "classification"}, 2, "expected --task audio-classification");
+  expect({sounds, "bad.tsv", "--task", "speech-recognition"}, 2, "expected audio-classification");
+  expect({sounds, "bad.tsv", "--task", "classification"}, 2, "expected audio-classification");
   expect({model("hf-more/st-mean"), "bad.tsv"}, 3,
          "no column 3 (found 2 columns). Give --columns with the query");
   expect({model("hf-tiny/vit"), "bad.tsv"}, 3, "bad.tsv:1: column 1: the image file does not exist");

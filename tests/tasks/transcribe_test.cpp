@@ -174,7 +174,7 @@ TEST_F(WhisperCase, WrongOptionsAreErrors) {
     change(options.whisper);
     EXPECT_REGARD_ERROR(transcribe("short.wav", options), ErrorKind::usage, what);
   };
-  expect([](tasks::WhisperOptions& o) { o.language = "xx"; }, "expected de, en, fr");
+  expect([](tasks::WhisperOptions& o) { o.language = "xx"; }, "expected one of de, en, fr");
   expect([](tasks::WhisperOptions& o) { o.temperatures = {-1.0}; }, "temperature");
   expect([](tasks::WhisperOptions& o) { o.temperatures.clear(); }, "temperature");
   ThreadPool pool(1);
