@@ -184,9 +184,10 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
   if (is_webp(bytes)) return {decode_webp(bytes, file, limits.pixels)};
   if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
   if (is_pnm(bytes)) return {decode_pnm(bytes, file, limits.pixels)};
-  Error error = file_error(file, "unknown image format");
-  if (const char* name = known_format(bytes)) error.found(name);
-  throw error.expected("PNG, JPEG, WebP, PPM, PGM or IDX");
+  const char* name = known_format(bytes);
+  throw file_error(file, "unknown image format")
+      .found(name != nullptr ? name : "")
+      .expected("PNG, JPEG, WebP, PPM, PGM or IDX");
 }
 
 Image read_one_image(const std::filesystem::path& path) {

@@ -24,8 +24,9 @@ std::size_t column_of(const std::string& name, std::size_t otherwise) {
   std::size_t number = 0;
   std::from_chars(name.data(), name.data() + name.size(), number);
   if (!is_column_number(name) || number == 0)
-    throw usage_error("a column must be a number, counted from 1, or a column name of CoNLL-U, such as FORM")
-        .found("'" + name + "'");
+    throw usage_error("invalid column of a CoNLL file")
+        .found("'" + name + "'")
+        .expected("a number from 1, or a column name of CoNLL-U, such as FORM");
   return number - 1;
 }
 

@@ -73,7 +73,7 @@ Var known_context(Tape& tape, const std::string& point) {
 
 Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const {
   if (input.cache != nullptr && tape.recording())
-    throw usage_error("a pass with a cache cannot record gradients: train without a cache");
+    throw usage_error("a pass with a cache cannot record gradients").remedy("Train without a cache");
   x = show(tape, point_, "input", x);
   show_parameters(tape, point_, config_, {query_.get(), key_value_.get(), output_.get()});
   Var context = input.cache == nullptr ? known_context(tape, point_) : nullptr;
