@@ -219,7 +219,8 @@ std::string nfc(std::string_view text) {
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
   if (ascii) return std::string(text);
   if (const auto bad = first_bad_byte(text))
-    throw input_error("the text to normalise is not UTF-8 at byte " + std::to_string(*bad));
+    throw input_error("the text to normalise is not UTF-8 at byte " + std::to_string(*bad))
+        .remedy("Convert the text to UTF-8");
   utf8proc_uint8_t* mapped = nullptr;
   const utf8proc_ssize_t size = utf8proc_map(
       reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),

@@ -150,7 +150,9 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
     cache_memory(tape, input);
     return attend_cache(tape, {query, 0}, input);
   }
-  if (input.memory == nullptr) throw usage_error(point_ + ": cross-attention requires the encoder's output");
+  if (input.memory == nullptr)
+    throw usage_error(point_ + ": cross-attention requires the encoder's output, which is missing")
+        .remedy("Encode the source first");
   Var key_value = key_value_->forward(tape, input.memory->hidden, stored);
   return ops::attention(tape, {query, 0}, {key_value, 0}, {key_value, config_.kv_heads * config_.head_dim},
                         *input.shape, input.memory->shape, options_for(tape, input));

@@ -69,7 +69,8 @@ void check_standard_input(const RunConfig& config) {
         .remedy(
             "Train a tokenizer first with `regard tokenizer train`, or use a file instead of standard input");
   if (config.data.valid.empty() && is_plain_text(config))
-    throw usage_error("running text from standard input requires 'data.valid'");
+    throw usage_error("running text from standard input requires 'data.valid'")
+        .remedy("Set 'data.valid' to a file");
 }
 
 void resolve_paths(RunConfig& config, const std::string& file) {
