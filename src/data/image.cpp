@@ -114,7 +114,7 @@ Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t m
   if (body.size() / (binary ? wide : 1) < samples)
     throw file_error(file, "the image ends before its last pixel")
         .found(std::to_string(body.size()) + " bytes of pixels")
-        .expected(std::to_string(samples) + " samples");
+        .expected("at least " + std::to_string(samples * (binary ? wide : 1)) + " bytes of pixels");
   Image image = blank_image(height, width, file, most_pixels);
   for (std::size_t i = 0; i < samples; ++i) {
     std::int64_t value = 0;

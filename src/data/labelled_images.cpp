@@ -29,7 +29,7 @@ std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
   if (bytes.size() - kHeader != count)
     throw file_error(file, "the length of the IDX file does not match its header")
         .found(fmt::format("{} labels", bytes.size() - kHeader))
-        .expected(std::to_string(count));
+        .expected(fmt::format("{} labels", count));
   std::vector<std::string> labels;
   for (std::size_t i = kHeader; i < bytes.size(); ++i)
     labels.push_back(std::to_string(static_cast<std::uint8_t>(bytes[i])));

@@ -284,7 +284,7 @@ void TableReader::read_fields(TableRow& row) {
   if (width > 0 && fields_.size() != width)
     throw Error(ErrorKind::bad_file, "the number of columns differs from that of the first line", now.place())
         .found(fmt::format("{} columns", fields_.size()))
-        .expected(std::to_string(width));
+        .expected(fmt::format("{} columns", width));
   for (std::size_t i = 0; i < row.cells_.size(); ++i) {
     TableRow::Cell& cell = row.cells_[i];
     cell.present = numbers_[i] && *numbers_[i] < fields_.size();

@@ -170,7 +170,7 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     const auto fields = fields_of(line);
     if (fields.size() != 4 || sections.empty())
       throw Error(ErrorKind::bad_file,
-                  sections.empty() ? "the first line is not a section" : "invalid analogy",
+                  sections.empty() ? "a section is missing before the first analogy" : "invalid analogy",
                   {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected(sections.empty() ? ": NAME" : "WORD WORD WORD WORD");

@@ -110,9 +110,9 @@ TEST_F(Table, OptionalColumnsMayBeMissing) {
 
 TEST_F(Table, RowsOfAnotherWidthAreRefused) {
   EXPECT_REGARD_ERROR(read_csv("a,b\nc\n"), ErrorKind::bad_file, "t.csv:2");
-  EXPECT_REGARD_ERROR(
-      read_csv("text,label\na,1\nb,2,3\n", {"text"}), ErrorKind::bad_file,
-      "t.csv:3: the number of columns differs from that of the first line (expected 2, found 3 columns)");
+  EXPECT_REGARD_ERROR(read_csv("text,label\na,1\nb,2,3\n", {"text"}), ErrorKind::bad_file,
+                      "t.csv:3: the number of columns differs from that of the first line (expected 2 "
+                      "columns, found 3 columns)");
 }
 
 TEST_F(Table, DelimitersAreFree) {

@@ -330,7 +330,7 @@ class Renderer {
       throw Error(ErrorKind::bad_file,
                   "chat template: the macro \"" + macro.text + "\" is called with too many arguments")
           .found(std::to_string(given.positional.size()) + " arguments")
-          .expected("at most " + std::to_string(macro.names.size()));
+          .expected("at most " + std::to_string(macro.names.size()) + " arguments");
     Dict arguments;
     const std::size_t required = macro.names.size() - macro.defaults.size();
     for (std::size_t i = 0; i < macro.names.size(); ++i) {
