@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 STRINGS = re.compile(rf'{STRING}(?:\s*{STRING})*')
 # A statement that makes an error or prints a message, with the functions that add to the error.
-MESSAGE = re.compile(rf'\b(?:\w*_error|Error|print_message|note)\(((?:[^;"]|{STRING})*);', re.S)
+MESSAGE = re.compile(rf'\b(?!squared_error)(?:\w*_error|Error|print_message|note)\(((?:[^;"]|{STRING})*);', re.S)
 PART = re.compile(r'\)\s*\.(found|expected|remedy)\(')
 HELP = re.compile(
     rf'(?:add_option(?:_function<[^>]*>)?|add_flag(?:_function)?|add_subcommand|footer)\(((?:[^;"]|{STRING})*?)\)'
@@ -62,13 +62,25 @@ def message_text(statement):
     return re.sub(r'(\{\})+', '{}', ''.join(parts))
 
 
+def shape_text(arguments):
+    """Return the message of shape_error(OPERATION, WHY, {{NAME, VARIABLE}, …}) as the program prints it."""
+    said, _, inputs = arguments.partition('{{')
+    said = message_text(said.rstrip(' ,\n')).replace(' / ', ': ', 1).replace(':  ', ': {} ')
+    names = [name[1:-1] + ' ' for name in re.findall(STRING, inputs)] or ['']
+    return f'{said} (found {", ".join(name + "{}" for name in names)})'
+
+
 def messages():
     for path, text in sources('src'):
         for match in MESSAGE.finditer(text):
             pieces = PART.split(match.group(1))
             whole = message_text(pieces[0])
-            if ' ' not in whole.strip():
+            if ' ' not in whole.strip() or not re.search('[a-z]{2}', whole):
                 continue
+            if match.group().startswith('shape_error('):
+                whole = shape_text(pieces[0])
+            if match.group().startswith('io_error('):
+                whole += ': {}'
             for name, piece in zip(pieces[1::2], pieces[2::2]):
                 said = message_text(piece) or '{}'
                 whole += f'. {said}.' if name == 'remedy' else f' ({name} {said})'

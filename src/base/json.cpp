@@ -185,11 +185,11 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
         .found(std::to_string(text.size()) + " bytes")
         .expected("at most " + std::to_string(limits.bytes) + " bytes");
   if (text.starts_with("\xEF\xBB\xBF"))
-    throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, limits.first_byte})
+    throw Error(ErrorKind::bad_file, "the JSON begins with a byte-order mark", {file, -1, limits.first_byte})
         .remedy("Save the file without a byte-order mark");
   // Refuse zero bytes, which JSON does not allow: the parser treats them as the end of the input.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-    throw Error(ErrorKind::bad_file, "invalid JSON: a zero byte",
+    throw Error(ErrorKind::bad_file, "invalid JSON: the text contains a zero byte",
                 {file, -1, limits.first_byte + static_cast<std::int64_t>(zero)});
   Builder builder(text, file, limits);
   const char* end = text.data() + text.size();
@@ -241,7 +241,7 @@ const Json* find(const Json& object, std::string_view key, const std::string& fi
 }
 
 void missing(std::string_view key, const std::string& file) {
-  throw file_error(file, "\"" + std::string(key) + "\" is missing");
+  throw file_error(file, "the key \"" + std::string(key) + "\" is missing");
 }
 
 bool to_bool(const Json& value, std::string_view key, const std::string& file) {

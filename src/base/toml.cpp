@@ -9,7 +9,8 @@ namespace regard::base {
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
   if (const auto bad = utf8::first_bad_byte(text))
-    throw Error(ErrorKind::bad_file, "the file is not UTF-8", {file, -1, static_cast<std::int64_t>(*bad)});
+    throw Error(ErrorKind::bad_file, "the file is not UTF-8", {file, -1, static_cast<std::int64_t>(*bad)})
+        .remedy("Convert the file to UTF-8");
   try {
     return toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {

@@ -219,13 +219,14 @@ std::string nfc(std::string_view text) {
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
   if (ascii) return std::string(text);
   if (const auto bad = first_bad_byte(text))
-    throw input_error("cannot normalise text: not UTF-8 at byte " + std::to_string(*bad));
+    throw input_error("the text to normalise is not UTF-8 at byte " + std::to_string(*bad))
+        .remedy("Convert the text to UTF-8");
   utf8proc_uint8_t* mapped = nullptr;
   const utf8proc_ssize_t size = utf8proc_map(
       reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
       &mapped, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
   const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(mapped, std::free);
-  if (size < 0) throw input_error(std::string("cannot normalise text: ") + utf8proc_errmsg(size));
+  if (size < 0) throw input_error(std::string("cannot normalise the text: ") + utf8proc_errmsg(size));
   return {reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(size)};
 }
 

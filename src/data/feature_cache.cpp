@@ -24,9 +24,11 @@ std::shared_ptr<const MappedFile> checked(const std::filesystem::path& folder, c
   if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
     throw file_error(name, "the length of the file has changed")
         .found(std::to_string(mapped->bytes().size()) + " bytes")
-        .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)));
+        .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)) + " bytes");
   if (hex(xxh3(mapped->bytes())) != require<std::string>(entry, "xxh3", name))
-    throw file_error(name, "the checksum of the file has changed");
+    throw file_error(name, "the checksum of the file has changed")
+        .found(hex(xxh3(mapped->bytes())))
+        .expected(require<std::string>(entry, "xxh3", name));
   return mapped;
 }
 
@@ -46,7 +48,7 @@ FeatureStore read_cache(const std::filesystem::path& folder, std::uint64_t key, 
   if (offsets.size() != sounds + 1 || starts->bytes().size() % sizeof(std::uint64_t) != 0 ||
       offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
       values->bytes().size() % row_bytes != 0 || offsets.back() != values->bytes().size() / row_bytes)
-    throw file_error((folder / kOffsets).string(), "the offsets do not fit the values");
+    throw file_error((folder / kOffsets).string(), "the offsets of the cache do not fit its values");
   return {columns, values, std::move(offsets)};
 }
 

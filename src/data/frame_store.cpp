@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 #include "base/file.h"
 
@@ -9,7 +10,7 @@ namespace regard::data {
 namespace {
 
 [[noreturn]] void fail(const char* action) {
-  throw io_error("temporary file", action, errno);
+  throw io_error("temporary file", std::string("cannot ") + action, errno);
 }
 
 }  // namespace

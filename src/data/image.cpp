@@ -114,7 +114,7 @@ Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t m
   if (body.size() / (binary ? wide : 1) < samples)
     throw file_error(file, "the image ends before its last pixel")
         .found(std::to_string(body.size()) + " bytes of pixels")
-        .expected(std::to_string(samples) + " samples");
+        .expected("at least " + std::to_string(samples * (binary ? wide : 1)) + " bytes of pixels");
   Image image = blank_image(height, width, file, most_pixels);
   for (std::size_t i = 0; i < samples; ++i) {
     std::int64_t value = 0;
@@ -184,9 +184,10 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
   if (is_webp(bytes)) return {decode_webp(bytes, file, limits.pixels)};
   if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
   if (is_pnm(bytes)) return {decode_pnm(bytes, file, limits.pixels)};
-  Error error = file_error(file, "unknown image format");
-  if (const char* name = known_format(bytes)) error.found(name);
-  throw error.expected("PNG, JPEG, WebP, PPM, PGM or IDX");
+  const char* name = known_format(bytes);
+  throw file_error(file, "unknown image format")
+      .found(name != nullptr ? name : "")
+      .expected("PNG, JPEG, WebP, PPM, PGM or IDX");
 }
 
 Image read_one_image(const std::filesystem::path& path) {

@@ -95,7 +95,10 @@ Image decode_png(std::string_view bytes, const std::string& file, std::int64_t m
   Image image = blank_image(png_get_image_height(reader.png, reader.info),
                             png_get_image_width(reader.png, reader.info), file, most_pixels);
   if (png_get_rowbytes(reader.png, reader.info) != static_cast<std::size_t>(3 * image.width))
-    throw file_error(file, "unknown PNG colour type").remedy("Save the image as RGB");
+    throw file_error(file, "unknown PNG colour type")
+        .found(std::to_string(png_get_color_type(reader.png, reader.info)))
+        .expected("0, 2, 3, 4 or 6")
+        .remedy("Save the image as RGB");
   std::vector<png_bytep> rows(static_cast<std::size_t>(image.height));
   for (std::size_t y = 0; y < rows.size(); ++y)
     rows[y] = image.pixels.data() + y * static_cast<std::size_t>(3 * image.width);

@@ -142,7 +142,8 @@ Image ImageProcessor::shape(const Image& image) const {
       const std::int64_t other = shortest_edge * longer / shorter;
       if (other > kLongestSide)
         throw input_error("the aspect ratio of the image is too large for resizing")
-            .found(std::to_string(image.width) + " × " + std::to_string(image.height));
+            .found(std::to_string(image.width) + " × " + std::to_string(image.height) + " pixels")
+            .expected("a longer side of at most " + std::to_string(kLongestSide) + " pixels after resizing");
       to_height = image.height <= image.width ? shortest_edge : other;
       to_width = image.height <= image.width ? other : shortest_edge;
     }

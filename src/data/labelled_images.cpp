@@ -22,14 +22,14 @@ std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
   constexpr std::size_t kHeader = 8;
   if (!bytes.starts_with(kMagic) || bytes.size() < kHeader)
     throw file_error(file, "not an IDX file of labels")
-        .expected("the bytes 0, 0, 8, 1 and the number of labels")
+        .expected("a file that begins with the bytes 0, 0, 8, 1 and the number of labels")
         .remedy("Give the file of images first, then the file of labels");
   std::uint64_t count = 0;
   for (std::size_t i = 4; i < kHeader; ++i) count = count * 256 + static_cast<std::uint8_t>(bytes[i]);
   if (bytes.size() - kHeader != count)
     throw file_error(file, "the length of the IDX file does not match its header")
         .found(fmt::format("{} labels", bytes.size() - kHeader))
-        .expected(std::to_string(count));
+        .expected(fmt::format("{} labels", count));
   std::vector<std::string> labels;
   for (std::size_t i = kHeader; i < bytes.size(); ++i)
     labels.push_back(std::to_string(static_cast<std::uint8_t>(bytes[i])));
@@ -133,7 +133,9 @@ LabelledImages read_pixel_table(const PixelTable& table) {
   if (table.highest < 1 || table.highest > 65535 || table.height < 0 || table.width < 0 ||
       table.label_column < 0 || (table.height == 0) != (table.width == 0))
     throw usage_error("invalid description of a table of pixels")
-        .expected("a maximum pixel value of 1 to 65535, and both height and width or neither");
+        .found(fmt::format("maximum {}, height {}, width {}, label column {}", table.highest, table.height,
+                           table.width, table.label_column))
+        .expected("maximum 1 to 65535, height and width both above 0 or both 0, label column at least 0");
   TableReader reader({.files = {table.file},
                       .format = format_of(table.file, TableFormat::csv),
                       .header = table.header ? Header::present : Header::absent,

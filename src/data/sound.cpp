@@ -35,8 +35,8 @@ std::unique_ptr<SoundSource> open_source(const std::filesystem::path& path) {
 void check_format(const SoundFormat& format, const std::string& file) {
   if (format.channels < 1 || format.channels > kMostChannels)
     throw file_error(file, "the sound has an unsupported number of channels")
-        .found(std::to_string(format.channels))
-        .expected("1 to " + std::to_string(kMostChannels));
+        .found(std::to_string(format.channels) + " channels")
+        .expected("1 to " + std::to_string(kMostChannels) + " channels");
   if (format.rate < kLowestRate || format.rate > kHighestRate)
     throw file_error(file, "the sound has an unsupported sampling rate")
         .found(std::to_string(format.rate) + " Hz")
@@ -73,6 +73,7 @@ struct SoundStream::State {
       // The resampler's filters may overflow for samples near the largest float.
       if (!std::all_of(ready.begin(), ready.end(), [](float x) { return std::isfinite(x); }))
         throw file_error(file, "a sample is too large to be resampled")
+            .expected("samples from -1 to 1")
             .remedy("Scale the samples to the range -1 to 1");
     }
     return !ready.empty();

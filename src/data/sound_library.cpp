@@ -91,7 +91,7 @@ std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path
 
 std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view first) {
   TemporaryFile copy(std::tmpfile(), std::fclose);
-  if (!copy) throw io_error("temporary file", "create", errno);
+  if (!copy) throw io_error("temporary file", "cannot create", errno);
   std::uint64_t size = 0;
   const auto write = [&](std::string_view bytes) {
     size += bytes.size();
@@ -100,12 +100,12 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
           .expected("at most " + std::to_string(kMostPipedBytes >> 20) + " MiB")
           .remedy("Give the name of the file instead of a pipe, or convert the sound to WAV");
     if (std::fwrite(bytes.data(), 1, bytes.size(), copy.get()) != bytes.size())
-      throw io_error("temporary file", "write", errno);
+      throw io_error("temporary file", "cannot write", errno);
   };
   write(first);
   for (std::string piece; stream.read(piece); piece.clear()) write(piece);
   if (std::fflush(copy.get()) != 0 || lseek(fileno(copy.get()), 0, SEEK_SET) != 0)
-    throw io_error("temporary file", "write", errno);
+    throw io_error("temporary file", "cannot write", errno);
   return std::make_unique<LibrarySource>(std::move(copy), stream.name());
 }
 

@@ -28,8 +28,8 @@ void check_answer(const MarkedAnswer& answer, const std::string& context, const 
   if (answer.text.empty())
     throw file_error(file, "an answer is empty").remedy("Remove the answer from 'answers'");
   if (begin != std::string::npos && context.compare(begin, answer.text.size(), answer.text) == 0) return;
-  Error error = file_error(file, "the context does not contain the answer at 'answer_start'");
-  error.expected(fmt::format("\"{}\" at character {}", answer.text, answer.start));
+  Error error = file_error(file, "the context does not contain the answer at 'answer_start'")
+                    .expected(fmt::format("\"{}\" at character {}", answer.text, answer.start));
   if (begin == std::string::npos)
     error.found(fmt::format("a context of {} characters", utf8::count(context)));
   else

@@ -16,7 +16,7 @@ std::size_t field_number(const std::string& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0)
-    throw usage_error("expected the name of a column, or its number from 1").found("'" + text + "'");
+    throw usage_error("invalid column").found("'" + text + "'").expected("a name, or a number from 1");
   return number - 1;
 }
 
@@ -87,10 +87,11 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
     if (columns.empty())
       for (std::size_t i = 1; i <= fixed; ++i) columns.push_back(std::to_string(i));
     if (columns.size() != fixed)
-      throw usage_error(in_parallel(options_) ? "each line-aligned file is one column"
-                                              : "a file of plain text has one column")
+      throw usage_error(in_parallel(options_)
+                            ? "the number of columns differs from the number of line-aligned files"
+                            : "a file of plain text cannot have several columns")
           .found(fmt::format("{} columns", columns.size()))
-          .expected(std::to_string(fixed));
+          .expected(fmt::format("{} column{}", fixed, fixed == 1 ? "" : "s"));
   }
   if (delimited(options_)) {
     const bool named = !std::all_of(columns.begin(), columns.end(), is_column_number);
@@ -283,7 +284,7 @@ void TableReader::read_fields(TableRow& row) {
   if (width > 0 && fields_.size() != width)
     throw Error(ErrorKind::bad_file, "the number of columns differs from that of the first line", now.place())
         .found(fmt::format("{} columns", fields_.size()))
-        .expected(std::to_string(width));
+        .expected(fmt::format("{} columns", width));
   for (std::size_t i = 0; i < row.cells_.size(); ++i) {
     TableRow::Cell& cell = row.cells_[i];
     cell.present = numbers_[i] && *numbers_[i] < fields_.size();

@@ -24,8 +24,9 @@ std::size_t column_of(const std::string& name, std::size_t otherwise) {
   std::size_t number = 0;
   std::from_chars(name.data(), name.data() + name.size(), number);
   if (!is_column_number(name) || number == 0)
-    throw usage_error("a column must be a number, counted from 1, or a column name of CoNLL-U, such as FORM")
-        .found("'" + name + "'");
+    throw usage_error("invalid column of a CoNLL file")
+        .found("'" + name + "'")
+        .expected("a number from 1, or a column name of CoNLL-U, such as FORM");
   return number - 1;
 }
 
@@ -127,7 +128,7 @@ void TaggedReader::add_word(TaggedSentence& sentence) {
   if (now.fields.size() <= most || (now.tag == kLast && now.fields.size() < 2))
     throw Error(ErrorKind::bad_file, "the line has too few columns", now.place())
         .found(fmt::format("{} columns", now.fields.size()))
-        .expected(fmt::format("at least {}", now.tag == kLast ? 2 : most + 1))
+        .expected(fmt::format("at least {} columns", now.tag == kLast ? 2 : most + 1))
         .remedy("Give the columns of the word and of its label, and separate sentences by empty lines");
   if (sentence.words.empty()) sentence.place = now.place();
   sentence.words.emplace_back(now.fields[now.word]);

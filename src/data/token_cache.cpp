@@ -59,9 +59,11 @@ class CacheReader {
     if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
       throw file_error(name, "the length of the file has changed")
           .found(std::to_string(mapped->bytes().size()) + " bytes")
-          .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)));
+          .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)) + " bytes");
     if (hash_of(*mapped) != require<std::string>(entry, "xxh3", name))
-      throw file_error(name, "the checksum of the file has changed");
+      throw file_error(name, "the checksum of the file has changed")
+          .found(hash_of(*mapped))
+          .expected(require<std::string>(entry, "xxh3", name));
     return mapped;
   }
 
@@ -88,7 +90,7 @@ class CacheReader {
     if (count == 0 || offsets->bytes().size() % sizeof(std::uint64_t) != 0 ||
         ids->bytes().size() % sizeof(std::int32_t) != 0 || starts[0] != 0 || starts[count - 1] != total ||
         !std::is_sorted(starts, starts + count))
-      throw file_error(name, "the offsets do not fit the ids");
+      throw file_error(name, "the offsets of the cache do not fit its token ids");
     TokenStore store(ids, offsets);
     const auto wrong = std::find_if(store.ids().begin(), store.ids().end(),
                                     [this](std::int32_t id) { return id < 0 || id >= key_.vocabulary_size; });

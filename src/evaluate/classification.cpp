@@ -28,7 +28,8 @@ LabelledTexts read_texts(const tasks::Classifier& classifier, const DataOptions&
                                               : classifier.read(row.text(0)));
       if (texts.inputs.back().ids.empty())
         throw Error(ErrorKind::invalid_input, "cannot classify a text without tokens")
-            .expected("a text of at least one token");
+            .found("0 tokens")
+            .expected("at least 1 token");
     });
     cut += texts.inputs.back().cut ? 1 : 0;
     result.rows.push_back({row.place(), std::move(input), nullptr, nullptr});
@@ -120,8 +121,8 @@ void several_labels(tasks::Classifier& classifier, const LabelledTexts& texts, d
 void regression(tasks::Classifier& classifier, const LabelledTexts& texts, Evaluation& result) {
   if (classifier.labels().size() != 1)
     throw usage_error("a regression with several numbers cannot be evaluated")
-        .found(fmt::format("{} outputs", classifier.labels().size()))
-        .expected("one");
+        .found(fmt::format("a model with {} outputs", classifier.labels().size()))
+        .expected("a model with 1 output");
   std::vector<double> predicted, truth;
   for (const data::TableRow& row : texts.rows) truth.push_back(row.number(texts.label));
   const Tensor scores = classifier.scores(texts.inputs);

@@ -20,10 +20,10 @@ Json intervals(const Evaluation& evaluation, const metrics::ResamplingOptions& o
 ModelComparison compare(const Evaluation& first, const Evaluation& second, SignificanceTest test,
                         const metrics::ResamplingOptions& options) {
   if (first.task != second.task || first.rows.size() != second.rows.size())
-    throw usage_error("the models cannot be compared: their evaluations differ")
-        .found(fmt::format("{} of {} rows and {} of {} rows", first.task, first.rows.size(), second.task,
-                           second.rows.size()))
-        .expected("models of one task that read the same rows");
+    throw usage_error("the models were evaluated on different tasks or rows")
+        .found(fmt::format("{} rows of the task {}, and {} rows of the task {}", first.rows.size(),
+                           first.task, second.rows.size(), second.task))
+        .expected("the same task and the same number of rows");
   ModelComparison result;
   for (std::size_t i = 0; i < std::min(first.scores.size(), second.scores.size()); ++i) {
     const RowStatistics& statistics = first.scores[i].statistics;

@@ -28,8 +28,8 @@ std::vector<data::TaggedSentence> read_sentences(const DataOptions& data) {
   if (has_columns(data.files.at(0))) {
     if (data.columns.size() != 0 && data.columns.size() != 2)
       throw usage_error("the number of columns does not fit the task")
-          .found(std::to_string(data.columns.size()))
-          .expected("2 (words, labels)");
+          .found(fmt::format("{} columns", data.columns.size()))
+          .expected("2 columns (words, labels)");
     data::TaggedOptions options{.files = data.files};
     if (!data.columns.empty()) options.word_column = data.columns[0], options.tag_column = data.columns[1];
     data::TaggedReader reader(std::move(options));
@@ -145,8 +145,9 @@ Evaluation token_classification(const Subject& subject, const DataOptions& data,
             .found("\"" + all.labels[i][word] + "\"")
             .expected(fmt::format("one of {}", fmt::join(names, ", ")));
       if (classes[i][word] < 0)
-        throw Error(ErrorKind::invalid_input, "a word has no tokens", result.rows[i].place)
-            .found(fmt::format("word {}", word + 1))
+        throw Error(ErrorKind::invalid_input, fmt::format("word {} of the sentence has no tokens", word + 1),
+                    result.rows[i].place)
+            .expected("at least 1 token for each word")
             .remedy("Correct the word, or remove the sentence");
       is.push_back(static_cast<std::int32_t>(found - names.begin())), said.push_back(classes[i][word]);
     }

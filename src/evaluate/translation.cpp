@@ -45,7 +45,7 @@ void check_length(const infer::LoadedModel& model, std::size_t tokens, const cha
   if (most > 0 && static_cast<std::int64_t>(tokens) > most)
     throw Error(ErrorKind::invalid_input, fmt::format("{} exceeds the model's positions", what))
         .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {}", most))
+        .expected(fmt::format("at most {} tokens", most))
         .remedy("Split the line, or leave it out");
 }
 

@@ -301,7 +301,10 @@ void validate_checkpoint(const std::filesystem::path& folder) {
 CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
     : run_(run), step_(step), temporary_(temporary_beside(run.checkpoint_folder(step))) {
   if (!run.writable()) throw usage_error("the run folder was opened read-only: " + run.path().string());
-  if (step < 0) throw usage_error("the step of a checkpoint is negative").found(std::to_string(step));
+  if (step < 0)
+    throw usage_error("the step of a checkpoint is negative")
+        .found(std::to_string(step))
+        .expected("at least 0");
   if (std::filesystem::exists(temporary_)) remove_folder(temporary_);
   make_folder(temporary_);
 }
@@ -313,7 +316,9 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::check_name(const std::string& name) const {
   if (!plain_name(name) || name == kManifest || files_.contains(name))
-    throw usage_error("invalid name of a checkpoint file: " + name);
+    throw usage_error("invalid name of a checkpoint file")
+        .found("\"" + name + "\"")
+        .expected("an unused file name without a folder, other than " + std::string(kManifest));
 }
 
 void CheckpointWriter::add_tensors(const std::string& name, std::span<const NamedTensor> tensors,

@@ -49,7 +49,8 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
         .remedy("Give the folder of the base model as the model, and the adapter's folder with --adapter");
   if (adapted) model.adapter = model.path;
   if (!std::filesystem::exists(config))
-    throw file_error(path.string(), "not a model folder: it has no config.json");
+    throw file_error(path.string(), "not a model folder: it has no config.json")
+        .expected("a Hugging Face folder or a run folder");
   model.config_file = config.string();
   model.config = read_object(config);
   if (const auto generation = model.path / "generation_config.json"; std::filesystem::exists(generation))

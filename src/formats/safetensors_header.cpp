@@ -99,7 +99,8 @@ std::map<std::string, std::string> read_metadata(const Json& value, const std::s
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string())
-      throw file_error(file, "__metadata__ \"" + key + "\" is not a string").found(describe(text));
+      throw file_error(file, "the value of \"" + key + "\" in __metadata__ is not a string")
+          .found(describe(text));
     metadata.emplace(key, text.get<std::string>());
   }
   return metadata;
@@ -125,9 +126,10 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
     end = entry.begin + entry.size;
   }
   if (end != file_size)
-    throw Error(ErrorKind::bad_file, "bytes after the last tensor",
+    throw Error(ErrorKind::bad_file, "the file continues after the last tensor",
                 {file, -1, static_cast<std::int64_t>(end)})
-        .found(std::to_string(file_size - end) + " bytes");
+        .found(std::to_string(file_size) + " bytes")
+        .expected(std::to_string(end) + " bytes");
 }
 
 }  // namespace

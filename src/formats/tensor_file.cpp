@@ -46,6 +46,14 @@ const Spelling* find_spelling(std::string_view text) {
   return found == kSpellings.end() ? nullptr : &*found;
 }
 
+// Return the spellings of the supported dtypes, separated by commas.
+std::string supported() {
+  std::string all;
+  for (const Spelling& spelling : kSpellings)
+    if (spelling.dtype) all += (all.empty() ? "" : ", ") + std::string(spelling.text);
+  return all;
+}
+
 }  // namespace
 
 std::optional<DType> dtype_of(const std::string& spelling) noexcept {
@@ -67,7 +75,8 @@ unsigned bits_of(const std::string& spelling) noexcept {
 UsableType usable_type(const TensorEntry& entry, const std::string& file) {
   const std::string label = "tensor \"" + entry.name + "\"";
   const auto dtype = dtype_of(entry.dtype);
-  if (!dtype) throw file_error(file, label + ": unsupported dtype").found(entry.dtype);
+  if (!dtype)
+    throw file_error(file, label + " has an unsupported dtype").found(entry.dtype).expected(supported());
   if (entry.shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
     throw file_error(file, label + " has too many dimensions")
         .found(std::to_string(entry.shape.size()))

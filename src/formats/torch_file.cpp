@@ -84,7 +84,7 @@ void TorchFile::read_archive() {
   if (const auto order = members.find(folder + "/byteorder"); order != members.end()) {
     const std::string text(reinterpret_cast<const char*>(map_.bytes().data()) + order->second.begin,
                            order->second.size);
-    if (text != "little") throw file_error(name_, "big-endian files are not supported").found(text);
+    if (text != "little") throw file_error(name_, "unsupported byte order").found(text).expected("little");
   }
   const std::string prefix = folder + "/data/";
   for (const auto& [member, place] : members)
@@ -107,12 +107,14 @@ void TorchFile::read_older_form() {
   const Pickle protocol = next();
   if (protocol.root()->kind != Kind::integer || protocol.root()->integer != kOlderProtocol)
     throw file_error(name_, "unknown version of PyTorch's legacy format")
+        .found(protocol.root()->kind == Kind::integer ? "version " + std::to_string(protocol.root()->integer)
+                                                      : "a value that is not an integer")
         .expected("version " + std::to_string(kOlderProtocol))
         .remedy("Convert the model to safetensors with the program that made it");
   const Pickle system = next();
   for (const auto& [key, value] : system.root()->members)
     if (key->text == "little_endian" && value->integer == 0)
-      throw file_error(name_, "big-endian files are not supported");
+      throw file_error(name_, "unsupported byte order").found("big").expected("little");
   const Pickle object = next();
   const Pickle keys = next();
 
@@ -127,11 +129,15 @@ void TorchFile::read_older_form() {
   for (const pickle::Ref key : keys.root()->items) {
     std::uint64_t elements = 0, size = 0;
     if (key->kind != Kind::text || !item.contains(key->text) || map_.bytes().size() - at < sizeof elements)
-      throw file_error(name_, "the storages in the file differ from the storages that the tensors use");
+      throw file_error(name_, "a storage in the file belongs to no tensor, or its size is missing")
+          .at({name_, -1, static_cast<std::int64_t>(at)});
     std::memcpy(&elements, map_.bytes().data() + at, sizeof elements);
     at += sizeof elements;
     if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_.bytes().size() - at)
-      throw Error(ErrorKind::bad_file, "a storage is truncated", {name_, -1, static_cast<std::int64_t>(at)});
+      throw Error(ErrorKind::bad_file, "storage \"" + key->text + "\" is truncated",
+                  {name_, -1, static_cast<std::int64_t>(at)})
+          .found(std::to_string(map_.bytes().size() - at) + " bytes")
+          .expected(std::to_string(elements) + " elements of " + std::to_string(item[key->text]) + " bytes");
     storages_[key->text] = {at, size};
     at += size;
   }
@@ -146,7 +152,7 @@ void TorchFile::take_tensors(const Object& root) {
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : root.members) {
     if (key->kind != Kind::text || value->kind != Kind::tensor)
-      throw file_error(name_, "not a dictionary from names to tensors")
+      throw file_error(name_, "the dictionary has an entry that is not a name with a tensor")
           .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is not a string")
           .remedy("Save the model's state_dict() alone, or convert it to safetensors");
     if (!names.insert(key->text).second)
@@ -159,16 +165,18 @@ void TorchFile::take_tensors(const Object& root) {
 }
 
 void TorchFile::add(const std::string& name, const pickle::StoredTensor& tensor) {
-  const std::string label = "tensor \"" + name + "\": ";
+  const std::string label = "the storage of tensor \"" + name + "\"";
   const auto found = storages_.find(tensor.storage->key);
   if (found == storages_.end())
-    throw file_error(name_, label + "its storage is missing")
-        .expected("a storage \"" + tensor.storage->key + "\"");
+    throw file_error(name_, label + " is missing")
+        .expected("a storage with the key \"" + tensor.storage->key + "\"");
   const std::uint64_t item = bits_of(tensor.storage->dtype) / 8;
   std::uint64_t stored = 0;
   if (__builtin_mul_overflow(tensor.storage->elements, item, &stored) || stored > found->second.second)
-    throw file_error(name_, label + "its storage is shorter than declared")
-        .found(std::to_string(found->second.second) + " bytes");
+    throw file_error(name_, label + " is shorter than declared")
+        .found(std::to_string(found->second.second) + " bytes")
+        .expected(std::to_string(tensor.storage->elements) + " elements of " + std::to_string(item) +
+                  " bytes");
   TensorEntry entry;
   entry.name = name;
   entry.dtype = tensor.storage->dtype;

@@ -44,7 +44,10 @@ void Weights::add(const std::filesystem::path& path) {
   }
   for (const TensorEntry& entry : files_.back()->entries()) {
     if (!index_.emplace(entry.name, std::pair(files_.size() - 1, &entry)).second)
-      throw file_error(path.string(), "tensor \"" + entry.name + "\" is in another shard too");
+      throw file_error(path.string(), "tensor \"" + entry.name + "\" is in two shards")
+          .found(files_[index_.at(entry.name).first]->path().filename().string() + " and " +
+                 path.filename().string())
+          .expected("each tensor in one shard");
     names_.push_back(entry.name);
   }
 }
@@ -90,12 +93,12 @@ Weights Weights::open_index(const std::filesystem::path& path) {
     const auto shard = value.get<std::string>();
     if (found == weights.index_.end() || weights.files_[found->second.first]->path().filename() != shard)
       throw file_error(weights.label_, "tensor \"" + name + "\" is not in the shard that the index names")
-          .found(shard);
+          .expected("the tensor in " + shard);
   }
   if (map.size() != weights.names_.size())
     throw file_error(weights.label_, "the shards contain tensors that the index does not name")
         .found(std::to_string(weights.names_.size()) + " tensors")
-        .expected(std::to_string(map.size()));
+        .expected(std::to_string(map.size()) + " tensors");
   return weights;
 }
 

@@ -213,7 +213,9 @@ class Bf16Product {
 void check_storage(const Gemm& problem, const Bf16Storage& stored) {
   const bool stores = stored.c != nullptr;
   const auto refuse_if = [](bool wrong, const char* why) {
-    if (wrong) throw Error(ErrorKind::internal, std::string("product with bf16 storage: ") + why);
+    if (wrong)
+      throw Error(ErrorKind::internal,
+                  std::string("invalid arguments of a product with bf16 storage: ") + why);
   };
   refuse_if((stored.a != nullptr || stored.b != nullptr || stores) && problem.k <= 0, "k must be at least 1");
   refuse_if(stores && (problem.accumulate || problem.epilogue.residual != nullptr),
@@ -278,7 +280,9 @@ Bf16Path active_bf16_path() {
 void set_bf16_path(Bf16Path path) {
   const std::vector<Bf16Path>& all = bf16_paths();
   if (path != Bf16Path::emulated && std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("the bf16 path is not available on this processor").found(std::string(name_of(path)));
+    throw usage_error("the bf16 path is not available on this processor")
+        .found(std::string(name_of(path)))
+        .expected(names_of(all) + (all.empty() ? "" : ", ") + std::string(name_of(Bf16Path::emulated)));
   chosen_path().store(static_cast<int>(path), std::memory_order_relaxed);
 }
 
@@ -305,7 +309,9 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
   if (problem.packed != nullptr ||
       (packed != nullptr && (packed->k != problem.k || problem.packed_column % kBf16PanelColumns != 0 ||
                              problem.packed_column + problem.n > packed->n)))
-    throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
+    throw Error(ErrorKind::internal, "the packed matrix does not fit the product")
+        .expected("a bf16 matrix of " + std::to_string(problem.k) + " rows and at least " +
+                  std::to_string(problem.packed_column + problem.n) + " columns");
   check_storage(problem, stored);
   // the sum over k is empty: write zeros and apply the epilogue
   if (problem.k <= 0) return gemm(pool, problem);

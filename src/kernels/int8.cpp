@@ -95,7 +95,10 @@ class Int8Product {
     const bool whole_panels = first % table_.width == 0 && (end == packed_.n() || end % table_.width == 0);
     if (problem_.transpose_a || problem_.accumulate || packed_.k() != problem_.k || first < 0 ||
         end > packed_.n() || !whole_panels || packed_.isa() != active())
-      throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
+      throw Error(ErrorKind::internal, "the packed matrix does not fit the product")
+          .found(std::to_string(packed_.k()) + " rows, " + std::to_string(packed_.n()) + " columns")
+          .expected(std::to_string(problem_.k) + " rows, at least " + std::to_string(end) +
+                    " columns, in whole panels of the active instruction set");
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
     const double work = estimated_work(problem_.m, problem_.n, problem_.k);
@@ -227,7 +230,9 @@ Int8Path active_int8_path() {
 void set_int8_path(Int8Path path) {
   const std::vector<Int8Path> all = available_int8_paths();
   if (std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("the int8 path is not available on this processor").found(std::string(name_of(path)));
+    throw usage_error("the int8 path is not available on this processor")
+        .found(std::string(name_of(path)))
+        .expected(names_of(all));
   chosen().store({active(), path}, std::memory_order_relaxed);
 }
 

@@ -129,7 +129,8 @@ void set_active(Isa isa) {
   const std::vector<Isa>& all = available();
   if (std::find(all.begin(), all.end(), isa) == all.end())
     throw usage_error("the instruction set is not available on this processor")
-        .found(std::string(name_of(isa)));
+        .found(std::string(name_of(isa)))
+        .expected(names_of(all));
   chosen().store(isa, std::memory_order_relaxed);
 }
 

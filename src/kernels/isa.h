@@ -12,6 +12,14 @@ enum class Isa { neon, avx2, avx512 };
 
 std::string_view name_of(Isa isa);
 
+// Return the names of `choices`, separated by commas. Choice is Isa or another type with name_of().
+template <class Choice>
+std::string names_of(const std::vector<Choice>& choices) {
+  std::string names;
+  for (const Choice choice : choices) names += (names.empty() ? "" : ", ") + std::string(name_of(choice));
+  return names;
+}
+
 // Return the instruction sets that this machine supports and this build contains, narrowest first. If there
 // are none, lacking() returns the reason. Detection runs at the first call, in code that any processor of the
 // architecture can run.

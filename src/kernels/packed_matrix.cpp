@@ -280,7 +280,9 @@ PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
         .found(std::to_string(source.k))
         .expected("at most " + std::to_string(kLongestInt8Sum));
   if (source.parts.size() > 1 && !source.transposed)
-    throw Error(ErrorKind::internal, "only weights with one row per output can be packed together");
+    throw Error(ErrorKind::internal, "weights with one column per output cannot be packed together")
+        .found(std::to_string(source.parts.size()) + " weights")
+        .expected("1 weight, or weights with one row per output");
   std::int64_t n = 0;
   for (const MatrixPart& part : source.parts) n += part.columns;
   if (source.precision == Precision::bf16) {

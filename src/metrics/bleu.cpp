@@ -115,8 +115,9 @@ void add_line(Statistics& sums, const std::string& hypothesis, std::span<const s
 
 Statistics no_statistics(const BleuOptions& options) {
   if (options.max_order < 1)
-    throw usage_error("the largest order of BLEU must be at least 1")
-        .found(std::to_string(options.max_order));
+    throw usage_error("the largest order of BLEU is out of range")
+        .found(std::to_string(options.max_order))
+        .expected("at least 1");
   return Statistics(options.max_order);
 }
 

@@ -12,14 +12,15 @@ namespace {
 
 void check_lengths(std::size_t a, std::size_t b) {
   if (a != b || a == 0)
-    throw usage_error("the numbers of predictions and of true values must be equal and not zero")
-        .found(std::to_string(a) + " and " + std::to_string(b));
+    throw usage_error("the numbers of predictions and of true values differ or are zero")
+        .found(std::to_string(a) + " predictions, " + std::to_string(b) + " true values")
+        .expected("equal numbers, at least 1");
 }
 
 void check_class(std::int32_t predicted, std::int32_t truth, std::int32_t classes) {
   if (predicted < 0 || predicted >= classes || truth < 0 || truth >= classes)
     throw usage_error("a class is outside the range")
-        .found(std::to_string(predicted) + " and " + std::to_string(truth))
+        .found("predicted class " + std::to_string(predicted) + ", true class " + std::to_string(truth))
         .expected("classes from 0 to " + std::to_string(classes - 1));
 }
 
@@ -30,7 +31,7 @@ std::size_t rows_of(std::span<const std::uint8_t> predicted, std::span<const std
   if (labels < 1 || truth.size() % static_cast<std::size_t>(labels) != 0)
     throw usage_error("the size of a table of labels is not a multiple of the number of labels")
         .found(std::to_string(truth.size()) + " values")
-        .expected("a multiple of " + std::to_string(labels));
+        .expected("a multiple of " + std::to_string(labels) + " values");
   return truth.size() / static_cast<std::size_t>(labels);
 }
 

@@ -31,8 +31,9 @@ std::vector<double> ranks_of(std::span<const double> values) {
 
 double pearson(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size())
-    throw usage_error("the two lists of a correlation must have equal lengths")
-        .found(std::to_string(x.size()) + " and " + std::to_string(y.size()));
+    throw usage_error("the two lists of a correlation differ in length")
+        .found(std::to_string(x.size()) + " and " + std::to_string(y.size()) + " numbers")
+        .expected("equal lengths");
   const auto count = static_cast<double>(x.size());
   const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
   const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;

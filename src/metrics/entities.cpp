@@ -96,14 +96,15 @@ ClassCounts count_entities(std::span<const Entity> predicted, std::span<const En
 EntityScores entity_scores(LabelSequences predicted, LabelSequences truth,
                            std::optional<EntityScheme> strict) {
   if (predicted.size() != truth.size())
-    throw usage_error("the numbers of predicted and of true sequences must be equal")
-        .found(std::to_string(predicted.size()) + " and " + std::to_string(truth.size()));
+    throw usage_error("the numbers of predicted and of true sequences differ")
+        .found(std::to_string(predicted.size()) + " predicted sequences")
+        .expected(std::to_string(truth.size()) + " sequences, as in the true labels");
   std::size_t right = 0, all = 0;
   for (std::size_t s = 0; s < truth.size(); ++s) {
     if (predicted[s].size() != truth[s].size())
-      throw usage_error("a predicted sequence and its true sequence differ in length")
-          .found("sequence " + std::to_string(s) + ": " + std::to_string(predicted[s].size()) + " labels")
-          .expected(std::to_string(truth[s].size()));
+      throw usage_error("the predicted and the true sequence " + std::to_string(s) + " differ in length")
+          .found(std::to_string(predicted[s].size()) + " predicted labels")
+          .expected(std::to_string(truth[s].size()) + " labels, as in the true sequence");
     for (std::size_t i = 0; i < truth[s].size(); ++i) right += predicted[s][i] == truth[s][i] ? 1 : 0;
     all += truth[s].size();
   }

@@ -33,8 +33,9 @@ bool same_words(std::string_view a, std::string_view b) {
 
 double exact_match(std::span<const std::string> texts, std::span<const std::string> references) {
   if (texts.empty() || texts.size() != references.size())
-    throw usage_error("the exact match requires one reference for each text")
-        .found(std::to_string(texts.size()) + " texts, " + std::to_string(references.size()) + " references");
+    throw usage_error("the numbers of texts and references differ or are zero")
+        .found(std::to_string(texts.size()) + " texts, " + std::to_string(references.size()) + " references")
+        .expected("equal numbers, at least 1");
   std::size_t equal = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) equal += same_words(texts[i], references[i]) ? 1 : 0;
   return static_cast<double>(equal) / static_cast<double>(texts.size());

@@ -226,7 +226,7 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
     if (set.size() != hypotheses)
       throw usage_error("the numbers of hypotheses and references differ")
           .found(std::to_string(set.size()) + " references")
-          .expected(std::to_string(hypotheses));
+          .expected(std::to_string(hypotheses) + " references, one for each hypothesis");
 }
 
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line) {

@@ -17,9 +17,10 @@ void check(std::span<const std::int64_t> ranks) {
 std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int64_t candidates,
                                          std::span<const std::int64_t> right) {
   if (candidates < 1 || std::ssize(scores) != std::ssize(right) * candidates)
-    throw usage_error("retrieval needs one score for each query and candidate")
+    throw usage_error("retrieval: wrong number of scores")
         .found(std::to_string(scores.size()) + " scores")
-        .expected(std::to_string(std::ssize(right) * candidates));
+        .expected(std::to_string(std::ssize(right) * candidates) +
+                  " scores, one for each query and candidate");
   std::vector<std::int64_t> ranks;
   for (std::size_t query = 0; query < right.size(); ++query) {
     if (right[query] < 0 || right[query] >= candidates)

@@ -16,7 +16,10 @@ constexpr std::int64_t kBootstrapSamples = 1000, kRandomizationSamples = 10000;
 std::int64_t samples_of(const ResamplingOptions& options, std::int64_t usual, std::size_t lines) {
   if (lines == 0) throw usage_error("resampling: expected at least one line, found none");
   if (options.samples < 0)
-    throw usage_error("the number of samples is negative").found(std::to_string(options.samples));
+
+    throw usage_error("the number of samples is negative")
+        .found(std::to_string(options.samples))
+        .expected("0 (the default number) or more");
   return options.samples == 0 ? usual : options.samples;
 }
 

@@ -66,14 +66,14 @@ class Assembled : public Network {
   }
 
   Var encode(Tape& tape, const InputBatch& source) override {
-    if (!encoder_) throw usage_error("this model has no encoder");
+    if (!encoder_) throw without_part("encoder");
     const Turn turn(*this, tape);
     input_.kind == InputKind::tokens ? check_batch(source) : check_values(source);
     return encoder_->forward(tape, source, nullptr, nullptr);
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
-    if (!decoder_) throw usage_error("this model has no decoder");
+    if (!decoder_) throw without_part("decoder");
     const Turn turn(*this, tape);
     check_batch(target);
     if (cache == nullptr) {
@@ -92,7 +92,7 @@ class Assembled : public Network {
   Output output() const override { return architecture_.head.output; }
   std::int64_t labels() const override { return architecture_.head.out; }
   Var head(Tape& tape, Var hidden, const Ragged& shape) override {
-    if (output() == Output::none) throw usage_error("this model has no output head");
+    if (output() == Output::none) throw without_part("output head");
     const Turn turn(*this, tape);
     return head_->forward(tape, hidden, shape);
   }
@@ -141,7 +141,7 @@ class Assembled : public Network {
   }
 
   CacheShape cache_shape() const override {
-    if (!decoder_) throw usage_error("this model has no decoder");
+    if (!decoder_) throw without_part("decoder");
     const nn::AttentionConfig self = architecture_.decoder->block.self.completed();
     return {.layers = architecture_.decoder->layers,
             .key_width = self.kv_heads * self.head_dim,
@@ -192,7 +192,7 @@ class Assembled : public Network {
   void make_head() { head_ = std::make_unique<Head>(architecture_.head, architecture_.hidden, tables_); }
   void check_vocabulary() const {
     if (output() != Output::next_token && output() != Output::vocabulary)
-      throw usage_error("this model has no output vocabulary");
+      throw without_part("output vocabulary");
   }
   void check_values(const InputBatch& batch) const {
     if (batch.values.empty()) input_.require(InputKind::tokens);
@@ -216,9 +216,9 @@ class Assembled : public Network {
   bool start(Cache& cache, const TokenBatch& target, const Memory* memory) const {
     const std::span<const std::int32_t> slots = cache.slots();
     if (static_cast<std::int64_t>(slots.size()) != target.shape.sequences())
-      throw usage_error("the cache must have one selected slot for each sequence of the batch")
-          .found(std::to_string(slots.size()))
-          .expected(std::to_string(target.shape.sequences()));
+      throw usage_error("the number of selected cache slots differs from the number of sequences")
+          .found(std::to_string(slots.size()) + " selected slots")
+          .expected(std::to_string(target.shape.sequences()) + " selected slots, one for each sequence");
     std::int64_t lacking = 0;
     for (std::size_t s = 0; s < slots.size(); ++s) {
       cache.make_room(slots[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);

@@ -9,12 +9,13 @@ namespace regard::models {
 
 void check_memory(const Memory* memory, std::int64_t sequences) {
   if (memory == nullptr || memory->hidden == nullptr)
-    throw usage_error("the decoder requires the encoder's output, which is missing");
+    throw usage_error("the decoder requires the encoder's output, which is missing")
+        .remedy("Encode the source first, and pass the result to the decoder");
   ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
   if (memory->shape.sequences() != sequences)
     throw usage_error("the encoder's output has a wrong number of sequences for the decoder")
-        .found(std::to_string(memory->shape.sequences()))
-        .expected(std::to_string(sequences));
+        .found(std::to_string(memory->shape.sequences()) + " sequences")
+        .expected(std::to_string(sequences) + " sequences");
 }
 
 }  // namespace regard::models

@@ -37,7 +37,8 @@ std::int32_t row_of(std::span<const std::int32_t> ids, std::int32_t begin, std::
 }
 
 [[noreturn]] void no_decoder() {
-  throw usage_error("this model compares texts and images; it generates no text");
+  throw usage_error("this model compares texts and images, and cannot generate text")
+      .remedy("Use a model with a decoder");
 }
 
 }  // namespace
@@ -78,7 +79,9 @@ Var DualEncoder::text_vectors(Tape& tape, Var hidden, const InputBatch& batch) {
   for (std::size_t s = 0; s < rows.size(); ++s) {
     const std::int32_t begin = batch.shape.offsets[s], end = batch.shape.offsets[s + 1];
     if (begin == end)
-      throw input_error("a text without tokens has no vector").found("text " + std::to_string(s));
+      throw input_error("text " + std::to_string(s) + " has no tokens, so it has no vector")
+          .found("0 tokens")
+          .expected("at least 1 token");
     rows[s] = row_of(batch.ids, begin, end, config_.text_row, config_.end_token);
   }
   return text_->head(tape, ops::select_rows(tape, hidden, rows), {});

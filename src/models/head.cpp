@@ -46,7 +46,9 @@ Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
       tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
   for (std::size_t s = 0; s < rows.size(); ++s) {
     if (shape.offsets[s] == shape.offsets[s + 1])
-      throw input_error("cannot classify a sequence without tokens").found("sequence " + std::to_string(s));
+      throw input_error("sequence " + std::to_string(s) + " has no tokens, so it cannot be classified")
+          .found("0 tokens")
+          .expected("at least 1 token");
     rows[s] = config_.rows == HeadConfig::Rows::first ? shape.offsets[s] : shape.offsets[s + 1] - 1;
   }
   return ops::select_rows(tape, hidden, rows);
@@ -116,8 +118,9 @@ Var Head::second_projection(Tape& tape, Var hidden, const Ragged& shape) const {
   for (std::size_t s = 0; s < rows.size(); ++s) {
     rows[s] = shape.offsets[s] + 1;
     if (rows[s] >= shape.offsets[s + 1])
-      throw input_error("the head requires two tokens of each sequence")
-          .found("sequence " + std::to_string(s));
+      throw input_error("sequence " + std::to_string(s) + " is too short for the head")
+          .found(std::to_string(shape.offsets[s + 1] - shape.offsets[s]) + " tokens")
+          .expected("at least 2 tokens");
   }
   return second_->forward(tape, ops::select_rows(tape, hidden, rows));
 }

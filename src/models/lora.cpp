@@ -224,7 +224,8 @@ void Lora::read(const formats::SafetensorsFile& file) {
       if (!nn::has_low_rank(weight))
         throw file_error(file.path().string(),
                          "the adapter changes a weight that does not belong to a linear layer")
-            .found("\"" + entry.name + "\"");
+            .found("\"" + entry.name + "\"")
+            .remedy("Merge the adapter into its base model with PEFT, and open the merged folder");
       const Tensor a = file.tensor(entry.name);
       if (a.shape().rank() != 2 || a.rows() < 1)
         throw file_error(file.path().string(), "\"" + entry.name + "\" has a wrong shape")

@@ -49,14 +49,16 @@ std::int64_t InputSpec::length_of(const Tensor& values) const {
         .found(given.text())
         .expected(any_length ? "[frames, " + std::to_string(shape[1]) + "]" : shape.text());
   if (values.dtype() != DType::f32 || !values.contiguous())
-    throw input_error("the input must be contiguous f32").found(name_of(values.dtype()));
+    throw input_error("the input has a wrong dtype or is not contiguous")
+        .found(std::string(name_of(values.dtype())) + (values.contiguous() ? "" : ", not contiguous"))
+        .expected("f32, contiguous");
   if (windows.empty()) return specials + patch_rows * patch_columns;
   std::int64_t frames = given[0];
   for (const FrameWindow& window : windows) frames = window.output_frames(frames);
   if (frames < 1)
     throw input_error("the sound is too short for the model")
         .found(std::to_string(given[0]) + " samples")
-        .expected("at least " + std::to_string(fewest_frames()));
+        .expected("at least " + std::to_string(fewest_frames()) + " samples");
   return frames;
 }
 

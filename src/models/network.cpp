@@ -14,12 +14,16 @@
 
 namespace regard::models {
 
+Error without_part(const std::string& part) {
+  return usage_error("this model has no " + part).remedy("Use a model with this part");
+}
+
 Var Network::head(Tape&, Var, const Ragged&) {
-  throw usage_error("this model has no output head");
+  throw without_part("output head");
 }
 
 Var Network::pooled(Tape&, Var, const Ragged&) {
-  throw usage_error("this model has no pooler");
+  throw without_part("pooler");
 }
 
 void Network::fit_to_file(const std::function<bool(const std::string& name)>&) {}

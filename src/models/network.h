@@ -21,6 +21,7 @@
 #include "nn/preparation.h"
 #include "ops/ragged.h"
 #include "ops/variable.h"
+#include "regard/error.h"
 
 namespace regard::nn {
 class Cache;
@@ -57,6 +58,9 @@ struct PositionRule {
   std::int64_t padding = -1;
   std::int64_t first = 0;  // position id that the checkpoint uses for position 0
 };
+
+// Return a usage error for a call that requires a part that the model does not have, such as "decoder".
+Error without_part(const std::string& part);
 
 class Network {
  public:

@@ -144,7 +144,9 @@ std::vector<Var> SearchDecoder::first_states(Tape& tape, Var encoded, const Ragg
   for (std::size_t s = 0; s < sequences; ++s) {
     first[s] = shape.offsets[s], last[s] = shape.offsets[s + 1] - 1;
     if (last[s] < first[s])
-      throw input_error("cannot translate a source without tokens").found("sequence " + std::to_string(s));
+      throw input_error("source " + std::to_string(s) + " has no tokens, so it cannot be translated")
+          .found("0 tokens")
+          .expected("at least 1 token");
   }
   Var summary = nullptr;
   if (config_.bidirectional) {

@@ -58,14 +58,14 @@ class SequenceModel : public Network {
   }
 
   Var encode(Tape& tape, const InputBatch& source) override {
-    if (predicts()) throw usage_error("this model has no encoder");
+    if (predicts()) throw without_part("encoder");
     const Turn turn(*this, tape);
     check(source);
     return run(tape, source, {});
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory*, Cache* cache) override {
-    if (!predicts()) throw usage_error("this model has no decoder");
+    if (!predicts()) throw without_part("decoder");
     const Turn turn(*this, tape);
     check(target);
     return cache == nullptr ? run(tape, target, {}) : run_cached(tape, target, *cache);
@@ -96,7 +96,7 @@ class SequenceModel : public Network {
   }
 
   CacheShape cache_shape() const override {
-    if (!predicts()) throw usage_error("this model has no decoder");
+    if (!predicts()) throw without_part("decoder");
     return {config_.layers, body_->state_size(), 0, false, 0, kStateWindow};
   }
 
@@ -122,7 +122,7 @@ class SequenceModel : public Network {
   bool predicts() const { return config_.output == Output::next_token; }
   const nn::Embedding& projection() const { return projection_ ? *projection_ : embedding_; }
   void require_vocabulary() const {
-    if (!predicts()) throw usage_error("this model has no output vocabulary");
+    if (!predicts()) throw without_part("output vocabulary");
   }
 
   static void check(const InputBatch& batch) {
@@ -164,7 +164,9 @@ class SequenceModel : public Network {
   Var pool(Tape& tape, Var hidden, const Ragged& shape) const {
     for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
       if (shape.offsets[s] == shape.offsets[s + 1])
-        throw input_error("cannot classify a sequence without tokens").found("sequence " + std::to_string(s));
+        throw input_error("sequence " + std::to_string(s) + " has no tokens, so it cannot be classified")
+            .found("0 tokens")
+            .expected("at least 1 token");
     if (config_.pooling == SequenceConfig::Pooling::mean) return ops::mean_over_time(tape, hidden, shape);
     if (config_.pooling == SequenceConfig::Pooling::max) return ops::max_over_time(tape, hidden, shape);
     const auto sequences = static_cast<std::size_t>(shape.sequences());

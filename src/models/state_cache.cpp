@@ -9,12 +9,12 @@ namespace regard::models {
 
 void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch) {
   if (tape.recording())
-    throw usage_error("a pass with a cache cannot record gradients: train without a cache");
+    throw usage_error("a pass with a cache cannot record gradients").remedy("Train without a cache");
   const std::span<const std::int32_t> slots = cache.slots();
   if (std::ssize(slots) != batch.shape.sequences())
-    throw usage_error("the cache must have one selected slot for each sequence of the batch")
-        .found(std::to_string(slots.size()))
-        .expected(std::to_string(batch.shape.sequences()));
+    throw usage_error("the number of selected cache slots differs from the number of sequences")
+        .found(std::to_string(slots.size()) + " selected slots")
+        .expected(std::to_string(batch.shape.sequences()) + " selected slots, one for each sequence");
   for (std::size_t s = 0; s < slots.size(); ++s)
     cache.make_room(slots[s], batch.shape.offsets[s + 1] - batch.shape.offsets[s]);
 }

@@ -31,9 +31,7 @@ std::string joined(const Choices& choices) {
 }
 
 Error wrong(std::string_view key, const std::string& found, const std::string& expected) {
-  Error error = usage_error("invalid value of the model's " + std::string(key));
-  error.found(found).expected(expected);
-  return error;
+  return usage_error("invalid value of the model's " + std::string(key)).found(found).expected(expected);
 }
 
 void refuse_unknown_keys(const Json& json, const TransformerConfig& config, const std::string& file) {
@@ -44,7 +42,8 @@ void refuse_unknown_keys(const Json& json, const TransformerConfig& config, cons
   for (const auto& [key, value] : json.items()) {
     if (key == "model_type" || key == "architectures" || key == "transformers_version") continue;
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    Error error = file_error(file, "a model of kind " + config.kind + " has no key \"" + key + "\"");
+    Error error = file_error(file, "a model of kind " + config.kind + " has no key \"" + key + "\"")
+                      .expected(joined(known));
     if (const std::string_view near = nearest(key, known); !near.empty())
       error.remedy("Did you mean \"" + std::string(near) + "\"?");
     throw error;

@@ -92,7 +92,7 @@ class Source {
 
   const Tensor& get(const std::string& name) const {
     const auto found = by_name_.find(name);
-    if (found == by_name_.end()) throw Error(ErrorKind::internal, "the model has no weight " + name);
+    if (found == by_name_.end()) throw Error(ErrorKind::internal, "the model has no weight \"" + name + "\"");
     return found->second->value();
   }
   Tensor table(const std::string& name) const { return gathered(get(name + ".weight"), {}, hidden_); }

@@ -47,7 +47,8 @@ std::int64_t CacheShape::page_bytes() const {
 }
 
 Cache::Cache(const CacheShape& shape, std::int64_t slots) : shape_(shape), pool_(page_floats(shape)) {
-  if (slots < 1) throw usage_error("a cache must have at least one slot").found(std::to_string(slots));
+  if (slots < 1)
+    throw usage_error("a cache has too few slots").found(std::to_string(slots)).expected("at least 1 slot");
   const auto count = static_cast<std::size_t>(slots);
   slots_.resize(count), reordered_.resize(count), taken_.resize(count);
   selected_.reserve(count);
@@ -59,7 +60,8 @@ Cache::Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity)
 }
 
 Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages) {
-  if (pages < 1) throw usage_error("a cache must have at least one page").found(std::to_string(pages));
+  if (pages < 1)
+    throw usage_error("a cache has too few pages").found(std::to_string(pages)).expected("at least 1 page");
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
@@ -109,7 +111,8 @@ void Cache::select(std::span<const std::int32_t> slots) {
   for (const std::int32_t slot : slots) {
     at(slot);
     if (taken_[static_cast<std::size_t>(slot)]++ != 0)
-      throw usage_error("cache: slot " + std::to_string(slot) + " is selected twice");
+      throw usage_error("cache: slot " + std::to_string(slot) + " is selected twice")
+          .expected("each slot at most once");
   }
   selected_.assign(slots.begin(), slots.end());
 }
@@ -123,8 +126,8 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   if (more > pool_.free()) {
     if (bounded_)
       throw resource_error("the cache has too few free pages")
-          .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
-                 std::to_string(pool_.size()) + " free")
+          .found(std::to_string(pool_.free()) + " of " + std::to_string(pool_.size()) + " pages free")
+          .expected("at least " + std::to_string(more) + " free pages")
           .remedy("Increase the number of cache pages, or admit fewer sequences");
     pool_.grow(pool_.size() + more - pool_.free());
   }
@@ -245,8 +248,8 @@ void Cache::clear() {
 void Cache::reorder(std::span<const std::int32_t> from) {
   if (from.size() > slots_.size())
     throw usage_error("the new order has more entries than the cache has slots")
-        .found(std::to_string(slots_.size()))
-        .expected("at least " + std::to_string(from.size()));
+        .found(std::to_string(from.size()) + " entries")
+        .expected("at most " + std::to_string(slots_.size()) + " entries");
   for (const std::int32_t source : from)
     if (source != -1) at(source);
   const auto source_of = [&](std::size_t s) { return s < from.size() ? from[s] : -1; };
@@ -270,12 +273,14 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
   const Slot& source = at(from);
   Slot& target = at(to);
   if (target.self.length != 0 || target.has_cross || from == to)
-    throw usage_error("cache: slot " + std::to_string(to) + " is not empty");
+    throw usage_error("cache: slot " + std::to_string(to) + " is not empty")
+        .remedy("Clear the slot, or choose an empty slot");
   if (tokens > source.self.length || source.self.kept_from > 0)
     throw usage_error("cache: slot " + std::to_string(from) + " does not have the first " +
                       std::to_string(tokens) + " tokens")
         .found(std::to_string(source.self.length) + " tokens, of which " +
-               std::to_string(source.self.kept_from) + " are released");
+               std::to_string(source.self.kept_from) + " are released")
+        .expected("at least " + std::to_string(tokens) + " tokens, none of them released");
   share(source.self, target.self, tokens);
   share(source.cross, target.cross, source.cross.length);
   target.has_cross = source.has_cross;
@@ -286,7 +291,7 @@ void Cache::reserve(std::int64_t capacity) {
   if (bounded_)
     throw resource_error("cache: a sequence exceeds its pages")
         .found(std::to_string(capacity) + " tokens")
-        .expected("at most " + std::to_string(capacity_));
+        .expected("at most " + std::to_string(capacity_) + " tokens");
   capacity_ = pages_for(capacity) * kPageTokens;
   pool_.grow(slot_count() * pages_for(capacity));
   reserve_tables(capacity_);
@@ -314,7 +319,7 @@ void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
   if (table.length + tokens > capacity_)
     throw resource_error("cache: slot " + std::to_string(slot) + " has no room for " +
                          std::to_string(tokens) + " more tokens")
-        .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
+        .found(std::to_string(table.length) + " of " + std::to_string(capacity_) + " positions in use")
         .remedy("Create a larger cache, or call reserve() first");
   own_last_page(table);
   add_pages(table, table.length + tokens);
@@ -353,7 +358,9 @@ bool Cache::cross_is_new(std::int64_t slot) const {
 }
 
 void Cache::start_cross(std::int64_t slot, std::int64_t keys) {
-  if (!shape_.cross) throw usage_error("the cache was created without cross-attention");
+  if (!shape_.cross)
+    throw usage_error("the cache was created without cross-attention")
+        .remedy("Create the cache from the shape of an encoder-decoder model");
   Slot& started = at(slot);
   release(started.cross);
   started.has_cross = started.cross_new = false;

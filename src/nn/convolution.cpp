@@ -26,8 +26,9 @@ std::unique_ptr<Parameter> vector_weight(const std::string& name, std::int64_t s
 Convolution::Convolution(std::int64_t in, const ConvolutionConfig& config) : config_(config) {
   using Kind = Initialisation::Kind;
   if (config.groups < 1 || in % config.groups != 0 || config.out % config.groups != 0)
-    throw usage_error("the groups of a convolution must divide its channels")
-        .found(fmt::format("{} groups, {} and {} channels", config.groups, in, config.out));
+    throw usage_error("the groups of a convolution do not divide its channels")
+        .found(fmt::format("{} groups, {} input and {} output channels", config.groups, in, config.out))
+        .expected("a common divisor of both numbers of channels");
   const std::int64_t channels = in / config.groups, kernel = config.window.kernel;
   const std::string parametrized = config.name + ".parametrizations.weight.original";
   weight_ = std::make_unique<Parameter>();

@@ -20,7 +20,7 @@ Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t s
 // weight that is not packed yet.
 void Embedding::settle_packed(Tape& tape) const {
   if (weight_->is_held()) {
-    if (tape.recording()) throw usage_error("a model loaded for inference cannot record gradients");
+    if (tape.recording()) throw held_weight_error();
     Parameter* const part = weight_.get();
     if (packed_.empty()) packed_ = pack_held(tape.pool(), {&part, 1}, false);
   } else if (tape.recording() && !packed_.empty()) {
@@ -34,7 +34,7 @@ Var Embedding::forward(Tape& tape, std::span<const std::int32_t> ids, float fact
     settle_packed(tape);
     return ops::embedding(tape, &weight_->variable, ids, factor, padding);
   }
-  if (tape.recording()) throw usage_error("a model loaded for inference cannot record gradients");
+  if (tape.recording()) throw held_weight_error();
   const Parameter::Held& held = weight_->held;
   return packed_.empty() ? ops::held_embedding(tape, {held.numbers, held.scale, count()}, ids, factor)
                          : ops::packed_embedding(tape, packed_, ids, factor);

@@ -27,6 +27,11 @@ bool any_held(std::span<Parameter* const> parts) {
   return std::any_of(parts.begin(), parts.end(), [](const Parameter* part) { return part->is_held(); });
 }
 
+Error held_weight_error() {
+  return usage_error("a model loaded for inference cannot record gradients")
+      .remedy("Load the model for training");
+}
+
 kernels::Precision precision_of(std::span<Parameter* const> parts) {
   return parts[0]->is_held() ? parts[0]->held.precision : kernels::Precision::f32;
 }

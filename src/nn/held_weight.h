@@ -6,10 +6,14 @@
 #include "base/namespaces.h"
 #include "kernels/packed_matrix.h"
 #include "ops/parameter.h"
+#include "regard/error.h"
 
 namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
+
+// Return the error for a pass that records gradients of a held weight.
+Error held_weight_error();
 
 // Return the precision of products with the parts (Parameter::Held).
 kernels::Precision precision_of(std::span<Parameter* const> parts);

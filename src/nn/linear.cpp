@@ -28,8 +28,9 @@ std::unique_ptr<Parameter> part_of(ParameterBlock& block, std::string name, std:
 Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed)
     : in_(in), transposed_(transposed) {
   if (transposed && parts.size() != 1)
-    throw usage_error("a transposed linear layer must have one part")
-        .found(std::to_string(parts.size()) + " parts");
+    throw usage_error("a transposed linear layer has a wrong number of parts")
+        .found(std::to_string(parts.size()) + " parts")
+        .expected("1 part");
   bool any_bias = false;
   for (const LinearPart& part : parts) {
     columns_.push_back(out_);
@@ -54,8 +55,7 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
 }
 
 void Linear::begin_pass(const Tape& tape) const {
-  if (any_held(weights_) && tape.recording())
-    throw usage_error("a model loaded for inference cannot record gradients");
+  if (any_held(weights_) && tape.recording()) throw held_weight_error();
   if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
 }
 

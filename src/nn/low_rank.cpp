@@ -51,7 +51,9 @@ LowRank* low_rank_of(const Parameter& weight) {
 void merge_low_rank(ThreadPool& pool, Parameter& weight) {
   const LowRank* update = low_rank_of(weight);
   if (update == nullptr) return;
-  if (weight.is_held()) throw usage_error("a model loaded for inference cannot be merged with an adapter");
+  if (weight.is_held())
+    throw usage_error("a model loaded for inference cannot be merged with an adapter")
+        .remedy("Load the model for training");
   const bool transposed = weight.use == Parameter::Use::transposed_linear;
   const Tensor &a = update->a.value(), &b = update->b.value();
   const std::int64_t rank = a.rows(), in = a.columns(), out = b.rows();

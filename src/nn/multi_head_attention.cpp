@@ -73,7 +73,7 @@ Var known_context(Tape& tape, const std::string& point) {
 
 Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const {
   if (input.cache != nullptr && tape.recording())
-    throw usage_error("a pass with a cache cannot record gradients: train without a cache");
+    throw usage_error("a pass with a cache cannot record gradients").remedy("Train without a cache");
   x = show(tape, point_, "input", x);
   show_parameters(tape, point_, config_, {query_.get(), key_value_.get(), output_.get()});
   Var context = input.cache == nullptr ? known_context(tape, point_) : nullptr;
@@ -150,7 +150,9 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
     cache_memory(tape, input);
     return attend_cache(tape, {query, 0}, input);
   }
-  if (input.memory == nullptr) throw usage_error(point_ + ": cross-attention requires the encoder's output");
+  if (input.memory == nullptr)
+    throw usage_error(point_ + ": cross-attention requires the encoder's output, which is missing")
+        .remedy("Encode the source first");
   Var key_value = key_value_->forward(tape, input.memory->hidden, stored);
   return ops::attention(tape, {query, 0}, {key_value, 0}, {key_value, config_.kv_heads * config_.head_dim},
                         *input.shape, input.memory->shape, options_for(tape, input));

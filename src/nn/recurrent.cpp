@@ -52,7 +52,8 @@ ops::Recurrence Recurrent::run(Tape& tape, Direction& direction, Var x, const Ra
 
 Var Recurrent::forward(Tape& tape, Var x, const Ragged& shape, const RecurrentStates& states) const {
   if (config_.bidirectional && (!states.initial.empty() || !states.after.empty()))
-    throw usage_error("a bidirectional recurrent layer cannot continue from a state");
+    throw usage_error("a bidirectional recurrent layer cannot continue from a state")
+        .remedy("Use a layer of one direction, or pass no states");
   std::size_t next = 0;
   for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
     const std::string point =

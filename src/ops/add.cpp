@@ -21,7 +21,7 @@ Var add(Tape& tape, Var a, Var b) {
   require_contiguous("add", "a", a);
   require_contiguous("add", "b", b);
   if (!(a->value.shape() == b->value.shape()))
-    throw shape_error("add", "the shapes must be equal", {{"a", a}, {"b", b}});
+    throw shape_error("add", "the shapes differ", {{"a", a}, {"b", b}}).expected("equal shapes");
   const bool wanted = tape.wanted({a, b});
   Var out = tape.make(a->value.shape(), wanted);
   kernels::add(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());

@@ -25,8 +25,10 @@ void check(Var query, Var key, Var value, Var score, std::span<const KeyRange> k
   for (const Var one : {query, key, value, score}) require_contiguous(kName, "an input", one);
   if (key->value.columns() != query->value.columns() || score->value.elements() != key->value.columns() ||
       key->value.rows() != value->value.rows() || std::ssize(keys) != query->value.rows())
-    throw shape_error(kName, "query and key must have the same size, key and value the same number of rows",
-                      {{"query", query}, {"key", key}, {"value", value}, {"score", score}});
+    throw shape_error(kName, "the shapes do not match",
+                      {{"query", query}, {"key", key}, {"value", value}, {"score", score}})
+        .expected("query [" + std::to_string(keys.size()) +
+                  ", size], key [keys, size], value [keys, features], score [size]");
   for (const KeyRange& range : keys)
     if (range.begin < 0 || range.end < range.begin || range.end > key->value.rows())
       throw usage_error("additive attention: a query's range of keys is invalid")

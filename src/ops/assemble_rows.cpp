@@ -34,17 +34,16 @@ Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t ro
   for (const PlacedRows& placed : parts) {
     require_matrix("assemble rows", "a part", placed.part);
     if (placed.part->value.columns() != features || placed.part->value.rows() != std::ssize(placed.places))
-      throw shape_error("assemble rows",
-                        "all parts must have the same number of features, and a place for each row",
-                        {{"part", placed.part}});
+      throw shape_error("assemble rows", "a part has a wrong shape", {{"part", placed.part}})
+          .expected("[" + std::to_string(placed.places.size()) + ", " + std::to_string(features) + "]");
     require_ids("assemble rows", placed.places, rows);
     places += std::ssize(placed.places);
     wanted = wanted || tape.wanted({placed.part});
   }
   if (places != rows)
     throw usage_error("assemble rows: the number of places differs from the number of rows")
-        .found(std::to_string(places))
-        .expected(std::to_string(rows));
+        .found(std::to_string(places) + " places")
+        .expected(std::to_string(rows) + " places");
   Var out = tape.make({rows, features}, wanted);
   for (const PlacedRows& placed : parts)
     for (std::size_t r = 0; r < placed.places.size(); ++r)

@@ -22,25 +22,28 @@ void check_columns(const Tape& tape, std::string_view name, const Columns& colum
   if (!reads_bf16(tape, columns.variable)) require_matrix("attention", name, columns.variable);
   if (columns.column < 0 || columns.column + width > columns.variable->value.columns())
     throw shape_error("attention",
-                      std::string(name) + " takes " + std::to_string(width) +
-                          " features, starting at feature " + std::to_string(columns.column) +
-                          ", but the matrix has fewer",
-                      {{name, columns.variable}});
+                      std::string(name) + " is outside of the matrix: " + std::to_string(width) +
+                          " features from feature " + std::to_string(columns.column),
+                      {{name, columns.variable}})
+        .expected("features 0 to " + std::to_string(columns.variable->value.columns() - 1));
   if (columns.variable->value.rows() != shape.tokens())
-    throw shape_error(
-        "attention", std::string(name) + " must have the batch's " + std::to_string(shape.tokens()) + " rows",
-        {{name, columns.variable}});
+    throw shape_error("attention", std::string(name) + " has a wrong number of rows",
+                      {{name, columns.variable}})
+        .expected(std::to_string(shape.tokens()) + " rows, one for each token of the batch");
 }
 
 // Check the options. Return their AttentionSpec, with the defaults in place of zeros.
 kernels::AttentionSpec checked(const AttentionOptions& options) {
   const kernels::AttentionSpec spec = options.resolved();
   if (spec.heads < 1 || spec.head_dim < 1 || spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0)
-    throw usage_error("attention: the number of key/value heads must divide the number of heads")
-        .found(std::to_string(spec.heads) + " heads of " + std::to_string(spec.head_dim) + ", " +
-               std::to_string(spec.kv_heads) + " key/value heads");
+    throw usage_error("attention: the number of key/value heads does not divide the number of heads")
+        .found(std::to_string(spec.kv_heads) + " key/value heads, " + std::to_string(spec.heads) +
+               " heads of " + std::to_string(spec.head_dim) + " features")
+        .expected("a divisor of the number of heads, and sizes of at least 1");
   if (!(spec.dropout >= 0.0f && spec.dropout < 1.0f))
-    throw usage_error("attention: the dropout rate must be in [0, 1)").found(std::to_string(spec.dropout));
+    throw usage_error("attention: the dropout rate is out of range")
+        .found(std::to_string(spec.dropout))
+        .expected("at least 0 and less than 1");
   if (options.bias != nullptr) require_contiguous("attention", "bias", options.bias);
   return spec;
 }
@@ -207,10 +210,11 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
   const Operands operands{query, key, value};
   for (const Columns& part : operands.list())
     if (is_bf16(part.variable) != operands.stored())
-      throw usage_error("attention: query, key and value must have the same number format");
+      throw usage_error("attention: query, key and value differ in dtype").expected("all f32 or all bf16");
   if (queries.sequences() != keys.sequences())
-    throw usage_error("attention: queries and keys must have the same number of sequences")
-        .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.sequences()));
+    throw usage_error("attention: queries and keys differ in the number of sequences")
+        .found(std::to_string(keys.sequences()) + " sequences of keys")
+        .expected(std::to_string(queries.sequences()) + " sequences, as in the queries");
   show_columns(tape, options.point, "query", query, spec.heads * spec.head_dim);
   show_columns(tape, options.point, "key", key, spec.kv_heads * spec.head_dim);
   show_columns(tape, options.point, "value", value, spec.kv_heads * spec.value_dim);
@@ -247,10 +251,13 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options) {
   const kernels::AttentionSpec spec = checked(options);
   check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
-  if (tape.recording()) throw usage_error("attention: a pass with cached keys cannot record gradients");
+  if (tape.recording())
+    throw usage_error("attention: a pass with cached keys cannot record gradients")
+        .remedy("Train without a cache");
   if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
-    throw usage_error("attention: the numbers of query sequences and of sequences with cached keys differ")
-        .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.size()));
+    throw usage_error("attention: queries and cached keys differ in the number of sequences")
+        .found(std::to_string(keys.size()) + " sequences of keys")
+        .expected(std::to_string(queries.sequences()) + " sequences, as in the queries");
   Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, false);
   AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);
   problem.key_stride = key_stride, problem.value_stride = value_stride;

@@ -16,7 +16,7 @@ bool stores_bf16(const Tape& tape);
 inline bool is_bf16(Var x) {
   return x != nullptr && x->value.dtype() == DType::bf16;
 }
-// Return true if x is stored as bf16 and an operation of this tape may read it.
+// Return true if x is contiguous bf16 and the tape computes in bf16. Only then may its operations read x.
 inline bool reads_bf16(const Tape& tape, Var x) {
   return is_bf16(x) && x->value.contiguous() && tape.options().precision == kernels::Precision::bf16;
 }

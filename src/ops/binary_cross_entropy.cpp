@@ -29,8 +29,9 @@ struct BinaryCrossEntropyNode : Tape::Node {
 Var binary_cross_entropy(Tape& tape, Var logits, const Tensor& targets, float factor) {
   require_contiguous("binary cross-entropy", "logits", logits);
   if (targets.dtype() != DType::f32 || !targets.contiguous() || !(targets.shape() == logits->value.shape()))
-    throw shape_error("binary cross-entropy", "targets must be f32 of the logits' shape",
-                      {{"logits", logits}});
+    throw usage_error("binary cross-entropy: the targets do not match the logits")
+        .found(described(targets))
+        .expected(described(logits->value));
   const bool wanted = tape.wanted({logits});
   Var out = tape.make({1}, wanted);
   double sum = 0.0;

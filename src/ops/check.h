@@ -17,6 +17,9 @@ struct Named {
   Var variable;  // the argument; null if it is absent
 };
 
+// Return the dtype unless it is f32, the shape, and "not contiguous" if that is the case: "bf16 [3, 4]".
+std::string described(const Tensor& value);
+
 // Return a usage error such as "linear: WHY (found x [3, 4], weight [2, 5])".
 Error shape_error(std::string_view operation, std::string_view why, std::initializer_list<Named> inputs);
 

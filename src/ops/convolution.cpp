@@ -31,19 +31,24 @@ ConvolutionSizes checked_sizes(Var x, Var weight, Var bias, std::span<const std:
   const Shape& shape = weight->value.shape();
   const FrameWindow& window = options.window;
   if (window.kernel < 1 || window.stride < 1 || window.padding < 0 || window.padding_end < 0)
-    throw usage_error("convolution: the kernel and the stride must be at least 1, the padding at least 0")
+    throw usage_error("convolution: a size of the window is out of range")
         .found("kernel " + std::to_string(window.kernel) + ", stride " + std::to_string(window.stride) +
-               ", padding " + std::to_string(window.padding) + " and " + std::to_string(window.padding_end));
+               ", padding " + std::to_string(window.padding) + " and " + std::to_string(window.padding_end))
+        .expected("kernel and stride at least 1, padding at least 0");
   const ConvolutionSizes sizes{x->value.columns(), shape[0], options.groups, window.kernel};
   if (sizes.groups < 1 || sizes.in % sizes.groups != 0 || sizes.out % sizes.groups != 0)
-    throw shape_error("convolution", "the groups must divide the channels", {{"x", x}, {"weight", weight}});
+    throw usage_error("convolution: the groups do not divide the channels")
+        .found(std::to_string(sizes.groups) + " groups, " + std::to_string(sizes.in) + " input and " +
+               std::to_string(sizes.out) + " output channels")
+        .expected("a common divisor of both numbers of channels");
   if (weight->value.elements() != sizes.out * sizes.taps())
-    throw shape_error("convolution", "the weight must be [out, in / groups, kernel]",
-                      {{"x", x}, {"weight", weight}});
+    throw shape_error("convolution", "the weight has a wrong shape", {{"x", x}, {"weight", weight}})
+        .expected(std::to_string(sizes.out * sizes.taps()) + " elements, [out, in / groups, kernel]");
   require_vector("convolution", "bias", bias, sizes.out);
   if (offsets.empty() || offsets.front() != 0 || offsets.back() != x->value.rows() ||
       !std::is_sorted(offsets.begin(), offsets.end()))
-    throw shape_error("convolution", "the offsets must begin at 0 and end at the frames of x", {{"x", x}});
+    throw shape_error("convolution", "the offsets do not match the frames of x", {{"x", x}})
+        .expected("ascending offsets from 0 to " + std::to_string(x->value.rows()));
   return sizes;
 }
 

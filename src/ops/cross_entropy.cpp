@@ -34,9 +34,9 @@ Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
   require_contiguous("cross_entropy", "logits", logits);
   const std::int64_t rows = logits->value.rows(), classes = logits->value.columns();
   if (static_cast<std::int64_t>(labels.size()) != rows)
-    throw shape_error("cross_entropy",
-                      std::to_string(labels.size()) + " labels do not match the number of rows",
-                      {{"logits", logits}});
+    throw usage_error("cross_entropy: the number of labels differs from the number of rows")
+        .found(std::to_string(labels.size()) + " labels")
+        .expected(std::to_string(rows) + " labels, one for each row of the logits");
   require_ids("cross_entropy labels", labels, classes, options.ignored);
   const bool wanted = tape.wanted({logits});
   Var out = tape.make({1}, wanted);

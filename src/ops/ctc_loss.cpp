@@ -156,14 +156,20 @@ void check_ctc(Var logits, std::span<const std::int32_t> offsets, std::span<cons
   };
   if (!fit(offsets, logits->value.rows()) || !fit(target_offsets, std::ssize(targets)) ||
       offsets.size() != target_offsets.size())
-    throw shape_error("CTC loss", "the offsets do not fit the frames or the targets", {{"logits", logits}});
+    throw usage_error("CTC loss: the offsets do not match the frames or the targets")
+        .found(std::to_string(offsets.size()) + " offsets of frames, " +
+               std::to_string(target_offsets.size()) + " of targets")
+        .expected("equally many ascending offsets, from 0 to " + std::to_string(logits->value.rows()) +
+                  " frames and " + std::to_string(targets.size()) + " targets");
   require_ids("CTC loss", targets, logits->value.columns());
   if (options.blank < 0 || options.blank >= logits->value.columns())
     throw usage_error("CTC loss: the blank is not one of the labels")
-        .found(std::to_string(options.blank))
-        .expected("a label from 0 to " + std::to_string(logits->value.columns() - 1));
+        .found("id " + std::to_string(options.blank))
+        .expected("an id from 0 to " + std::to_string(logits->value.columns() - 1));
   if (std::find(targets.begin(), targets.end(), options.blank) != targets.end())
-    throw input_error("CTC loss: a target is the blank").found(std::to_string(options.blank));
+    throw input_error("CTC loss: a target is the blank")
+        .found("id " + std::to_string(options.blank))
+        .expected("ids other than the blank");
 }
 
 }  // namespace

@@ -12,9 +12,8 @@ namespace {
 void check(const Tape& tape, Var x, const Ragged& shape) {
   if (!reads_bf16(tape, x)) require_contiguous("dropout", "x", x);
   if (shape.tokens() != x->value.rows())
-    throw shape_error("dropout",
-                      "x must have a row for each of the " + std::to_string(shape.tokens()) + " tokens",
-                      {{"x", x}});
+    throw shape_error("dropout", "x has a wrong number of rows", {{"x", x}})
+        .expected(std::to_string(shape.tokens()) + " rows, one for each token of the batch");
 }
 
 void apply(Tape& tape, kernels::Dropout problem, const float* x, float* y, const float* residual = nullptr) {
@@ -53,13 +52,15 @@ bool drops(const Tape& tape, const DropoutOptions& options) {
 kernels::Dropout dropout_problem(const Tape& tape, std::int64_t columns, const Ragged& shape,
                                  const DropoutOptions& options) {
   if (!(options.rate >= 0.0f && options.rate < 1.0f))
-    throw usage_error("dropout: the rate must be in [0, 1)").found(std::to_string(options.rate));
+    throw usage_error("dropout: the rate is out of range")
+        .found(std::to_string(options.rate))
+        .expected("at least 0 and less than 1");
   if (static_cast<std::int64_t>(shape.positions.size()) != shape.tokens() ||
       static_cast<std::int64_t>(shape.sequence_index.size()) != shape.tokens())
-    throw usage_error("dropout: each token of the batch requires a position and a sequence index")
+    throw usage_error("dropout: the positions or sequence indices do not match the tokens")
         .found(std::to_string(shape.positions.size()) + " positions and " +
-               std::to_string(shape.sequence_index.size()) + " indices for " +
-               std::to_string(shape.tokens()) + " tokens");
+               std::to_string(shape.sequence_index.size()) + " sequence indices")
+        .expected(std::to_string(shape.tokens()) + " of each");
   kernels::Dropout problem;
   problem.key = tape.key(options.place);
   problem.rate = options.rate;
@@ -91,8 +92,8 @@ Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const Drop
   check(tape, x, shape);
   require_contiguous("dropout", "residual", residual);
   if (!(x->value.shape() == residual->value.shape()))
-    throw shape_error("dropout", "x and the residual must have the same shape",
-                      {{"x", x}, {"residual", residual}});
+    throw shape_error("dropout", "x and the residual differ in shape", {{"x", x}, {"residual", residual}})
+        .expected("equal shapes");
   const bool wanted = tape.wanted({x, residual});
   Var out = tape.alias(x, wanted);
   DropoutAddNode node;

@@ -39,7 +39,9 @@ Var edit(Tape& tape, Var x, std::span<const Edit> edits) {
       throw shape_error("edit",
                         "an edit is outside of x: features " + std::to_string(one.begin) + " to " +
                             std::to_string(one.end) + " of row " + std::to_string(one.row),
-                        {{"x", x}});
+                        {{"x", x}})
+          .expected("features 0 to " + std::to_string(x->value.columns()) + " of a row before " +
+                    std::to_string(x->value.rows()));
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
   std::memcpy(out->value.f32(), x->value.f32(), x->value.bytes());

@@ -19,15 +19,18 @@ void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
   const Shape &up = weights.up->value.shape(), &down = weights.down->value.shape();
   const int in = weights.transposed ? 0 : 1, out = 1 - in;
   if (x->value.columns() != up[in] || up[out] != down[in])
-    throw shape_error("feed_forward", "the number of features of x and the shapes of the weights must match",
-                      {{"x", x}, {"up", weights.up}, {"down", weights.down}});
+    throw shape_error("feed_forward", "the shapes do not match",
+                      {{"x", x}, {"up", weights.up}, {"down", weights.down}})
+        .expected(weights.transposed ? "x [tokens, in], up [in, hidden], down [hidden, out]"
+                                     : "x [tokens, in], up [hidden, in], down [out, hidden]");
   require_vector("feed_forward", "up_bias", weights.up_bias, up[out]);
   require_vector("feed_forward", "down_bias", weights.down_bias, down[out]);
   if (residual == nullptr) return;
   require_contiguous("feed_forward", "residual", residual);
   if (residual->value.rows() != x->value.rows() || residual->value.columns() != down[out])
-    throw shape_error("feed_forward", "the residual must be [tokens, out]",
-                      {{"residual", residual}, {"x", x}, {"down", weights.down}});
+    throw shape_error("feed_forward", "the residual has a wrong shape",
+                      {{"residual", residual}, {"x", x}, {"down", weights.down}})
+        .expected("[" + std::to_string(x->value.rows()) + ", " + std::to_string(down[out]) + "]");
 }
 
 // Return the arguments of the product y = x Wᵀ + b (if transposed, y = x W + b). The caller must set the
@@ -68,10 +71,8 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
   node.drops = drops(tape, dropout.options);
   if (node.drops) node.dropout = dropout_problem(tape, up.n, dropout.shape, dropout.options);
   if (node.drops && dropout.shape.tokens() != tokens)
-    throw shape_error(
-        "feed_forward",
-        "x must have a row for each of the " + std::to_string(dropout.shape.tokens()) + " tokens",
-        {{"x", x}});
+    throw shape_error("feed_forward", "x has a wrong number of rows", {{"x", x}})
+        .expected(std::to_string(dropout.shape.tokens()) + " rows, one for each token of the batch");
   {
     const TemporaryValues temporary(tape);
     const Tensor activated = tape.arena().tensor(inner, DType::bf16);

@@ -96,10 +96,13 @@ Var group_norm(Tape& tape, Var x, Var gain, Var bias, std::span<const std::int32
   require_vector("group norm", "gain", gain, channels);
   require_vector("group norm", "bias", bias, channels);
   if (options.groups < 1 || channels % options.groups != 0)
-    throw shape_error("group norm", "the groups must divide the channels", {{"x", x}});
+    throw usage_error("group norm: the groups do not divide the channels")
+        .found(std::to_string(options.groups) + " groups, " + std::to_string(channels) + " channels")
+        .expected("a divisor of the number of channels");
   if (offsets.empty() || offsets.front() != 0 || offsets.back() != x->value.rows() ||
       !std::is_sorted(offsets.begin(), offsets.end()))
-    throw shape_error("group norm", "the offsets must begin at 0 and end at the frames of x", {{"x", x}});
+    throw shape_error("group norm", "the offsets do not match the frames of x", {{"x", x}})
+        .expected("ascending offsets from 0 to " + std::to_string(x->value.rows()));
   const bool wanted = tape.wanted({x, gain, bias});
   Var out = !wanted && options.overwrite ? x : tape.make(x->value.shape(), wanted);
   const std::span<std::int32_t> kept = tape.arena().array<std::int32_t>(offsets.size());

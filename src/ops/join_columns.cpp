@@ -34,8 +34,9 @@ Var join_columns(Tape& tape, std::span<const Var> parts) {
   for (const Var part : parts) {
     require_matrix("join columns", "a part", part);
     if (part->value.rows() != rows)
-      throw shape_error("join columns", "all parts must have the same number of rows",
-                        {{"first", parts[0]}, {"another", part}});
+      throw shape_error("join columns", "two parts differ in the number of rows",
+                        {{"first", parts[0]}, {"another", part}})
+          .expected("equal numbers of rows");
     features += part->value.columns();
     wanted = wanted || tape.wanted({part});
   }

@@ -32,8 +32,9 @@ Var join_rows(Tape& tape, Var first, Var second, std::span<const std::int32_t> r
   require_matrix("join rows", "first", first);
   require_matrix("join rows", "second", second);
   if (first->value.columns() != second->value.columns())
-    throw shape_error("join rows", "first and second must have the same number of features",
-                      {{"first", first}, {"second", second}});
+    throw shape_error("join rows", "first and second differ in the number of features",
+                      {{"first", first}, {"second", second}})
+        .expected("equal numbers of features");
   const std::int64_t split = first->value.rows();
   require_ids("join rows", rows, split + second->value.rows());
   const bool wanted = tape.wanted({first, second});

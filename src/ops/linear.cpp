@@ -18,14 +18,16 @@ void check(const Tape& tape, Var x, Var weight, Var bias, const LinearOptions& o
   const Shape& shape = weight->value.shape();
   const std::int64_t in = shape[options.transposed ? 0 : 1], out = shape[options.transposed ? 1 : 0];
   if (x->value.columns() != in)
-    throw shape_error("linear", "x and the weight must have the same number of input features",
-                      {{"x", x}, {"weight", weight}});
+    throw shape_error("linear", "x and the weight differ in the number of input features",
+                      {{"x", x}, {"weight", weight}})
+        .expected("x with " + std::to_string(in) + " features");
   require_vector("linear", "bias", bias, out);
   if (options.residual != nullptr &&
       (options.residual->value.rows() != x->value.rows() || options.residual->value.columns() != out ||
        !options.residual->value.contiguous()))
-    throw shape_error("linear", "the residual must be [tokens, out]",
-                      {{"residual", options.residual}, {"x", x}, {"weight", weight}});
+    throw shape_error("linear", "the residual has a wrong shape or is not contiguous",
+                      {{"residual", options.residual}, {"x", x}, {"weight", weight}})
+        .expected("contiguous [" + std::to_string(x->value.rows()) + ", " + std::to_string(out) + "]");
 }
 
 struct LinearNode : Tape::Node {

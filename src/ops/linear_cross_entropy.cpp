@@ -170,13 +170,14 @@ void check(Var hidden, Var weight, Var bias, std::span<const std::int32_t> label
   require_matrix("cross_entropy", "weight", weight);
   require_contiguous("cross_entropy", "weight", weight);
   if (hidden->value.columns() != weight->value.columns())
-    throw shape_error("cross_entropy", "hidden and the weight must have the same number of features",
-                      {{"hidden", hidden}, {"weight", weight}});
+    throw shape_error("cross_entropy", "hidden and the weight differ in the number of features",
+                      {{"hidden", hidden}, {"weight", weight}})
+        .expected("equal numbers of columns");
   require_vector("cross_entropy", "bias", bias, weight->value.rows());
   if (static_cast<std::int64_t>(labels.size()) != hidden->value.rows())
-    throw shape_error("cross_entropy",
-                      std::to_string(labels.size()) + " labels do not match the number of rows",
-                      {{"hidden", hidden}});
+    throw usage_error("cross_entropy: the number of labels differs from the number of rows")
+        .found(std::to_string(labels.size()) + " labels")
+        .expected(std::to_string(hidden->value.rows()) + " labels, one for each row of hidden");
 }
 
 Gradients make_gradients(Tape& tape, Var hidden, Var weight, Var bias) {

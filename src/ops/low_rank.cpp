@@ -19,8 +19,9 @@ void check(Var x, Var y, const LowRankTerm& term) {
   if (term.a->value.columns() != x->value.columns() || term.b->value.columns() != term.a->value.rows() ||
       y->value.rows() != x->value.rows() || term.column < 0 ||
       term.column + term.b->value.rows() > y->value.columns())
-    throw shape_error(kName, "a must be [rank, in] and b [out, rank], with out columns of y",
-                      {{"x", x}, {"y", y}, {"a", term.a}, {"b", term.b}});
+    throw shape_error(kName, "the shapes do not match", {{"x", x}, {"y", y}, {"a", term.a}, {"b", term.b}})
+        .expected("x [tokens, in], a [rank, in], b [out, rank], y [tokens, at least " +
+                  std::to_string(term.column) + " + out]");
 }
 
 struct LowRankNode : Tape::Node {

@@ -28,7 +28,8 @@ Var margin_loss(Tape& tape, Var near, Var far, float margin, float factor) {
   require_contiguous("margin_loss", "near", near);
   require_contiguous("margin_loss", "far", far);
   if (!(near->value.shape() == far->value.shape()))
-    throw shape_error("margin_loss", "near and far must have the same shape", {{"near", near}, {"far", far}});
+    throw shape_error("margin_loss", "near and far differ in shape", {{"near", near}, {"far", far}})
+        .expected("equal shapes");
   double sum = 0;
   for (std::int64_t i = 0; i < near->value.elements(); ++i) {
     const float excess = near->value.f32()[i] - far->value.f32()[i] + margin;

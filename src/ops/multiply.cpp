@@ -38,7 +38,7 @@ Var multiply(Tape& tape, Var a, Var b) {
     require_contiguous("multiply", "b", b);
   }
   if (!(a->value.shape() == b->value.shape()))
-    throw shape_error("multiply", "the shapes must be equal", {{"a", a}, {"b", b}});
+    throw shape_error("multiply", "the shapes differ", {{"a", a}, {"b", b}}).expected("equal shapes");
   const bool wanted = tape.wanted({a, b});
   Var out = stored ? make_bf16(tape, a->value.shape(), wanted) : tape.make(a->value.shape(), wanted);
   if (stored)

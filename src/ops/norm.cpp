@@ -41,7 +41,8 @@ Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options) {
   require_contiguous("norm", "x", x);
   require_vector("norm", "gain", gain, x->value.columns());
   require_vector("norm", "bias", bias, x->value.columns());
-  if (options.rms && bias != nullptr) throw shape_error("norm", "RMS norm has no bias", {{"bias", bias}});
+  if (options.rms && bias != nullptr)
+    throw shape_error("norm", "RMS norm cannot have a bias", {{"bias", bias}}).expected("no bias");
   const bool wanted = tape.wanted({x, gain, bias});
   const std::int64_t rows = x->value.rows();
   const bool stores = options.store_bf16 && stores_bf16(tape);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ops/check.h"
 #include "regard/error.h"
 
 namespace regard::ops {
@@ -9,9 +10,9 @@ namespace regard::ops {
 Padding::Padding(std::int64_t batch, std::int64_t length, std::span<const std::uint8_t> kept)
     : batch_(batch), length_(length) {
   if (static_cast<std::int64_t>(kept.size()) != batch * length)
-    throw usage_error("the mask must have one element for each position of the batch")
-        .found(std::to_string(kept.size()))
-        .expected(std::to_string(batch * length));
+    throw usage_error("the mask does not match the positions of the batch")
+        .found(std::to_string(kept.size()) + " elements")
+        .expected(std::to_string(batch * length) + " elements, one for each position");
   std::vector<std::int32_t> positions;
   for (std::int64_t b = 0; b < batch; ++b) {
     positions.clear();
@@ -33,9 +34,9 @@ Padding Padding::none(std::int64_t batch, std::int64_t length) {
 Tensor Padding::remove(const Tensor& padded) const {
   if (padded.shape().rank() < 2 || padded.shape()[0] != batch_ || padded.shape()[1] != length_ ||
       !padded.contiguous())
-    throw usage_error("a padded batch must be [batch, length, …]")
-        .found(padded.shape().text())
-        .expected("[" + std::to_string(batch_) + ", " + std::to_string(length_) + ", …]");
+    throw usage_error("a padded batch has a wrong shape or is not contiguous")
+        .found(described(padded))
+        .expected("contiguous [" + std::to_string(batch_) + ", " + std::to_string(length_) + ", …]");
   const std::int64_t features = batch_ * length_ == 0 ? 0 : padded.elements() / (batch_ * length_);
   const Tensor ragged = Tensor::empty({tokens(), features});
   for (std::int64_t t = 0; t < tokens(); ++t)
@@ -46,9 +47,9 @@ Tensor Padding::remove(const Tensor& padded) const {
 
 Tensor Padding::restore(const Tensor& ragged) const {
   if (ragged.rows() != tokens())
-    throw usage_error("a ragged batch must be [tokens, features]")
-        .found(ragged.shape().text())
-        .expected(std::to_string(tokens()) + " tokens");
+    throw usage_error("a ragged batch has a wrong number of rows")
+        .found(std::to_string(ragged.rows()) + " rows")
+        .expected(std::to_string(tokens()) + " rows, one for each token");
   const std::int64_t features = ragged.columns();
   const Tensor padded = Tensor::zeros({batch_, length_, features});
   for (std::int64_t t = 0; t < tokens(); ++t)

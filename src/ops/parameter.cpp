@@ -67,7 +67,8 @@ Tensor Parameter::widened(const Held& held, Use use) {
 Tensor Parameter::widened() const {
   if (!held_) return variable.value;
   if (!held.numbers.defined())
-    throw usage_error("the weight \"" + name + "\" was packed for inference and its original was released");
+    throw usage_error("the weight \"" + name + "\" was packed for inference and its original was released")
+        .remedy("Load the model again");
   return widened(held, use);
 }
 
@@ -75,7 +76,8 @@ void Parameter::set_trainable(bool trainable) {
   if (trainable == variable.needs_gradient) return;
   if (trainable && held_)
     throw usage_error("a model loaded for inference cannot be trained")
-        .found(std::string("the weight \"") + name + "\" as " + name_of(held.dtype));
+        .found(std::string("the weight \"") + name + "\" as " + name_of(held.dtype))
+        .remedy("Load the model for training");
   if (trainable && mapped) own();
   variable.needs_gradient = variable.gradient_started = trainable;
   if (block != nullptr) {

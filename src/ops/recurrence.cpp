@@ -20,8 +20,9 @@ void check(Var x, Var weight, Var bias, const Ragged& shape, const RecurrenceOpt
   require_contiguous("recurrence", "weight", weight);
   const std::int64_t hidden = weight->value.columns(), width = kernels::gates_of(options.cell) * hidden;
   if (weight->value.rows() != width || x->value.columns() != width)
-    throw shape_error("recurrence", "x must have gates × hidden features, and the weight gates × hidden rows",
-                      {{"x", x}, {"weight", weight}});
+    throw shape_error("recurrence", "x and the weight do not match", {{"x", x}, {"weight", weight}})
+        .expected("x with " + std::to_string(width) + " features, and a weight [" + std::to_string(width) +
+                  ", " + std::to_string(hidden) + "]");
   require_vector("recurrence", "bias", bias, width);
   require_ragged("recurrence", shape, x->value.rows());
   if (options.initial == nullptr) return;
@@ -29,8 +30,9 @@ void check(Var x, Var weight, Var bias, const Ragged& shape, const RecurrenceOpt
   require_contiguous("recurrence", "initial", options.initial);
   const std::int64_t state = options.cell == Cell::lstm ? 2 * hidden : hidden;
   if (options.initial->value.rows() != shape.sequences() || options.initial->value.columns() != state)
-    throw shape_error("recurrence", "the initial state must be [sequences, state]",
-                      {{"initial", options.initial}, {"weight", weight}});
+    throw shape_error("recurrence", "the initial state has a wrong shape",
+                      {{"initial", options.initial}, {"weight", weight}})
+        .expected("[" + std::to_string(shape.sequences()) + ", " + std::to_string(state) + "]");
 }
 
 // The order of rows in each step. Sequences are sorted by length, longest first, so the sequences that have a

@@ -58,7 +58,8 @@ Var relative_bias(Tape& tape, Var table, const RelativeBuckets& buckets, std::sp
                   std::int64_t queries, std::int64_t keys) {
   require_matrix("relative bias", "table", table);
   if (table->value.rows() != buckets.count)
-    throw shape_error("relative bias", "the table must have a row for each bucket", {{"table", table}});
+    throw shape_error("relative bias", "the table has a wrong number of rows", {{"table", table}})
+        .expected(std::to_string(buckets.count) + " rows, one for each bucket");
   const std::int64_t heads = table->value.columns();
   const bool wanted = tape.wanted({table});
   Var out = tape.make({std::ssize(first), heads, queries, keys}, wanted);

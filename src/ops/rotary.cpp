@@ -32,13 +32,15 @@ void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& tabl
             std::span<const std::int32_t> positions) {
   if (!reads_bf16(tape, x)) require_matrix("rotary", "x", x);
   if (static_cast<std::int64_t>(positions.size()) != x->value.rows())
-    throw shape_error("rotary",
-                      std::to_string(positions.size()) + " positions do not match the number of rows",
-                      {{"x", x}});
+    throw usage_error("rotary: the number of positions differs from the number of rows")
+        .found(std::to_string(positions.size()) + " positions")
+        .expected(std::to_string(x->value.rows()) + " positions, one for each row of x");
   if (which.column < 0 || which.column + which.heads * which.head_dim > x->value.columns() ||
       2 * table.cosine.columns() > which.head_dim)
     throw shape_error("rotary", "the heads exceed the features of x, or the table is wider than a head",
-                      {{"x", x}});
+                      {{"x", x}})
+        .expected("at least " + std::to_string(which.column + which.heads * which.head_dim) +
+                  " features, and a table for at most " + std::to_string(which.head_dim) + " features");
   require_ids("rotary positions", positions, table.cosine.rows());
   if (is_bf16(x)) {
     const TemporaryValues temporary(tape);

@@ -37,7 +37,7 @@ Var compare_pairs(Tape& tape, Var a, Var b, bool distance) {
     require_contiguous(name, one == a ? "a" : "b", one);
   }
   if (!(a->value.shape() == b->value.shape()))
-    throw shape_error(name, "a and b must have the same shape", {{"a", a}, {"b", b}});
+    throw shape_error(name, "a and b differ in shape", {{"a", a}, {"b", b}}).expected("equal shapes");
   const bool wanted = tape.wanted({a, b});
   Var out = tape.make({a->value.rows(), 1}, wanted);
   for (std::int64_t r = 0; r < a->value.rows(); ++r) {

@@ -37,7 +37,8 @@ Var row_products(Tape& tape, Var a, Var b) {
   }
   const std::int64_t m = a->value.rows(), n = b->value.rows(), features = a->value.columns();
   if (b->value.columns() != features)
-    throw shape_error("row_products", "a and b must have the same number of features", {{"a", a}, {"b", b}});
+    throw shape_error("row_products", "a and b differ in the number of features", {{"a", a}, {"b", b}})
+        .expected("equal numbers of features");
   const bool wanted = tape.wanted({a, b});
   Var out = tape.make({m, n}, wanted);
   kernels::gemm(tape.pool(), {.m = m,

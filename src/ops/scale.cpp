@@ -60,8 +60,9 @@ Var scale_heads(Tape& tape, Var x, std::span<const float> factors) {
   require_contiguous("scale_heads", "x", x);
   const auto heads = static_cast<std::int64_t>(factors.size());
   if (heads == 0 || x->value.columns() % heads != 0)
-    throw shape_error("scale_heads", std::to_string(heads) + " heads do not divide the number of features",
-                      {{"x", x}});
+    throw usage_error("scale_heads: the number of heads does not divide the number of features")
+        .found(std::to_string(heads) + " heads")
+        .expected("a divisor of " + std::to_string(x->value.columns()));
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
   const std::span<float> kept = tape.arena().array<float>(factors.size());

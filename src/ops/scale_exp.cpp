@@ -29,7 +29,8 @@ struct ScaleExpNode : Tape::Node {
 
 void require_scalar(const char* name, Var x) {
   if (x != nullptr && x->value.elements() != 1)
-    throw shape_error("scale_exp", "a single number is expected", {{name, x}});
+    throw shape_error("scale_exp", std::string(name) + " is not a single number", {{name, x}})
+        .expected("1 element");
 }
 
 }  // namespace

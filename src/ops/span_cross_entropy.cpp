@@ -55,9 +55,9 @@ Var span_cross_entropy(Tape& tape, Var logits, const Ragged& shape, std::span<co
   require_ragged("span_cross_entropy", shape, logits->value.rows());
   const std::int64_t columns = logits->value.columns();
   if (std::ssize(labels) != shape.sequences() * columns)
-    throw shape_error("span_cross_entropy",
-                      std::to_string(labels.size()) + " labels do not match sequences × columns",
-                      {{"logits", logits}});
+    throw usage_error("span_cross_entropy: the number of labels is not sequences × columns")
+        .found(std::to_string(labels.size()) + " labels")
+        .expected(std::to_string(shape.sequences() * columns) + " labels");
   double sum = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == ignored) continue;

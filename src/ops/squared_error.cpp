@@ -13,8 +13,9 @@ namespace regard::ops {
 Var squared_error(Tape& tape, Var x, const Tensor& targets, float factor) {
   require_contiguous("squared_error", "x", x);
   if (!(x->value.shape() == targets.shape()))
-    throw shape_error("squared_error", "the targets " + targets.shape().text() + " must have the shape of x",
-                      {{"x", x}});
+    throw usage_error("squared_error: the targets and x differ in shape")
+        .found("targets " + targets.shape().text())
+        .expected(x->value.shape().text() + ", the shape of x");
   const Tensor negative = tape.arena().tensor(targets.shape());
   std::transform(targets.f32(), targets.f32() + targets.elements(), negative.f32(), std::negate<>());
   Var difference = add(tape, x, tape.constant(negative));

@@ -68,10 +68,9 @@ Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std:
   require_contiguous("symmetric_divergence", "second", second);
   const std::int64_t rows = first->value.rows(), classes = first->value.columns();
   if (!(first->value.shape() == second->value.shape()) || std::ssize(labels) != rows)
-    throw shape_error("symmetric_divergence",
-                      "both logits must have the same shape, with one row for each of the " +
-                          std::to_string(labels.size()) + " labels",
-                      {{"first", first}, {"second", second}});
+    throw shape_error("symmetric_divergence", "the logits differ in shape, or do not match the labels",
+                      {{"first", first}, {"second", second}})
+        .expected("equal shapes, with " + std::to_string(labels.size()) + " rows, one for each label");
   const bool wanted = tape.wanted({first, second});
   Var out = tape.make({1}, wanted);
   const Tensor log_p = tape.arena().tensor({rows, classes}), log_q = tape.arena().tensor({rows, classes});

@@ -21,7 +21,8 @@ Var weight_norm(Tape& tape, Var v, Var g) {
   require_contiguous("weight norm", "g", g);
   const std::int64_t kernel = v->value.columns(), rows = v->value.rows();
   if (g->value.elements() != kernel)
-    throw shape_error("weight norm", "g must have one element per column of v", {{"v", v}, {"g", g}});
+    throw shape_error("weight norm", "g has a wrong number of elements", {{"v", v}, {"g", g}})
+        .expected(std::to_string(kernel) + " elements, one for each column of v");
   const bool wanted = tape.wanted({v, g});
   Var out = tape.make(v->value.shape(), wanted);
   const std::span<double> norm = tape.arena().array<double>(static_cast<std::size_t>(kernel));

@@ -15,10 +15,9 @@ Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t>
   require_contiguous("weighted_cross_entropy", "logits", logits);
   const std::int64_t rows = logits->value.rows(), classes = logits->value.columns();
   if (std::ssize(labels) != rows || std::ssize(weights) != classes)
-    throw shape_error("weighted_cross_entropy",
-                      std::to_string(labels.size()) + " labels and " + std::to_string(weights.size()) +
-                          " weights do not match the rows and classes",
-                      {{"logits", logits}});
+    throw usage_error("weighted_cross_entropy: the labels or weights do not match the logits")
+        .found(std::to_string(labels.size()) + " labels and " + std::to_string(weights.size()) + " weights")
+        .expected(std::to_string(rows) + " labels and " + std::to_string(classes) + " weights");
   require_ids("weighted_cross_entropy labels", labels, classes, options.ignored);
   // The loss is the sum of coefficients ∘ (−log p), both [rows, classes].
   const Tensor coefficients = tape.arena().tensor({rows, classes});

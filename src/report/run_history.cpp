@@ -92,9 +92,10 @@ void read_log(const std::filesystem::path& path, RunHistory& history) {
       throw Error(ErrorKind::bad_file, error.message(), {.file = path.string(), .line = number});
     }
     if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
-      throw Error(ErrorKind::bad_file, "expected an object with an integer \"step\"",
+      throw Error(ErrorKind::bad_file, "invalid line of a training log",
                   {.file = path.string(), .line = number})
-          .found(describe(line));
+          .found(describe(line))
+          .expected("an object with an integer \"step\"");
     add_line(line, history);
   }
 }

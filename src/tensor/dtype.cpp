@@ -126,8 +126,8 @@ template <class T, class Wide>
 T to_integer(Wide value, DType dtype) {
   const Wide whole = std::trunc(value), limit = std::ldexp(Wide{1}, std::numeric_limits<T>::digits);
   if (!(whole >= static_cast<Wide>(std::numeric_limits<T>::min()) && whole < limit))
-    throw Error(ErrorKind::numeric, "a number is out of range of the dtype")
-        .found(std::to_string(value) + " for " + name_of(dtype))
+    throw Error(ErrorKind::numeric, std::string("a number is out of range of the dtype ") + name_of(dtype))
+        .found(std::to_string(value))
         .expected(std::to_string(std::numeric_limits<T>::min()) + " to " +
                   std::to_string(std::numeric_limits<T>::max()));
   return static_cast<T>(whole);
@@ -175,7 +175,9 @@ void store(void* data, DType dtype, std::int64_t i, Wide value) {
     case DType::boolean:
       return put(static_cast<std::uint8_t>(value != 0));
     default:
-      throw usage_error("conversion to the dtype is not supported").found(name_of(dtype));
+      throw usage_error("numbers cannot be converted to this dtype")
+          .found(name_of(dtype))
+          .expected("f32, f64, f16, bf16, boolean, or an integer type from i8 to u64");
   }
 }
 
@@ -207,14 +209,16 @@ Tensor Tensor::to(DType dtype) const {
 double Tensor::at(std::initializer_list<std::int64_t> index) const {
   require_defined("has no elements");
   if (static_cast<int>(index.size()) != shape_.rank())
-    throw usage_error("expected one index for each dimension of a tensor")
-        .found(std::to_string(index.size()) + " for the shape " + shape_.text());
+    throw usage_error("the number of indices differs from the number of dimensions")
+        .found(std::to_string(index.size()) + " indices")
+        .expected(std::to_string(shape_.rank()) + " indices for the shape " + shape_.text());
   std::int64_t row = 0, column = 0;
   int d = 0;
   for (std::int64_t i : index) {
     if (i < 0 || i >= shape_[d])
-      throw usage_error("index " + std::to_string(i) + " is outside dimension " + std::to_string(d) + " of " +
-                        shape_.text());
+      throw usage_error("the index of dimension " + std::to_string(d) + " is out of range")
+          .found(std::to_string(i))
+          .expected("an index within the shape " + shape_.text());
     if (d + 1 == shape_.rank()) {
       column = i;
     } else {

@@ -69,11 +69,13 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
   const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   std::int64_t product = 1;
   for (std::int64_t size : sizes) {
-    if (size < 0) throw usage_error("a size of a tensor is negative").found(std::to_string(size));
+    if (size < 0)
+      throw usage_error("a size of a tensor is negative").found(std::to_string(size)).expected("at least 0");
     const std::int64_t before = product;
     if (!empty && __builtin_mul_overflow(before, size, &product))
       throw usage_error("the number of elements of a tensor exceeds the range of 64-bit integers")
-          .found(std::to_string(before) + " times " + std::to_string(size));
+          .found(std::to_string(before) + " × " + std::to_string(size))
+          .expected("at most 2^63 - 1 elements");
     sizes_[static_cast<std::size_t>(rank_++)] = size;
   }
 }
@@ -137,8 +139,9 @@ Tensor Tensor::of(std::initializer_list<float> values) {
 
 Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
   if (shape.elements() != static_cast<std::int64_t>(values.size()))
-    throw usage_error("shape " + shape.text() + " does not hold " + std::to_string(values.size()) +
-                      " values");
+    throw usage_error("the number of values does not match the shape " + shape.text())
+        .found(std::to_string(values.size()) + " values")
+        .expected(std::to_string(shape.elements()) + " values");
   Tensor tensor = empty(shape);
   std::memcpy(tensor.data_, values.begin(), values.size() * sizeof(float));
   return tensor;
@@ -148,14 +151,17 @@ Tensor Tensor::reshape(Shape shape) const {
   if (!contiguous())
     throw usage_error("a tensor that is not contiguous cannot be reshaped").remedy("Call clone() first");
   if (shape.elements() != elements())
-    throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text());
+    throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text())
+        .found(std::to_string(shape.elements()) + " elements")
+        .expected(std::to_string(elements()) + " elements");
   return view(data_, shape, dtype_, keeper_);
 }
 
 Tensor Tensor::slice_rows(std::int64_t begin, std::int64_t end) const {
   if (shape_.rank() < 1 || begin < 0 || end < begin || end > shape_[0])
-    throw usage_error("rows " + std::to_string(begin) + " to " + std::to_string(end) + " are not in " +
-                      shape_.text());
+    throw usage_error("the rows are outside of the tensor")
+        .found("rows from " + std::to_string(begin) + " to before " + std::to_string(end))
+        .expected("rows of the shape " + shape_.text());
   Tensor part = *this;
   std::array<std::int64_t, Shape::kMaxRank> sizes{};
   std::int64_t rows_each = 1;
@@ -172,8 +178,9 @@ Tensor Tensor::slice_rows(std::int64_t begin, std::int64_t end) const {
 
 Tensor Tensor::slice_columns(std::int64_t begin, std::int64_t end) const {
   if (shape_.rank() < 1 || begin < 0 || end < begin || end > shape_.back())
-    throw usage_error("columns " + std::to_string(begin) + " to " + std::to_string(end) + " are not in " +
-                      shape_.text());
+    throw usage_error("the columns are outside of the tensor")
+        .found("columns from " + std::to_string(begin) + " to before " + std::to_string(end))
+        .expected("columns of the shape " + shape_.text());
   Tensor part = *this;
   std::array<std::int64_t, Shape::kMaxRank> sizes{};
   for (int d = 0; d < shape_.rank(); ++d) sizes[static_cast<std::size_t>(d)] = shape_[d];

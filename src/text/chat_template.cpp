@@ -57,7 +57,9 @@ const std::map<std::string, std::string>& common_templates() {
 jinja::Value now(const jinja::Arguments& arguments) {
   const jinja::Value* format = arguments.find(0, "format");
   if (format == nullptr || format->text() == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: strftime_now() expects a format string");
+    throw Error(ErrorKind::bad_file, "chat template: wrong argument of strftime_now()")
+        .found(format == nullptr ? "no argument" : format->type())
+        .expected("a format string");
   const std::time_t time = std::time(nullptr);
   std::tm local{};
   localtime_r(&time, &local);

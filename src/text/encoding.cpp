@@ -178,7 +178,8 @@ void truncate_pair(Encoding& first, Encoding* second, const Truncation& how) {
   Encoding& target = only_first ? first : *second;
   if (target.size() <= surplus)
     throw input_error("max_length cannot be reached by truncating only one text")
-        .found(fmt::format("{} tokens to remove from {}", surplus, target.size()))
+        .found(fmt::format("a text of {} tokens", target.size()))
+        .expected(fmt::format("more than {} tokens", surplus))
         .remedy("Use the strategy longest_first or a larger max_length");
   cut(target, target.size() - surplus);
 }

@@ -80,7 +80,8 @@ std::unique_ptr<Model> read_marian_model(const Json& json, const std::string& fi
   Vocabulary vocabulary = read_vocabulary(json, file);
   const auto unknown = vocabulary.find("<unk>");
   if (!unknown)
-    throw file_error(file, "a token that Marian requires is missing from the vocabulary").expected("<unk>");
+    throw file_error(file, "a token that Marian requires is missing from the vocabulary")
+        .expected("the token <unk>");
   return std::make_unique<MarianModel>(read_sentencepiece_pieces(require<Json>(json, "pieces", file), file),
                                        std::move(vocabulary), *unknown);
 }
@@ -91,7 +92,7 @@ TokenizerFile read_marian(const std::filesystem::path& folder, Language language
   const auto id_of = [&](const char* token) {
     if (const auto id = vocabulary.find(token)) return *id;
     throw file_error(vocabulary_file, "a token that Marian requires is missing from the vocabulary")
-        .expected(token);
+        .expected(std::string("the token ") + token);
   };
   const std::int32_t end = id_of("</s>"), unknown = id_of("<unk>");
   Json added = Json::array();

@@ -176,7 +176,8 @@ class Pcre2Pattern final : public Pattern {
                               PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
                               &place, nullptr));
     if (!code_) {
-      Error wrong = file_error(file, "a pattern cannot be compiled: " + message_of(error)).found(expression);
+      Error wrong =
+          file_error(file, "the pattern cannot be compiled: " + message_of(error)).found(expression);
       // `place` is an offset in the translated expression, in bytes.
       if (translated == expression) wrong.remedy("Correct the pattern near byte " + std::to_string(place));
       throw wrong;
@@ -201,7 +202,7 @@ class Pcre2Pattern final : public Pattern {
                                     PCRE2_NO_UTF_CHECK, data.get(), context.get());
       if (found == PCRE2_ERROR_NOMATCH) break;
       if (found < 0)
-        throw file_error(file_, "cannot match a pattern: " + message_of(found)).found(expression_);
+        throw file_error(file_, "cannot match the pattern \"" + expression_ + "\": " + message_of(found));
       const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
       add(after, ends[0], false);
       add(ends[0], ends[1], true);

@@ -25,7 +25,8 @@ void trim(Encoding& encoding, bool prefix_space) {
   const auto is_space = [space_letter](char32_t c) {
     return c == space_letter || unicode::is_white_space(c);
   };
-  // Return the size in bytes of a space in the original text. The letter of byte 0x20 represents one byte.
+  // Return the number of bytes in the original text for the white-space character c. The byte-level letter of
+  // a space stands for 1 byte.
   const auto bytes_of = [space_letter](char32_t c) {
     std::string text;
     utf8::append(text, c == space_letter ? U' ' : c);
@@ -150,16 +151,17 @@ class TemplateProcessing final : public PostProcessor {
         if (ids.size() != tokens.size())
           throw file_error(file,
                            fmt::format("special token '{}': the numbers of ids and tokens differ", name))
-              .found(fmt::format("{} and {}", ids.size(), tokens.size()));
+              .found(fmt::format("{} ids and {} tokens", ids.size(), tokens.size()))
+              .expected("equal numbers");
         for (std::size_t i = 0; i < ids.size(); ++i) special_[name].push_back({tokens[i], ids[i]});
       }
     single_ = read_row(require<Json>(json, "single", file), file);
     pair_ = read_row(require<Json>(json, "pair", file), file);
     for (const Step& step : single_)
       if (step.text == 1)
-        throw file_error(file, "the template for a single text refers to a second text")
-            .found("\"B\" in \"single\"")
-            .expected("only \"A\"");
+        throw file_error(file, "the template \"single\" refers to a second text")
+            .found("\"B\"")
+            .expected("\"A\"");
   }
 
   std::size_t added(bool pair) const override {
@@ -193,7 +195,8 @@ class TemplateProcessing final : public PostProcessor {
 
   std::vector<Step> read_row(const Json& json, const std::string& file) const {
     std::vector<Step> row;
-    if (!json.is_array()) throw file_error(file, "expected a template to be a list").found(describe(json));
+    if (!json.is_array())
+      throw file_error(file, "a template is not a list").found(describe(json)).expected("a list");
     for (const Json& piece : json) {
       Step step;
       if (piece.is_object() && piece.contains("Sequence")) {

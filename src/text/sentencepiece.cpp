@@ -45,7 +45,9 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
   if (unknown_id_ < 0) throw file_error(file, "expected a piece of type UNKNOWN, such as <unk>, found none");
   for (const SentencePiece& piece : pieces_)
     if (std::isnan(piece.score))
-      throw file_error(file, "expected a number as score of a piece").found(piece.piece);
+      throw file_error(file, "the score of piece '" + piece.piece + "' is not a number")
+          .found("NaN")
+          .expected("a number");
   rank_pieces();
   set_scores();
   trie_ = ByteTrie(all);
@@ -233,7 +235,7 @@ std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, 
   std::vector<SentencePiece> pieces;
   for (const Json& entry : require<std::vector<Json>>(json, "pieces", file)) {
     if (!entry.is_array() || entry.size() != 3)
-      throw file_error(file, "malformed piece: expected text, score and type").found(describe(entry));
+      throw file_error(file, "malformed piece").found(describe(entry)).expected("[TEXT, SCORE, TYPE]");
     const int type = json_as<int>(entry[2], "type", file);
     if (type < 1 || type > 6)
       throw file_error(file, "a piece has an unknown type")

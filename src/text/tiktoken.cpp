@@ -96,8 +96,8 @@ RankedBpe::RankedBpe(Vocabulary tokens, const std::string& file) : tokens_(std::
     const char value = static_cast<char>(byte);
     const auto id = tokens_.find({&value, 1});
     if (!id)
-      throw file_error(file, "expected a token for each of the 256 bytes")
-          .found(fmt::format("no token for 0x{:02X}", byte));
+      throw file_error(file, fmt::format("the byte 0x{:02X} has no token", byte))
+          .expected("a token for each of the 256 bytes");
     byte_ids_[byte] = *id;
   }
   pair_ids_.resize(1 << 16);

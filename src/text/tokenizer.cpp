@@ -43,7 +43,7 @@ auto blaming(const std::string& file, const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw file_error(file, "malformed component of the tokenizer").found(error.what());
+    throw file_error(file, std::string("malformed component of the tokenizer: ") + error.what());
   }
 }
 

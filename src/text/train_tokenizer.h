@@ -32,7 +32,9 @@ struct TokenizerTraining {
   std::size_t max_piece_length = 0;
   AlphabetLimits alphabet;  // limits of the characters in the vocabulary; ignored for byte-bpe and word
   std::string continuing_prefix = "##";  // for wordpiece: prefix of pieces inside words
-  std::string words;      // word rule. Default: bert for wordpiece, signs for word, words for all other types
+  // A name of word_rule_names(). Default: "bert" for wordpiece, "signs" for word, "words" for all other
+  // types.
+  std::string words;
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;
   bool strip_accents = false;  // for wordpiece: remove accents

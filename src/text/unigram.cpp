@@ -63,7 +63,8 @@ std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const R
   if (!single) {
     if (!unknown_)
       throw Error(ErrorKind::bad_file, "the text has an unknown piece and the tokenizer has no unk_id")
-          .found(std::string(word.substr(begin, size)));
+          .found("'" + std::string(word.substr(begin, size)) + "'")
+          .remedy("Set model.unk_id, or remove the piece from the text");
     reach(begin + size, unknown_score_, *unknown_);
   }
   return begin + size;

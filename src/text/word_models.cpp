@@ -8,7 +8,7 @@ namespace {
 std::int32_t required(const Vocabulary& vocabulary, const std::string& unknown) {
   if (const auto id = vocabulary.find(unknown)) return *id;
   throw Error(ErrorKind::bad_file, "the text has an unknown word and the vocabulary has no unknown token")
-      .expected(unknown);
+      .expected("the token " + unknown);
 }
 
 std::optional<std::string> copy(std::optional<std::string_view> token) {

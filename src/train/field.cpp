@@ -282,10 +282,10 @@ std::vector<Field> named_fields(const std::vector<Field>& fields, const std::str
   if (!found.empty()) return found;
   std::vector<std::string> names;
   for (const Field& field : fields) names.push_back(field.name());
-  Error error = usage_error(fmt::format("unknown key '{}'", name));
   const std::string_view near = nearest(name, names);
-  if (!near.empty()) throw error.remedy(fmt::format("Did you mean '{}'?", near));
-  throw error.remedy("'regard train --help-config' lists every key");
+  throw usage_error(fmt::format("unknown key '{}'", name))
+      .remedy(near.empty() ? "'regard train --help-config' lists every key"
+                           : fmt::format("Did you mean '{}'?", near));
 }
 
 std::string value_text(const Field& field) {

@@ -36,9 +36,9 @@ void check_labels(const LabelConfig& config) {
   if (!sorted.empty() && sorted.front().empty())
     throw usage_error("'labels.names' contains an empty label").remedy("Remove the empty label");
   if (!config.weights.empty() && !config.names.empty() && config.weights.size() != config.names.size())
-    throw usage_error("'labels.weights' must have one number for each label in 'labels.names'")
-        .found(fmt::format("{}", config.weights.size()))
-        .expected(fmt::format("{}", config.names.size()));
+    throw usage_error("'labels.weights' and 'labels.names' differ in length")
+        .found(fmt::format("{} weights", config.weights.size()))
+        .expected(fmt::format("{} weights, one for each label", config.names.size()));
 }
 
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
@@ -46,8 +46,8 @@ LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_da
   LabelSet labels(config.names.empty() ? std::move(in_data) : config.names);
   if (labels.size() < least)
     throw file_error(file, "the training data has too few labels")
-        .found(fmt::format("{}", labels.size()))
-        .expected(fmt::format("at least {}", least))
+        .found(fmt::format("{} label{}", labels.size(), labels.size() == 1 ? "" : "s"))
+        .expected(fmt::format("at least {} labels", least))
         .remedy("Check the column of the labels in 'data.columns', or list all labels in 'labels.names'");
   return labels;
 }
@@ -71,9 +71,9 @@ std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labe
   }
   notes.push_back(note);
   if (!config.weights.empty() && config.weights.size() != labels.size())
-    throw usage_error("'labels.weights' must have one number for each label of the training data")
-        .found(fmt::format("{}", config.weights.size()))
-        .expected(fmt::format("{}: {}", labels.size(), fmt::join(labels.names(), ", ")));
+    throw usage_error("the length of 'labels.weights' differs from the number of labels in the training data")
+        .found(fmt::format("{} weights", config.weights.size()))
+        .expected(fmt::format("{} weights, for {}", labels.size(), fmt::join(labels.names(), ", ")));
   std::vector<float> weights(config.weights.begin(), config.weights.end());
   if (!config.balance) return weights;
   const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));

@@ -23,8 +23,10 @@ std::pair<std::string, double> split(const std::string& entry, const char* key) 
 
 std::int64_t whole(double value, const char* key) {
   if (value != std::floor(value) || value < 0.0 || value > 1e9)
-    throw usage_error(std::string("'lora.") + key + "' must contain only whole numbers")
-        .found(std::to_string(value));
+    throw usage_error(std::string("'lora.") + key +
+                      "' has a value that is not a whole number or is out of range")
+        .found(std::to_string(value))
+        .expected("a whole number from 0 to 1000000000");
   return static_cast<std::int64_t>(value);
 }
 

@@ -250,28 +250,35 @@ std::string why_unused_in_optimization(const OptimizationConfig& config, const s
 
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps) {
   if (config.betas.size() != 2)
-    throw usage_error("'training.betas' must have two numbers").found(fmt::format("{}", config.betas.size()));
+    throw usage_error("'training.betas' has a wrong length")
+        .found(fmt::format("{} numbers", config.betas.size()))
+        .expected("2 numbers");
   const bool ends = !among(config.schedule, {"inverse-sqrt", "constant"});
   if (ends && max_steps == 0)
     throw usage_error("the schedule '" + config.schedule + "' requires 'training.max_steps'")
         .remedy("Set 'training.max_steps', or the schedule inverse-sqrt or constant");
   if (ends && config.warmup_steps >= max_steps)
-    throw usage_error("'training.warmup_steps' must be less than 'training.max_steps'")
-        .found(fmt::format("{} of {} steps", config.warmup_steps, max_steps));
+    throw usage_error("'training.warmup_steps' is not less than 'training.max_steps'")
+        .found(fmt::format("{} steps", config.warmup_steps))
+        .expected(fmt::format("less than {} steps", max_steps));
   if (config.schedule == "warmup-stable-decay" &&
       config.warmup_steps + decay_steps(config, max_steps) > max_steps)
     throw usage_error(
         "'training.warmup_steps' and 'training.decay_steps' together exceed the steps of the run")
-        .found(fmt::format("{} and {} of {} steps", config.warmup_steps, decay_steps(config, max_steps),
-                           max_steps));
+        .found(fmt::format("{} + {} steps", config.warmup_steps, decay_steps(config, max_steps)))
+        .expected(fmt::format("at most {} steps together", max_steps));
   if (config.min_learning_rate > config.learning_rate)
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'")
-        .found(fmt::format("{} and {}", config.min_learning_rate, config.learning_rate));
+        .found(fmt::format("{}", config.min_learning_rate))
+        .expected(fmt::format("at most {}", config.learning_rate));
   if (config.nesterov && config.momentum == 0.0)
-    throw usage_error("'training.nesterov' requires 'training.momentum' above 0").found("momentum 0");
+    throw usage_error("'training.nesterov' requires 'training.momentum'")
+        .found("momentum 0")
+        .expected("momentum above 0");
   if (config.muon_learning_rate > 0.0 && config.learning_rate == 0.0)
-    throw usage_error("'training.muon_learning_rate' requires 'training.learning_rate' above 0")
-        .found("learning_rate 0");
+    throw usage_error("'training.muon_learning_rate' requires 'training.learning_rate'")
+        .found("learning_rate 0")
+        .expected("learning_rate above 0");
 }
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config) {

@@ -63,17 +63,19 @@ void check_pictures(const RunConfig& config, const char* columns) {
   for (const auto& [key, values] :
        {std::pair("images.mean", &images.mean), std::pair("images.deviation", &images.deviation)})
     if (values->size() != 3)
-      throw usage_error(fmt::format("'{}' must have three numbers, one for each colour", key))
-          .found(fmt::format("{} numbers", values->size()));
+      throw usage_error(fmt::format("'{}' has a wrong length", key))
+          .found(fmt::format("{} numbers", values->size()))
+          .expected("3 numbers, one for each colour");
   if (config.model.from.empty() && images.patch_size > images.size)
     throw usage_error("'images.patch_size' exceeds 'images.size'")
-        .found(fmt::format("{} and {} pixels", images.patch_size, images.size));
+        .found(fmt::format("{} pixels", images.patch_size))
+        .expected(fmt::format("at most {} pixels", images.size));
   for (const auto* files : {&config.data.train, &config.data.valid}) {
     if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
     const std::size_t count = corpus_columns(config, files->front()).size();
     if (images.highest > 0 ? count <= 1 : count == 2) continue;
-    throw usage_error(images.highest > 0 ? "'data.columns' must name only the column of the label"
-                                         : fmt::format("'data.columns' must name two columns, {}", columns))
+    throw usage_error(images.highest > 0 ? "'data.columns' does not name exactly the column of the label"
+                                         : fmt::format("'data.columns' does not name exactly {}", columns))
         .found(fmt::format("{} columns", count))
         .expected(images.highest > 0 ? "one column, such as columns = [65]"
                                      : "two columns, such as columns = [1, 2]");
@@ -92,8 +94,9 @@ PictureInput::PictureInput(const ImageConfig& config) {
 void PictureInput::set_spec(const InputSpec& spec) {
   spec.require(InputKind::pixels);
   if (spec.shape[1] != 3)
-    throw usage_error("the model's images do not have three channels (red, green, blue)")
-        .found(std::to_string(spec.shape[1]) + " channels");
+    throw usage_error("unsupported number of channels of the model's images")
+        .found(std::to_string(spec.shape[1]) + " channels")
+        .expected("3 channels (red, green, blue)");
   height_ = spec.shape[2], width_ = spec.shape[3];
   positions_ = spec.length_of(spec.blank());
 }

@@ -39,10 +39,10 @@ std::vector<formats::NamedTensor> described(const std::string& text) {
 
 std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks) {
   if (accumulate % ranks == 0) return accumulate / ranks;
-  throw usage_error(fmt::format("the {} micro-batch{} of a step ('training.accumulate') cannot be divided "
-                                "evenly among {} ranks",
-                                accumulate, accumulate == 1 ? "" : "es", ranks))
-      .found(std::to_string(accumulate))
+  throw usage_error(
+      fmt::format("the micro-batches of a step ('training.accumulate') cannot be divided among {} ranks",
+                  ranks))
+      .found(fmt::format("{} micro-batch{}", accumulate, accumulate == 1 ? "" : "es"))
       .expected(fmt::format("a multiple of {}", ranks))
       .remedy("Change the number of ranks, or change 'training.accumulate', which also changes the result");
 }

@@ -27,7 +27,8 @@ std::string expand_environment(const std::string& text, const std::string& file)
     if (open == std::string::npos) return expanded + text.substr(at);
     const std::size_t close = text.find('}', open);
     if (close == std::string::npos)
-      throw Error(ErrorKind::bad_file, "'${' without '}' in the path '" + text + "'", {file});
+      throw Error(ErrorKind::bad_file, "'${' without '}' in the path '" + text + "'", {file})
+          .expected("${NAME} or ${NAME:-DEFAULT}");
     expanded += text.substr(at, open - at);
     const std::string inside = text.substr(open + 2, close - open - 2);
     const std::size_t mark = inside.find(":-");
@@ -68,7 +69,8 @@ void check_standard_input(const RunConfig& config) {
         .remedy(
             "Train a tokenizer first with `regard tokenizer train`, or use a file instead of standard input");
   if (config.data.valid.empty() && is_plain_text(config))
-    throw usage_error("running text from standard input requires 'data.valid'");
+    throw usage_error("running text from standard input requires 'data.valid'")
+        .remedy("Set 'data.valid' to a file");
 }
 
 void resolve_paths(RunConfig& config, const std::string& file) {
@@ -126,7 +128,8 @@ void check_forms(const RunConfig& config) {
   if (text == (corpus_format(config, config.data.valid.front()) == data::CorpusFormat::text)) return;
   throw usage_error(
       "'data.train' and 'data.valid' have different formats: one is running text, the other has records")
-      .found(fmt::format("{} as {}", config.data.valid.front(), text ? "records" : "text"))
+      .found(fmt::format("{} in {}", text ? "records" : "text", config.data.valid.front()))
+      .expected(fmt::format("{}, as in {}", text ? "text" : "records", config.data.train.front()))
       .remedy("Set 'data.format' and 'data.valid_format'");
 }
 
@@ -136,11 +139,12 @@ void check_weights(const RunConfig& config) {
   const std::size_t corpora = corpora_of(config, config.data.train).size();
   if (weights != corpora)
     throw usage_error(
-        "'data.weights' must have one number for each file (or group of line-aligned files) of 'data.train'")
+        "the length of 'data.weights' differs from the number of files (or groups of line-aligned files) of "
+        "'data.train'")
         .found(fmt::format("{} numbers", weights))
-        .expected(std::to_string(corpora));
+        .expected(fmt::format("{} numbers", corpora));
   if (std::none_of(config.data.weights.begin(), config.data.weights.end(), [](double w) { return w > 0.0; }))
-    throw usage_error("'data.weights' excludes all training data").found("no number above 0");
+    throw usage_error("'data.weights' excludes all training data").expected("a number above 0");
 }
 
 void check_sources(const RunConfig& config) {
@@ -153,7 +157,9 @@ void check_sources(const RunConfig& config) {
   const data::CorpusFormat form = corpus_format(config, data.train.front());
   if ((form == data::CorpusFormat::tsv || form == data::CorpusFormat::csv) &&
       std::find(data.columns.begin(), data.columns.end(), "0") != data.columns.end())
-    throw usage_error("'data.columns' contains the column number 0").expected("numbers from 1, or names");
+    throw usage_error("'data.columns' contains an invalid column")
+        .found("0")
+        .expected("numbers from 1, or names");
   if (data.valid.empty() && data.valid_fraction == 0.0)
     throw usage_error("there is no validation data")
         .remedy("Set 'data.valid', or hold out a fraction of the training text with 'data.valid_fraction'");
@@ -177,12 +183,14 @@ void check_model(const RunConfig& config) {
   if (is_sequence_family(config.model.family)) return;
   check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
-    throw usage_error("'model.heads' must be a divisor of 'model.hidden_size'")
-        .found(fmt::format("{} heads, hidden size {}", model.heads, model.hidden_size));
+    throw usage_error("'model.heads' is not a divisor of 'model.hidden_size'")
+        .found(fmt::format("{} heads", model.heads))
+        .expected(fmt::format("a divisor of {}", model.hidden_size));
   const std::int64_t kv_heads = model.kv_heads == 0 ? model.heads : model.kv_heads;
   if (model.heads % kv_heads != 0)
-    throw usage_error("'model.kv_heads' must be a divisor of 'model.heads'")
-        .found(fmt::format("{} and {}", kv_heads, model.heads));
+    throw usage_error("'model.kv_heads' is not a divisor of 'model.heads'")
+        .found(fmt::format("{} heads", kv_heads))
+        .expected(fmt::format("a divisor of {}", model.heads));
 }
 
 void check_training(const RunConfig& config) {
@@ -214,8 +222,9 @@ void check_validation(const RunConfig& config) {
         .found("'" + best + "'")
         .expected(fmt::format("auto, or one of {}", fmt::join(config.validation.metrics, ", ")));
   if (config.training.average_last > 0 && config.validation.every_steps == 0)
-    throw usage_error("'training.average_last' requires 'validation.every_steps' above 0")
-        .found("every_steps 0");
+    throw usage_error("'training.average_last' requires 'validation.every_steps'")
+        .found("every_steps 0")
+        .expected("every_steps above 0");
 }
 
 }  // namespace
@@ -307,7 +316,7 @@ void check_positions(const RunConfig& config, std::int64_t max_positions, const 
   if (max_positions == 0 || limit.tokens <= max_positions) return;
   throw usage_error(fmt::format("'{}' exceeds the model's positions", limit.key))
       .found(fmt::format("{} tokens", limit.tokens))
-      .expected(fmt::format("at most {} ({})", max_positions, whose))
+      .expected(fmt::format("at most {} tokens ({})", max_positions, whose))
       .remedy(fmt::format("Set '{}' to {}{}", limit.key, max_positions, limit.effect));
 }
 

@@ -36,8 +36,8 @@ void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkp
   const std::int64_t limit = config.training.max_steps;
   if (limit > 0 && limit < done)
     throw usage_error("'training.max_steps' is less than the number of steps that the run has finished")
-        .expected(fmt::format("at least {}", done))
-        .found(std::to_string(limit));
+        .found(fmt::format("{} steps", limit))
+        .expected(fmt::format("at least {} steps", done));
 }
 
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder) {

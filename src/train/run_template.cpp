@@ -32,8 +32,8 @@ std::string run_template(const std::string& task) {
   for (const TaskEntry& entry : task_registry()) names.emplace_back(entry.traits.name);
   if (std::find(names.begin(), names.end(), task) == names.end()) {
     const std::string_view near = nearest(task, names);
-    Error error = usage_error("unknown task '" + task + "'");
-    error.expected(fmt::format("one of {}", fmt::join(names, ", ")));
+    Error error =
+        usage_error("unknown task '" + task + "'").expected(fmt::format("one of {}", fmt::join(names, ", ")));
     if (!near.empty()) error.remedy(fmt::format("Did you mean '{}'?", near));
     throw error;
   }

@@ -43,7 +43,7 @@ bool has_dense_module(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(file)) return false;
   const Json modules = read_json(file);
   if (!modules.is_array())
-    throw file_error(file, "the file is not a list of modules").found(describe(modules));
+    throw file_error(file, "the file is not a list of modules").found(describe(modules)).expected("a list");
   for (const Json& one : modules)
     if (require<std::string>(one, "type", file).ends_with("Dense")) return true;
   return false;

@@ -44,8 +44,9 @@ Json whole_numbers(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) {
     if (value != std::floor(value) || value < 1 || value > 1e6)
-      throw usage_error("'model.filter_widths' must contain whole numbers of tokens")
-          .found(std::to_string(value));
+      throw usage_error("'model.filter_widths' has a value that is not a whole number or is out of range")
+          .found(std::to_string(value))
+          .expected("a whole number from 1 to 1000000 (tokens)");
     list.push_back(static_cast<std::int64_t>(value));
   }
   return list;

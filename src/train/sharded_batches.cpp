@@ -55,8 +55,8 @@ void ShardedBatches::restore(const Json& state, const std::string& file) {
   const Json all = require<Json>(state, "micro_batches", file);
   if (!all.is_array() || all.size() != epochs_.size())
     throw file_error(file, "the saved number of micro-batches differs from that of the run")
-        .found(std::to_string(all.size()))
-        .expected(std::to_string(epochs_.size()));
+        .found(fmt::format("{} micro-batches", all.size()))
+        .expected(fmt::format("{} micro-batches", epochs_.size()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     epochs_[i] = require<double>(all[i], "epochs", file);
     if (i >= first() && i < first() + own_.size())
@@ -91,7 +91,8 @@ RunConfig config_of_micro_batch(const RunConfig& config, std::int64_t index) {
 
 void check_sharded(const RunConfig& config) {
   const auto refuse = [](const char* key, const std::string& reason) {
-    return usage_error(fmt::format("'data.sharded' cannot be combined with '{}': {}", key, reason));
+    return usage_error(fmt::format("'data.sharded' cannot be combined with '{}', because {}", key, reason))
+        .remedy("Remove one of the two keys");
   };
   if (config.data.valid.empty())
     throw refuse("data.valid_fraction", "no process reads all data").remedy("Set 'data.valid'");
@@ -106,7 +107,7 @@ void check_sharded(const RunConfig& config) {
     throw usage_error(
         "'data.sharded' requires at least one shard for each of the 'training.accumulate' micro-batches")
         .found(fmt::format("{} shard{}", shards, shards == 1 ? "" : "s"))
-        .expected(fmt::format("at least {}", config.training.accumulate))
+        .expected(fmt::format("at least {} shards", config.training.accumulate))
         .remedy("Divide the data into more files, or reduce 'training.accumulate'");
 }
 

@@ -21,7 +21,10 @@ namespace fs = std::filesystem;
 SoundRow row_of(const RecordReader& records) {
   SoundRow row;
   row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
-  if (is_blank(row.name)) throw file_error(row.place.file, "the row has no path of a sound").at(row.place);
+  if (is_blank(row.name))
+    throw file_error(row.place.file, "the row has no path of a sound")
+        .at(row.place)
+        .remedy("Add the path, or remove the row");
   const fs::path path(row.name);
   row.file = path.is_absolute() ? path : fs::path(row.place.file).parent_path() / path;
   std::error_code ignored;
@@ -91,17 +94,18 @@ void check_sounds(const RunConfig& config, const char* columns) {
     const bool table = data::has_columns(corpus_format(config, files->front()));
     const std::size_t count = table ? corpus_columns(config, files->front()).size() : files->size();
     if (count != 2)
-      throw usage_error(
-          fmt::format("the data of the task '{}' must have two columns, {}", config.task, columns))
+      throw usage_error(fmt::format("the data of the task '{}' does not consist of {}", config.task, columns))
           .found(fmt::format("{} {}", count, table ? "columns" : "files"))
-          .expected("two columns, such as [1, 2] for a TSV file");
+          .expected(table ? "2 columns, such as columns = [1, 2]" : "2 line-aligned files");
   }
 }
 
 void refuse_feature_masks(const SoundConfig& sound) {
   if (sound.mask_frames > 0.0 || sound.mask_bins > 0.0)
-    throw usage_error("'sound.mask_frames' and 'sound.mask_bins' require a model with mel features as input")
-        .found("wav2vec2, which reads samples");
+    throw usage_error(
+        "'sound.mask_frames' and 'sound.mask_bins' cannot be used with a model that reads samples")
+        .found("wav2vec2")
+        .expected("a model that reads mel features");
 }
 
 SoundInput::SoundInput(const RunConfig& config) {

@@ -34,8 +34,8 @@ Json added_token(std::int64_t id, const std::string& text, bool special) {
 
 std::int32_t token_id(const text::Tokenizer& tokenizer, const char* token, const std::string& file) {
   if (const auto id = tokenizer.id_of(token)) return *id;
-  throw file_error(file, fmt::format("the tokenizer has no token {}", token))
-      .expected("Whisper's special tokens");
+  throw file_error(file, fmt::format("the tokenizer has no token {}, which Whisper requires", token))
+      .remedy("Use the tokenizer of a Whisper model");
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ void set_loss(double mean, ValidationReport& report) {
   if (!std::isfinite(report.loss))
     throw Error(ErrorKind::numeric,
                 fmt::format("training diverged: the validation loss of step {} is not finite", report.step))
-        .found(fmt::format("{}", report.loss));
+        .found(fmt::format("{}", report.loss))
+        .remedy("Lower 'training.learning_rate'");
 }
 
 Error unfit_model(const RunConfig& config, const std::string& expected) {

@@ -160,7 +160,8 @@ void Trainer::sum_micro_batches(float factor) {
 void Trainer::set_interrupt(std::function<bool()> interrupt) {
   if (!ranks_.alone())
     throw usage_error("a step cannot be interrupted if there are several ranks")
-        .found(std::to_string(ranks_.size()) + " ranks");
+        .found(std::to_string(ranks_.size()) + " ranks")
+        .expected("1 rank");
   interrupt_ = std::move(interrupt);
 }
 

@@ -30,7 +30,7 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   if (ranks_.first() && formats::RunFolder::is_run_folder(folder))
     const FolderLock held(folder);  // throws usage if another process holds the lock
   if (ranks_.first()) formats::RunFolder::check_free(folder);
-  if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
+  if (resume) listener.note("the folder " + folder + " has no run to resume: starting a new run");
   // Create the folder after everything else that can fail.
   read_cache_only();
   with_place_of_key(*config_, [&] {
@@ -74,8 +74,8 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   run_->take(resumption);
 }
 
-// On ranks other than the first, disable writing of the token cache, because these ranks write no files. With
-// data.sharded, every rank writes the token ids of its own shards.
+// Make the token cache read-only on all ranks except the first. With data.sharded, do nothing: every rank
+// then writes a cache of its own shards.
 void TrainingRun::read_cache_only() {
   if (config_->data.sharded) return;
   if (!ranks_.first() && config_->data.cache != "never") config_->data.cache = kReadCache;

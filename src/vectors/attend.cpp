@@ -74,7 +74,7 @@ Attended attend(const WordVectors& vectors, const std::string& text, const Atten
                 ThreadPool& pool) {
   Attended result;
   for (const std::string& word : words_of(text)) result.words.push_back({word, spelling_in(vectors, word)});
-  if (result.words.empty()) throw input_error("the text has no words");
+  if (result.words.empty()) throw input_error("the text has no words").expected("at least 1 word");
   const Tensor x = vectors_of(vectors, result.words, options.unit);
   const Tensor input = x.reshape({1, 1, x.rows(), x.columns()});
   AttentionOptions how;

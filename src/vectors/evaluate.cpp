@@ -94,7 +94,8 @@ Error nothing_to_judge(const std::filesystem::path& file, const std::string& wha
     return file_error(file.string(), "no data to evaluate on")
         .expected("WORD WORD NUMBER per line, or analogies in the format of questions-words.txt");
   return usage_error("no " + what + " of " + file.string() + " has vectors for all its words")
-      .found(std::to_string(unknown) + " skipped");
+      .found(std::to_string(unknown) + " without all vectors")
+      .expected("at least 1 with all vectors");
 }
 
 }  // namespace
@@ -121,8 +122,7 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     double value = 0.0;
     if (fields.size() < 3 || !parse(fields[2], value)) {
       if (reader.line_number() == 1 && fields.size() >= 3) continue;  // skip a header line
-      throw Error(ErrorKind::bad_file, "expected two words and a number",
-                  {reader.name(), reader.line_number(), -1})
+      throw Error(ErrorKind::bad_file, "invalid word pair", {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected("WORD WORD NUMBER");
     }
@@ -170,10 +170,10 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     const auto fields = fields_of(line);
     if (fields.size() != 4 || sections.empty())
       throw Error(ErrorKind::bad_file,
-                  sections.empty() ? "a question before the first section" : "invalid analogy",
+                  sections.empty() ? "a section is missing before the first analogy" : "invalid analogy",
                   {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
-          .expected(sections.empty() ? ": NAME" : "four words");
+          .expected(sections.empty() ? ": NAME" : "WORD WORD WORD WORD");
     Question question;
     std::optional<std::size_t> index[4];
     bool known = true;

@@ -22,7 +22,7 @@ WordVectors decode() {
   while (lines >> word >> coded) {
     const std::optional<std::string> bytes = text::decode_base64(coded);
     if (!bytes || std::ssize(*bytes) != size)
-      throw Error(ErrorKind::internal, "the built-in word vectors are damaged").found("'" + word + "'");
+      throw Error(ErrorKind::internal, "the built-in vector of the word '" + word + "' is damaged");
     for (const char byte : *bytes)
       values.push_back(static_cast<float>(static_cast<signed char>(byte)) * step);
     words.push_back(word);
@@ -30,7 +30,7 @@ WordVectors decode() {
   if (words.size() != count || count == 0)
     throw Error(ErrorKind::internal, "the built-in word vectors are damaged")
         .found(std::to_string(words.size()) + " words")
-        .expected(std::to_string(count));
+        .expected(std::to_string(count) + " words");
   return {words, size, std::move(values)};
 }
 

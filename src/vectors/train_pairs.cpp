@@ -59,8 +59,10 @@ void check(const Corpus& corpus, const PairOptions& options) {
     throw usage_error("expected at least one epoch, found " + std::to_string(options.epochs));
   const Subwords& subwords = options.subwords;
   if (subwords.buckets > 0 && (subwords.shortest < 1 || subwords.longest < subwords.shortest))
-    throw usage_error("expected a minimum n-gram length of at least 1 and a maximum that is not smaller")
-        .found(std::to_string(subwords.shortest) + " and " + std::to_string(subwords.longest));
+    throw usage_error("the lengths of n-grams are out of range")
+        .found("minimum " + std::to_string(subwords.shortest) + ", maximum " +
+               std::to_string(subwords.longest))
+        .expected("minimum at least 1, maximum at least the minimum");
   if (corpus.words.size() < 2)
     throw usage_error("the vocabulary is too small")
         .found(std::to_string(corpus.words.size()) + " words")

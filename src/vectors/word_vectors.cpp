@@ -52,8 +52,8 @@ WordVectors::WordVectors(std::span<const std::string> words, std::int64_t size, 
     : size_(size), values_(std::move(values)) {
   if (size <= 0 || values_.size() != words.size() * static_cast<std::size_t>(size))
     throw usage_error("the number of values differs from words × size")
-        .found(std::to_string(values_.size()))
-        .expected(std::to_string(words.size()) + " × " + std::to_string(size));
+        .found(std::to_string(values_.size()) + " values")
+        .expected(std::to_string(words.size()) + " × " + std::to_string(size) + " values");
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words_.find(words[i]))
       throw usage_error("two vectors have the same word").found("'" + words[i] + "'");

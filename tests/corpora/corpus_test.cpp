@@ -92,7 +92,7 @@ TEST_F(Corpus, ALineWithATabTooManyIsRefusedBesideAHeader) {
                               .format = CorpusFormat::tsv,
                               .columns = {"en", "de"}};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:3");
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "(expected 2, found 3 columns)");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "(expected 2 columns, found 3 columns)");
 }
 
 TEST_F(Corpus, WhiteSpaceIsNormalizedWhereAskedFor) {

@@ -110,9 +110,9 @@ TEST_F(Table, OptionalColumnsMayBeMissing) {
 
 TEST_F(Table, RowsOfAnotherWidthAreRefused) {
   EXPECT_REGARD_ERROR(read_csv("a,b\nc\n"), ErrorKind::bad_file, "t.csv:2");
-  EXPECT_REGARD_ERROR(
-      read_csv("text,label\na,1\nb,2,3\n", {"text"}), ErrorKind::bad_file,
-      "t.csv:3: the number of columns differs from that of the first line (expected 2, found 3 columns)");
+  EXPECT_REGARD_ERROR(read_csv("text,label\na,1\nb,2,3\n", {"text"}), ErrorKind::bad_file,
+                      "t.csv:3: the number of columns differs from that of the first line (expected 2 "
+                      "columns, found 3 columns)");
 }
 
 TEST_F(Table, DelimitersAreFree) {
@@ -215,7 +215,7 @@ TEST_F(Table, LineAlignedFilesAreColumns) {
   TableOptions options{.files = {file("a", "one\n\n"), file("b", "eins\nzwei")}, .columns = {"en", "de"}};
   EXPECT_EQ(read(options), (Rows{{"one", "eins"}, {"", "zwei"}}));
   options.columns = {"en"};
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2, found 1 columns");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 columns");
 }
 
 TEST_F(Table, CompressedTablesAreReadAsTheOthers) {

@@ -123,7 +123,7 @@ TEST_F(Shards, AreRefusedWhereIndexAndFilesDisagree) {
   EXPECT_REGARD_ERROR(open("[]"), ErrorKind::bad_file, "weight_map is not an object");
   write("2.safetensors", {{"a", Tensor::of({3})}});
   EXPECT_REGARD_ERROR(open(R"({"a": "1.safetensors", "b": "2.safetensors"})"), ErrorKind::bad_file,
-                      "in another shard too");
+                      "is in two shards");
 }
 
 TEST_F(Shards, CannotLeaveTheFolder) {

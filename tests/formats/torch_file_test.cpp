@@ -58,8 +58,8 @@ TEST(TorchFile, RefusesWhatIsNoDictionaryOfTensors) {
   const struct {
     const char *file, *part;
   } kCases[] = {{"compressed.bin", "compressed"},
-                {"big_endian.bin", "big-endian"},
-                {"missing_storage.bin", "its storage is missing"},
+                {"big_endian.bin", "expected little, found big"},
+                {"missing_storage.bin", "the storage of tensor"},
                 {"evil.bin", "system\""},
                 {"nested.bin", "\"epoch\""}};
   for (const auto& one : kCases)

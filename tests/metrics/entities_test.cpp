@@ -77,8 +77,8 @@ TEST(EntityScores, WithoutEntitiesAreZero) {
 TEST(EntityScores, LabelsThatDoNotFitAreRefused) {
   const Sequences one{{"B-PER", "I-PER"}}, two{{"B-PER"}}, empty{{""}}, other{{"X-PER"}},
       mixed{{"B-A", "U-A"}};
-  EXPECT_REGARD_ERROR(entity_scores(one, two), ErrorKind::usage, "sequence 0: 2 labels");
-  EXPECT_REGARD_ERROR(entity_scores(one, Sequences{}), ErrorKind::usage, "1 and 0");
+  EXPECT_REGARD_ERROR(entity_scores(one, two), ErrorKind::usage, "sequence 0 differ in length");
+  EXPECT_REGARD_ERROR(entity_scores(one, Sequences{}), ErrorKind::usage, "found 1 predicted sequences");
   EXPECT_REGARD_ERROR(entities_of(empty), ErrorKind::bad_file, "a label is empty");
   EXPECT_REGARD_ERROR(entities_of(empty, EntityScheme::iob2), ErrorKind::bad_file, "scheme iob2");
   EXPECT_REGARD_ERROR(entities_of(other, EntityScheme::iobes), ErrorKind::bad_file, "one of IOBES");

@@ -265,7 +265,7 @@ TEST(Recurrence, WrongShapesAreRefused) {
   ops::RecurrenceOptions options;
   options.cell = Cell::gru;
   EXPECT_REGARD_ERROR(ops::recurrence(tape, x, weight, nullptr, batch.view(), options), ErrorKind::usage,
-                      "gates");
+                      "do not match");
   options.cell = Cell::lstm;
   options.initial = tape.constant(Tensor::zeros({1, 2}));
   EXPECT_REGARD_ERROR(ops::recurrence(tape, x, weight, nullptr, batch.view(), options), ErrorKind::usage,

@@ -304,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{
             "one\thigh\n", {"labels.problem_type=regression"}, "'validation.metrics' contains 'accuracy'"},
         WrongRows{"one\thigh\n", {"labels.names=[\"high\", \"high\"]"}, "contains a label twice"},
-        WrongRows{"one\thigh\n", {"labels.weights=[1.0]"}, "'labels.weights' must have one number"},
+        WrongRows{"one\thigh\n", {"labels.weights=[1.0]"}, "the length of 'labels.weights' differs"},
         WrongRows{"one\thigh\n", {"model.family=transformer"}, "'model.family' does not fit"},
         WrongRows{"one\thigh\n", {"training.batch_tokens=9"}, "'training.batch_tokens' has no effect"},
         WrongRows{"one\thigh\n", {"labels.until=:", "labels.problem_type=regression"}, "has no effect"},

@@ -104,8 +104,7 @@ TEST_F(EncodedCorporaTest, SeveralCorporaHaveTheirOwnEndsAndTheValidationItsOwnF
   EXPECT_EQ(data.ends, (std::vector<std::size_t>{2, 3}));
   EXPECT_EQ(data.valid_targets, (std::vector<std::string>{"vier"}));
   config.data.weights = {1.0};
-  EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage,
-                      "'data.weights' must have one number for each file");
+  EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "the length of 'data.weights' differs");
   config.data.weights = {0.0, 0.0};
   EXPECT_REGARD_ERROR(check_run(config), ErrorKind::usage, "excludes all training data");
 }

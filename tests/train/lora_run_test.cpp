@@ -109,7 +109,7 @@ TEST_F(LoraRun, WrongSettingsAreRefused) {
   for (const auto& [setting, part] : {std::pair{"lora.targets=[\"nothing\"]", "targets"},
                                       {"lora.rank_pattern=[\"query\"]", "PATTERN=NUMBER"},
                                       {"lora.alpha_pattern=[\"(=2\"]", "regular expression"},
-                                      {"lora.layers=[0.5]", "whole numbers"},
+                                      {"lora.layers=[0.5]", "not a whole number"},
                                       {"lora.bias=some", "lora_only"},
                                       {"training.average_last=2", "ema_decay"},
                                       {"training.freeze=[\"encoder.*\"]", "only the adapter"}}) {

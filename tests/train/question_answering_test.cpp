@@ -195,7 +195,7 @@ TEST_F(Answering, WrongDataIsRefused) {
   std::string moved = questions(2, 3, false);
   moved.replace(moved.find("\"text\":\""), 8, "\"text\":\"zz");
   refused(moved, "bad.json");
-  refused(questions(2, 3, false), "'questions.stride' must be less", {"--set", "questions.stride=40"});
+  refused(questions(2, 3, false), "'questions.stride' is not less", {"--set", "questions.stride=40"});
   refused(questions(2, 3, false), "the question is too long", {"--set", "data.max_length=12"});
 }
 

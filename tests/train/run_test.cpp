@@ -230,7 +230,7 @@ TEST_F(Run, ResumeRefusesOtherData) {
 TEST_F(Run, ResumeOfNothingBegins) {
   const ProgramResult result = train({"--resume", "--set", "training.max_steps=2"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("nothing to resume in"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("has no run to resume"), std::string::npos) << result.err;
   EXPECT_TRUE(fs::exists(folder / "run/latest"));
 }
 

@@ -211,7 +211,7 @@ channels = 8)",
   masked.insert(masked.end(), {"--set", "sound.mask_frames=0.2", "--set", "output.folder=masked"});
   const ProgramResult refused = train(masked);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find("require a model with mel features"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("expected a model that reads mel features"), std::string::npos) << refused.err;
 }
 
 TEST_F(SoundRun, SpeechRecognitionByWhisper) {

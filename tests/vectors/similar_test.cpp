@@ -147,7 +147,7 @@ TEST_F(EvaluateFiles, AnalogiesBySection) {
   EXPECT_REGARD_ERROR(evaluate_analogies(vectors_, file("man king woman queen\n"), {}, pool_),
                       ErrorKind::bad_file, "data:1");
   EXPECT_REGARD_ERROR(evaluate_analogies(vectors_, file(": a\nman king woman\n"), {}, pool_),
-                      ErrorKind::bad_file, "four words");
+                      ErrorKind::bad_file, "WORD WORD WORD WORD");
 }
 
 }  // namespace

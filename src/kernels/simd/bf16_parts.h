@@ -1,4 +1,5 @@
-// Operand B of a bf16 block in panels or cache pages (Bf16PageParts).
+// Access to operand B of a bf16 product (Bf16Block). B is one packed matrix, or is stored in pages of a
+// key/value cache (Bf16PageParts).
 #pragma once
 
 #include <hwy/highway.h>

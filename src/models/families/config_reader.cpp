@@ -32,10 +32,10 @@ bool ConfigReader::has(std::string_view key) const {
 }
 
 Error ConfigReader::wrong(std::string_view key, const std::string& expected) const {
-  Error error = file_error(file_, "the value of \"" + std::string(key) + "\" is invalid");
   const Json* value = find(key);
-  error.found(value == nullptr ? "no such key" : describe(*value)).expected(expected);
-  return error;
+  return file_error(file_, "the value of \"" + std::string(key) + "\" is invalid")
+      .found(value == nullptr ? "no such key" : describe(*value))
+      .expected(expected);
 }
 
 std::int64_t ConfigReader::in_range(std::string_view key, std::int64_t low, std::int64_t high) const {

@@ -62,9 +62,9 @@ Architecture read(const Json& config, const std::string& file) {
   }
   std::string all;
   for (const std::string& name : names()) all += name + ", ";
-  Error error = file_error(file, "unsupported model family");
-  error.found("model_type \"" + type + "\"")
-      .expected(all + "or a type of regard's own, such as regard-transformer");
+  Error error = file_error(file, "unsupported model family")
+                    .found("model_type \"" + type + "\"")
+                    .expected(all + "or a type of regard's own, such as regard-transformer");
   const std::vector<std::string> known = names();
   if (const std::string_view near = nearest(type, known); !near.empty())
     error.remedy("The nearest name is \"" + std::string(near) + "\": use it only if model_type is misspelt");

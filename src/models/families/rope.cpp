@@ -92,8 +92,9 @@ void scale_yarn(const ConfigReader& config, const ConfigReader& scaling, double 
 
 nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim) {
   if (head_dim % 2 != 0)
-    throw file_error(config.file(), "rotary positions require an even head size")
-        .found(std::to_string(head_dim));
+    throw file_error(config.file(), "rotary positions cannot be used with an odd head size")
+        .found(std::to_string(head_dim))
+        .expected("an even number of features");
   const Scaling found = scaling_of(config);
   const Json none = Json::object();
   const ConfigReader scaling(found.values != nullptr ? *found.values : none,

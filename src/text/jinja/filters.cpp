@@ -106,8 +106,9 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
 
 Value dictsort_filter(const Value& subject, const Arguments&) {
   if (subject.dict() == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: the filter dictsort expects a mapping")
-        .found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: wrong operand of the filter dictsort")
+        .found(subject.type())
+        .expected("a mapping");
   Dict entries = *subject.dict();
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
@@ -206,8 +207,9 @@ Value unique_filter(const Value& subject, const Arguments& arguments) {
 
 Value length_filter(const Value& subject, const Arguments&) {
   if (subject.number() || subject.none() || subject.function() != nullptr || subject.space() != nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: the filter length expects a string, a list or a mapping")
-        .found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: wrong operand of the filter length")
+        .found(subject.type())
+        .expected("a string, a list or a mapping");
   if (subject.list() != nullptr) return std::ssize(*subject.list());
   if (subject.text() != nullptr) return static_cast<std::int64_t>(utf8::count(*subject.text()));
   return subject.dict() != nullptr ? std::ssize(*subject.dict()) : std::int64_t{0};
@@ -216,7 +218,9 @@ Value length_filter(const Value& subject, const Arguments&) {
 Value json_filter(const Value& subject, const Arguments& arguments) {
   const Value* indent = arguments.find(0, "indent");
   if (arguments.find(arguments.positional.size(), "separators") != nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: tojson with separators is not supported");
+    throw Error(ErrorKind::bad_file, "chat template: unsupported argument of tojson")
+        .found("separators")
+        .expected("indent or no argument");
   const bool wide = indent != nullptr && !indent->none();
   return to_json_text(subject, wide ? std::clamp<std::int64_t>(indent->integer(), 0, 64) : -1);
 }
@@ -238,7 +242,8 @@ Value absolute(const Value& subject, const Arguments&) {
   if (!subject.integral()) return std::abs(subject.real());
   const std::int64_t number = subject.integer();
   if (number == std::numeric_limits<std::int64_t>::min())
-    throw Error(ErrorKind::bad_file, "chat template: the result exceeds the range of 64-bit integers");
+    throw Error(ErrorKind::bad_file, "chat template: the result exceeds the range of 64-bit integers")
+        .expected("-2^63 to 2^63 - 1");
   return std::abs(number);
 }
 
@@ -311,7 +316,9 @@ const std::map<std::string, Filter>& filters() {
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments) {
   const auto found = filters().find(name);
   if (found == filters().end())
-    throw Error(ErrorKind::bad_file, "chat template: unsupported filter").found("\"" + name + "\"");
+    throw Error(ErrorKind::bad_file, "chat template: unsupported filter")
+        .found("\"" + name + "\"")
+        .remedy("Choose a built-in template (--chat-template)");
   return found->second(subject, arguments);
 }
 

@@ -14,14 +14,16 @@ namespace {
 
 [[noreturn]] void unknown(const Value& subject, const std::string& name) {
   throw Error(ErrorKind::bad_file, "chat template: unsupported method")
-      .found("\"" + name + "\" of " + subject.type());
+      .found("\"" + name + "\" of " + subject.type())
+      .remedy("Choose a built-in template (--chat-template)");
 }
 
 const std::string& text_at(const Arguments& arguments, std::size_t index, const char* method) {
   const Value* found = arguments.find(index, "");
   if (found == nullptr || found->text() == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: expected a string as argument of a method")
-        .found((found == nullptr ? "no argument" : found->type()) + " of " + method + "()");
+    throw Error(ErrorKind::bad_file, std::string("chat template: wrong argument of ") + method + "()")
+        .found(found == nullptr ? "no argument" : found->type())
+        .expected("a string");
   return *found->text();
 }
 
@@ -66,7 +68,9 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   List parts;
   if (separator == nullptr || separator->none()) {
     if (left >= 0)
-      throw Error(ErrorKind::bad_file, "chat template: split at white space with a limit is not supported");
+      throw Error(ErrorKind::bad_file, "chat template: split() at white space cannot have a limit")
+          .found("maxsplit " + std::to_string(left))
+          .expected("no maxsplit, or a separator");
     std::string word;
     for (const char32_t letter : utf8::code_points(text + " ")) {
       if (!utf8::is_space(letter))
@@ -78,7 +82,8 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   }
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty())
-    throw Error(ErrorKind::bad_file, "chat template: split() expects a separator that is not empty");
+    throw Error(ErrorKind::bad_file, "chat template: the separator of split() is empty")
+        .expected("at least 1 character");
   charge_search(text.size(), between.size());
   // The range that remains to be split is [begin, end).
   std::size_t begin = 0, end = text.size();
@@ -113,7 +118,8 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
   const Value* limit = arguments.find(2, "count");
   std::int64_t left = limit != nullptr && !limit->none() ? limit->integer() : -1;
   if (from.empty())
-    throw Error(ErrorKind::bad_file, "chat template: replace() does not support an empty pattern");
+    throw Error(ErrorKind::bad_file, "chat template: the text to replace in replace() is empty")
+        .expected("at least 1 character");
   charge_search(text.size(), from.size());
   std::string out;
   std::size_t begin = 0;
@@ -128,7 +134,8 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
 bool affix(const std::string& text, const Arguments& arguments, bool start) {
   const Value* given = arguments.find(0, "");
   if (given == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: startswith() and endswith() expect a string or a list");
+    throw Error(ErrorKind::bad_file, "chat template: startswith() or endswith() has no argument")
+        .expected("a string or a list");
   const List choices = given->list() != nullptr ? *given->list() : List{*given};
   return std::any_of(choices.begin(), choices.end(), [&](const Value& choice) {
     return choice.text() != nullptr &&
@@ -173,7 +180,7 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
   if (name == "join") {
     if (arguments.positional.empty())
-      throw Error(ErrorKind::bad_file, "chat template: join() expects a list");
+      throw Error(ErrorKind::bad_file, "chat template: join() has no argument").expected("a list");
     return apply_filter("join", arguments.positional[0], {{subject}, {}});
   }
   if (name == "removeprefix" || name == "removesuffix") {
@@ -244,7 +251,9 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
 
 Value item_of(const Value& subject, const Value& index) {
   if (subject.undefined())
-    throw Error(ErrorKind::bad_file, "chat template: subscript of an undefined value").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: subscript of an undefined value")
+        .found(subject.type())
+        .expected("a mapping, a list or a string");
   if ((subject.dict() != nullptr || subject.space() != nullptr) && index.text() != nullptr) {
     const Value* found = subject.find(*index.text());
     return found != nullptr ? *found : Value(Value::Undefined{*index.text()});
@@ -264,15 +273,18 @@ Value item_of(const Value& subject, const Value& index) {
 
 Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step) {
   if (subject.list() == nullptr && subject.text() == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: only a string or a list can be sliced")
-        .found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: the value cannot be sliced")
+        .found(subject.type())
+        .expected("a string or a list");
   const std::u32string letters = subject.text() != nullptr ? letters_of(*subject.text()) : std::u32string();
   const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
   // Clamp the step to avoid overflow. Every step beyond the length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
-  if (by == 0) throw Error(ErrorKind::bad_file, "chat template: the step of a slice must not be zero");
+  if (by == 0)
+    throw Error(ErrorKind::bad_file, "chat template: the step of a slice is 0")
+        .expected("a step other than 0");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {
     if (!given(value)) return otherwise;
     const std::int64_t index = value.integer() < 0 ? value.integer() + size : value.integer();

@@ -34,7 +34,8 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
   }
   if (!a.number() || !b.number())
     throw Error(ErrorKind::bad_file, "chat template: unsupported operand types")
-        .found(a.type() + " " + sign + " " + b.type());
+        .found(a.type() + " " + sign + " " + b.type())
+        .expected("two numbers; for +, also two strings or two lists");
   const bool divides = sign == "/" || sign == "//" || sign == "%";
   if (divides && b.real() == 0.0) throw Error(ErrorKind::bad_file, "chat template: division by zero");
   if (sign == "/" || !a.integral() || !b.integral()) {
@@ -58,7 +59,8 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
     result = sign == "%" ? rest : (x - rest) / y;
   }
   if (!fits)
-    throw Error(ErrorKind::bad_file, "chat template: the result exceeds the range of 64-bit integers");
+    throw Error(ErrorKind::bad_file, "chat template: the result exceeds the range of 64-bit integers")
+        .expected("-2^63 to 2^63 - 1");
   return result;
 }
 

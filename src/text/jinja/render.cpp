@@ -122,7 +122,9 @@ class Renderer {
     for (std::size_t i = 0; i + 1 < node.parts.size(); i += 2) {
       const Value key = part(node, i);
       if (key.text() == nullptr)
-        throw Error(ErrorKind::bad_file, "chat template: mapping keys must be strings").found(key.type());
+        throw Error(ErrorKind::bad_file, "chat template: a key of a mapping is not a string")
+            .found(key.type())
+            .expected("a string");
       set(dict, *key.text(), part(node, i + 1));
     }
     return dict;
@@ -155,7 +157,8 @@ class Renderer {
     const Value function = evaluate(callee);
     if (function.function() == nullptr)
       throw Error(ErrorKind::bad_file, "chat template: the value is not callable")
-          .found(function.undefined() ? "\"" + callee.text + "\"" : function.type());
+          .found(function.undefined() ? "\"" + callee.text + "\"" : function.type())
+          .expected("a macro or a function");
     return (*function.function())(evaluate_all(node, 1));
   }
 
@@ -171,8 +174,8 @@ class Renderer {
 
   static Value refuse(const Arguments& arguments) {
     const Value* message = arguments.find(0, "message");
-    throw input_error("chat template: raise_exception() was called")
-        .found(message != nullptr ? message->shown() : "no reason given");
+    throw input_error("the chat template rejects the conversation: " +
+                      (message != nullptr ? message->shown() : "raise_exception() without a reason"));
   }
 
   static Value make_namespace(const Arguments& arguments) {
@@ -184,11 +187,14 @@ class Renderer {
     std::int64_t bounds[3] = {0, 0, 1};
     const auto& given = arguments.positional;
     if (given.empty() || given.size() > 3)
-      throw Error(ErrorKind::bad_file, "chat template: range() expects 1 to 3 numbers")
-          .found(std::to_string(given.size()));
+      throw Error(ErrorKind::bad_file, "chat template: wrong number of arguments of range()")
+          .found(std::to_string(given.size()) + " arguments")
+          .expected("1 to 3 numbers");
     for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
     const auto [begin, end, step] = bounds;
-    if (step == 0) throw Error(ErrorKind::bad_file, "chat template: the step of range() must not be zero");
+    if (step == 0)
+      throw Error(ErrorKind::bad_file, "chat template: the step of range() is 0")
+          .expected("a step other than 0");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
     // The distance is computed as unsigned, because it can exceed the signed range.
@@ -261,8 +267,8 @@ class Renderer {
     const List parts = value.items();
     if (parts.size() != names.size())
       throw Error(ErrorKind::bad_file, "chat template: wrong number of values to unpack")
-          .found(std::to_string(parts.size()))
-          .expected(std::to_string(names.size()));
+          .found(std::to_string(parts.size()) + " values")
+          .expected(std::to_string(names.size()) + " values");
     for (std::size_t i = 0; i < names.size(); ++i) set(scope, names[i], parts[i]);
   }
 
@@ -271,8 +277,9 @@ class Renderer {
     if (statement.text.empty()) return bind(scopes_.back(), statement.names, value);
     const Value space = look_up(statement.text);
     if (space.space() == nullptr || value.space() != nullptr)
-      throw Error(ErrorKind::bad_file, "chat template: only members of a namespace can be set")
-          .found(space.type());
+      throw Error(ErrorKind::bad_file, "chat template: the attribute cannot be set")
+          .found("an attribute of " + space.type())
+          .expected("an attribute of a namespace, and a value that is not a namespace");
     set(space.space()->members, statement.names[0], value);
   }
 
@@ -320,8 +327,10 @@ class Renderer {
       throw Error(ErrorKind::bad_file, "chat template: macro calls are nested too deeply")
           .expected("at most " + std::to_string(kCalls) + " nested calls");
     if (given.positional.size() > macro.names.size())
-      throw Error(ErrorKind::bad_file, "chat template: a macro is called with too many arguments")
-          .found("\"" + macro.text + "\"");
+      throw Error(ErrorKind::bad_file,
+                  "chat template: the macro \"" + macro.text + "\" is called with too many arguments")
+          .found(std::to_string(given.positional.size()) + " arguments")
+          .expected("at most " + std::to_string(macro.names.size()) + " arguments");
     Dict arguments;
     const std::size_t required = macro.names.size() - macro.defaults.size();
     for (std::size_t i = 0; i < macro.names.size(); ++i) {

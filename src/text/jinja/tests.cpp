@@ -10,7 +10,7 @@ using Test = bool (*)(const Value&, const Arguments&);
 
 const Value& other(const Arguments& arguments) {
   if (arguments.positional.empty())
-    throw Error(ErrorKind::bad_file, "chat template: expected an argument of the test");
+    throw Error(ErrorKind::bad_file, "chat template: the test has no argument").expected("1 argument");
   return arguments.positional[0];
 }
 
@@ -83,7 +83,9 @@ const std::map<std::string, Test>& tests() {
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments) {
   const auto found = tests().find(name);
   if (found == tests().end())
-    throw Error(ErrorKind::bad_file, "chat template: unsupported test").found("\"" + name + "\"");
+    throw Error(ErrorKind::bad_file, "chat template: unsupported test")
+        .found("\"" + name + "\"")
+        .remedy("Choose a built-in template (--chat-template)");
   return found->second(subject, arguments);
 }
 

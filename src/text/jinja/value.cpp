@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kOfText = 128;  // cost of a string in bytes, in addition to its characters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
-  throw Error(ErrorKind::bad_file, "chat template: " + what).found(value.type());
+  throw Error(ErrorKind::bad_file, "chat template: invalid value: " + what).found(value.type());
 }
 
 // Format as Python does: with the fewest digits that convert back to the same value, and with a decimal point
@@ -95,7 +95,7 @@ class JsonWriter {
     } else if (value.number()) {
       out += value.shown();
     } else {
-      no("value cannot be written as JSON", value);
+      no("it cannot be written as JSON", value);
     }
   }
 
@@ -168,7 +168,7 @@ Value::Value(Dict dict) {
 void Value::hold(const Value& part) {
   if (part.space() != nullptr) no("namespace inside another value", part);
   depth_ = std::max(depth_, part.depth_ + 1);
-  if (depth_ > kDeepest) no("value nested too deeply", part);
+  if (depth_ > kDeepest) no("it is nested too deeply", part);
 }
 
 Value Value::from_json(const Json& json) {
@@ -217,7 +217,7 @@ std::string Value::shown() const {
   if (const auto* number = as<std::int64_t>()) return std::to_string(*number);
   if (const double* number = as<double>()) return real_text(*number);
   if (text() != nullptr) return *text();
-  if (function() != nullptr || space() != nullptr) no("cannot print the value", *this);
+  if (function() != nullptr || space() != nullptr) no("it cannot be printed", *this);
   return representation(*this);
 }
 
@@ -250,7 +250,7 @@ List Value::items() const {
     return parts;
   }
   if (text() != nullptr) charge(text()->size() * sizeof(Value));
-  if (text() == nullptr) no("value is not iterable", *this);
+  if (text() == nullptr) no("it is not iterable", *this);
   for (const char32_t letter : utf8::code_points(*text())) parts.emplace_back(utf8::encode({&letter, 1}));
   return parts;
 }
@@ -273,7 +273,7 @@ bool less(const Value& a, const Value& b) {
   if (a.number() && b.number()) return a.real() < b.real();
   if (a.text() != nullptr && b.text() != nullptr)
     return *a.text() < *b.text();  // UTF-8 byte order equals code-point order
-  no("values cannot be ordered", a.number() || a.text() != nullptr ? b : a);
+  no("it cannot be ordered", a.number() || a.text() != nullptr ? b : a);
 }
 
 bool contains(const Value& whole, const Value& part) {

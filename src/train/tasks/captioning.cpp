@@ -32,7 +32,7 @@ class Captioning : public Task {
   void check() const override {
     check_pictures(config_, "the path of an image and its caption");
     if (config_.images.highest > 0)
-      throw usage_error("'images.highest' cannot be used for captions").remedy("Remove it");
+      throw usage_error("'images.highest' cannot be used for captions").remedy("Remove 'images.highest'");
   }
   SequenceLimit longest_sequence() const override {
     return {"data.max_length", config_.data.max_length, ": images with longer captions are skipped"};
@@ -154,7 +154,8 @@ void Captioning::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (folder_special_.decoder_start >= 0) special_.decoder_start = folder_special_.decoder_start;
   if (folder_special_.end >= 0) special_.end = folder_special_.end;
   if (special_.decoder_start < 0)
-    throw usage_error("the tokenizer has no start token for captions").expected("<s>, <pad> or </s>");
+    throw usage_error("the tokenizer has no start token for captions")
+        .expected("one of the tokens <s>, <pad> and </s>");
   if (config_.model.from.empty())
     input_.set_spec(make_model(model_config(tokenizers), "[model]")->input_spec());
   load_part("training", std::move(rows_.train), pool, train_);

@@ -115,14 +115,17 @@ void Classification::check() const {
     if (metric == kLoss.name || (of_numbers == regression && (!of_one || problem_ == Problem::single_label)))
       continue;
     throw usage_error("'validation.metrics' contains '" + metric +
-                      "', which is not defined for the problem type '" + labels.problem_type + "'");
+                      "', which is not defined for the problem type '" + labels.problem_type + "'")
+        .remedy("Remove the metric");
   }
   if (config_.training.label_smoothing > 0 && problem_ != Problem::single_label)
     throw usage_error("'training.label_smoothing' requires exactly one label per text")
-        .found("problem_type = \"" + labels.problem_type + "\"");
+        .found("problem_type = \"" + labels.problem_type + "\"")
+        .expected("problem_type = \"single_label_classification\"");
   if (config_.training.r_drop > 0 && problem_ != Problem::single_label)
     throw usage_error("'training.r_drop' requires exactly one label per text")
-        .found("problem_type = \"" + labels.problem_type + "\"");
+        .found("problem_type = \"" + labels.problem_type + "\"")
+        .expected("problem_type = \"single_label_classification\"");
   check_labels(labels);
 }
 

@@ -135,11 +135,11 @@ void EmbeddingTask::check() const {
     if (format != data::TableFormat::text && columns >= least && columns <= 3) continue;
     throw usage_error(table ? "'data.columns' does not fit 'embedding.loss'"
                             : "the files do not fit 'embedding.loss'")
-        .found(fmt::format("{} {} for \"{}\"", columns, table ? "columns" : "files", config_.embedding.loss))
+        .found(fmt::format("{} {}", columns, table ? "columns" : "files"))
         .expected(kind_ == LossKind::ranking
-                      ? "a text, a text of equal meaning and, optionally, a dissimilar text"
-                  : kind_ == LossKind::cosine ? "two texts and a number"
-                                              : "a text, a similar text and a dissimilar text");
+                      ? "for ranking: a text, a text of equal meaning and, optionally, a dissimilar text"
+                  : kind_ == LossKind::cosine ? "for cosine: two texts and a number"
+                                              : "for triplet: a text, a similar text and a dissimilar text");
   }
   for (const std::string& metric : config_.validation.metrics) {
     const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;
@@ -148,7 +148,7 @@ void EmbeddingTask::check() const {
                       "', which is not a metric for embedding.loss = \"" + config_.embedding.loss + "\"");
   }
   if (config_.training.label_smoothing > 0 && kind_ != LossKind::ranking)
-    throw usage_error("'training.label_smoothing' requires embedding.loss = \"ranking\"");
+    throw usage_error("'training.label_smoothing' requires the loss ranking").found(config_.embedding.loss);
 }
 
 void EmbeddingTask::read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates) {
@@ -160,8 +160,8 @@ void EmbeddingTask::read_records(const std::vector<std::string>& files, data::Sp
     if (!part.texts.empty() && part.texts.size() != records.texts().size())
       throw usage_error("the rows have different numbers of texts")
           .at(records.place())
-          .found(std::to_string(records.texts().size()))
-          .expected(std::to_string(part.texts.size()));
+          .found(std::to_string(records.texts().size()) + " texts")
+          .expected(std::to_string(part.texts.size()) + " texts, as in the first row");
     part.add(records.texts());
     if (validation)
       duplicates.add_validation(records.texts(), records.place());
@@ -192,8 +192,8 @@ void EmbeddingTask::read() {
 
 std::unique_ptr<Network> EmbeddingTask::load_model(const formats::ModelFolder& folder) {
   if (has_dense_module(folder.path))
-    throw usage_error("the folder has a dense layer after the pooling, which is not trained")
-        .found(folder.path.string())
+    throw usage_error("the model in " + folder.path.string() +
+                      " has a dense layer after the pooling, which cannot be trained")
         .remedy("Use a folder without a dense layer");
   return EncoderTask::load_model(folder);
 }
@@ -238,8 +238,8 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (valid_.rows() == 0) throw nothing_left(config_, "validate");
   if (train_.texts.size() != valid_.texts.size())
     throw usage_error("the rows of 'data.valid' and 'data.train' have different numbers of texts")
-        .found(std::to_string(valid_.texts.size()))
-        .expected(std::to_string(train_.texts.size()));
+        .found(std::to_string(valid_.texts.size()) + " texts in 'data.valid'")
+        .expected(std::to_string(train_.texts.size()) + " texts, as in 'data.train'");
 }
 
 // The texts of a row are consecutive in the batch. The label of row i in a micro-batch is i, because the

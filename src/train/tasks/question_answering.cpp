@@ -27,9 +27,9 @@ class QuestionAnswering : public EncoderTask {
   void check() const override {
     EncoderTask::check();
     if (config_.questions.stride >= config_.data.max_length)
-      throw usage_error("'questions.stride' must be less than the length of a window, 'data.max_length'")
-          .found(fmt::format("{}", config_.questions.stride))
-          .expected(fmt::format("less than {}", config_.data.max_length));
+      throw usage_error("'questions.stride' is not less than the length of a window, 'data.max_length'")
+          .found(fmt::format("{} tokens", config_.questions.stride))
+          .expected(fmt::format("less than {} tokens", config_.data.max_length));
   }
   void read() override;
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;

@@ -159,8 +159,8 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   const std::int64_t labels = ctc_ != nullptr ? model.labels() : model.vocabulary();
   if (labels < text_->vocabulary())
     throw usage_error("the vocabulary has more tokens than the model in " + config_.model.from)
-        .found(std::to_string(text_->vocabulary()))
-        .expected("at most " + std::to_string(labels));
+        .found(std::to_string(text_->vocabulary()) + " tokens")
+        .expected("at most " + std::to_string(labels) + " tokens");
   spec_ = model.input_spec();
 }
 

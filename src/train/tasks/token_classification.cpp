@@ -134,7 +134,7 @@ void TokenClassification::check() const {
     if (files->empty() || !data::has_columns(corpus_format(config_, files->front()))) continue;
     const std::size_t columns = corpus_columns(config_, files->front()).size();
     if (columns != 2)
-      throw usage_error("'data.columns' must name the columns of the words and of their labels")
+      throw usage_error("'data.columns' does not name exactly the columns of the words and of their labels")
           .found(fmt::format("{} columns", columns))
           .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
   }

@@ -187,7 +187,8 @@ class Translation : public Task {
     notes_.insert(notes_.end(), data_.notes.begin(), data_.notes.end());
     fingerprint_ = data_.fingerprint;
     if (special_.decoder_start < 0)
-      throw usage_error("the tokenizer has no start token for translations").expected("<s>, <pad> or </s>");
+      throw usage_error("the tokenizer has no start token for translations")
+          .expected("one of the tokens <s>, <pad> and </s>");
   }
   std::unique_ptr<BatchSource> batches() const override {
     data::EpochPlan::Options options{.batch_tokens = config_.training.batch_tokens,
@@ -248,7 +249,7 @@ class Translation : public Task {
       const std::size_t columns = corpus_columns(config_, files->front()).size();
       if (tabular && columns != 2)
         throw usage_error(
-            fmt::format("'data.columns' must name two columns of 'data.{}', the source and the target", name))
+            fmt::format("'data.columns' does not name exactly the source and the target of 'data.{}'", name))
             .found(fmt::format("{} columns", columns))
             .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
     }
