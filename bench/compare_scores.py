@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compare the scores of fine-tuning with transformers or sentence-transformers on the same recipe, with several seeds.
 
-    python3 bench/compare_scores.py RECIPE... --results FILE [--seeds 1 2 3 4 5] [--regard PROGRAM] [--table]
+    python3 bench/compare_scores.py RECIPE... --results FILE [--seeds 1 2 3 4 5] [--programs regard peer]
+                                    [--regard PROGRAM] [--table]
 
 RECIPE: recipes/sst2-minilm.toml, ud-ewt-pos-minilm.toml, multi30k-retrieval.toml or xquad-minilm.toml. The environment
 variables of the recipes (MINILM, TEXTS, REGARD_SHARED) must be set. The Python that runs it must have torch and
@@ -28,7 +29,7 @@ from pathlib import Path
 
 from compare_tasks import ROOT, PeerBatches, order_of_epoch, table
 
-# Metrics of `regard evaluate`. FILE has them in percent.
+# Metrics of `regard evaluate`. FILE has its numbers: percent for question answering, fractions for the other tasks.
 METRICS = {"classification": ["accuracy"], "token-classification": ["accuracy"], "question-answering": ["f1", "exact_match"],
            "embedding": ["recall_at_1"]}
 # Without this file, transformers 5 replaces the normalizer of tokenizer.json with that of BertTokenizer, which strips accents.
@@ -142,8 +143,7 @@ def evaluate(options, task, run, folder):
         files, columns = [str(pairs)], ["1", "2"]
     command += [*files, "--json", "-q", "-t", "1"] + (["--columns", *map(str, columns)] if columns else [])
     result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
-    percent = 1 if task == "question-answering" else 100
-    return {name: percent * result[name] for name in METRICS[task]}
+    return {name: result[name] for name in METRICS[task]}
 
 
 def run_once(options, recipe, seed, program):
@@ -180,7 +180,7 @@ def done(path):
 def run_all(options):
     for recipe in options.recipes:
         for seed in options.seeds:
-            for program in ("regard", "peer"):
+            for program in options.programs:
                 key = (recipe.stem, seed, program)
                 lock_path = options.results.with_name(f"{options.results.name}.{'-'.join(map(str, key))}.lock")
                 with open(lock_path, "w") as lock:
@@ -196,12 +196,13 @@ def run_all(options):
 
 
 def print_table(rows):
-    """Print mean and standard deviation of both programs over the seeds that both have, and the difference of the means."""
+    """Print, in percent, mean and standard deviation of both programs over the seeds that both have, and the difference."""
     for recipe in dict.fromkeys(row["recipe"] for row in rows):
         runs = {program: {r["seed"]: r for r in rows if r["recipe"] == recipe and r["program"] == program} for program in ("regard", "peer")}
         seeds = sorted(runs["regard"].keys() & runs["peer"].keys())
         for metric in dict.fromkeys(name for names in METRICS.values() for name in names if seeds and name in runs["peer"][seeds[0]]):
-            scores = {p: [runs[p][s][metric] for s in seeds] for p in runs}
+            percent = 1 if metric in METRICS["question-answering"] else 100
+            scores = {p: [percent * runs[p][s][metric] for s in seeds] for p in runs}
             texts = [f"{p} {statistics.mean(v):.2f} ± {statistics.stdev(v) if len(v) > 1 else 0:.2f} ({', '.join(f'{x:.2f}' for x in v)})"
                      for p, v in scores.items()]
             print(f"{recipe} {metric}, seeds {seeds}: {'; '.join(texts)}; difference "
@@ -213,6 +214,7 @@ def main():
     parser.add_argument("recipes", type=Path, nargs="*")
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--programs", choices=["regard", "peer"], nargs="+", default=["regard", "peer"])
     parser.add_argument("--regard", default=str(ROOT / "build/release/bin/regard"))
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
