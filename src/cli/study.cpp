@@ -146,10 +146,8 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--steps", request->steps, "tokens: number of interpolation steps of integrated gradients")
       ->check(positive())
       ->capture_default_str();
-  verb->add_option(
-          "--intervene", request->interventions,
-          "Change values in every pass, for example 'uniform cross.1.0'; repeatable. The study is then\n"
-          "that of the changed model")
+  verb->add_option("--intervene", request->interventions,
+                   "Change values in every pass, for example 'uniform cross.1.0'; repeatable")
       ->allow_extra_args(false);
   verb->add_option("--length", request->length, "induction: number of random tokens before the repetition")
       ->check(positive())

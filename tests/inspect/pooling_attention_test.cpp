@@ -21,13 +21,13 @@
 namespace regard::testing {
 namespace {
 
-constexpr std::int64_t kHidden = 32, kHeads = 4, kSize = kHidden / kHeads, kImages = 2;
+constexpr std::int64_t kStates = 32, kPoolingHeads = 4, kHeadSize = kStates / kPoolingHeads, kTwoImages = 2;
 
 class PoolingAttention : public ::testing::Test {
  protected:
   PoolingAttention() {
     const Shape one = dual_encoder_of(*model_)->vision().input_spec().shape;  // [1, channels, height, width]
-    Tensor pixels = Tensor::empty({kImages, one[1], one[2], one[3]});
+    Tensor pixels = Tensor::empty({kTwoImages, one[1], one[2], one[3]});
     RandomStream stream({6, 0, place_of("images")});
     for (std::int64_t i = 0; i < pixels.elements(); ++i)
       pixels.f32()[i] = static_cast<float>(stream.next_below(1000)) / 500.0f - 1.0f;
@@ -62,30 +62,30 @@ TEST_F(PoolingAttention, WeightsAreThoseOfTheFormula) {
   const Tensor& weights = found.at("vision_model_output.cross_attentions.0");
   const Tensor& states = found.at("vision_model_output.last_hidden_state");
   const std::int64_t patches = states.shape()[1];
-  ASSERT_TRUE(weights.shape() == Shape({kImages, kHeads, 1, patches}));
+  ASSERT_TRUE(weights.shape() == Shape({kTwoImages, kPoolingHeads, 1, patches}));
   const float *weight = parameter("attention.in_proj_weight").value().f32(),
               *bias = parameter("attention.in_proj_bias").value().f32(),
               *probe = parameter("probe").value().f32();
   const auto projected = [&](const float* x, std::int64_t row) {
     double sum = bias[row];
-    for (std::int64_t i = 0; i < kHidden; ++i)
-      sum += static_cast<double>(weight[row * kHidden + i]) * static_cast<double>(x[i]);
+    for (std::int64_t i = 0; i < kStates; ++i)
+      sum += static_cast<double>(weight[row * kStates + i]) * static_cast<double>(x[i]);
     return sum;
   };
-  for (std::int64_t image = 0; image < kImages; ++image)
-    for (std::int64_t head = 0; head < kHeads; ++head) {
+  for (std::int64_t image = 0; image < kTwoImages; ++image)
+    for (std::int64_t head = 0; head < kPoolingHeads; ++head) {
       std::vector<double> expected;
       double total = 0;
       for (std::int64_t patch = 0; patch < patches; ++patch) {
         double score = 0;
-        for (std::int64_t d = head * kSize; d < (head + 1) * kSize; ++d)
+        for (std::int64_t d = head * kHeadSize; d < (head + 1) * kHeadSize; ++d)
           score += projected(probe, d) *
-                   projected(states.f32() + (image * patches + patch) * kHidden, kHidden + d);
-        expected.push_back(std::exp(score / std::sqrt(static_cast<double>(kSize))));
+                   projected(states.f32() + (image * patches + patch) * kStates, kStates + d);
+        expected.push_back(std::exp(score / std::sqrt(static_cast<double>(kHeadSize))));
         total += expected.back();
       }
       for (std::int64_t patch = 0; patch < patches; ++patch)
-        EXPECT_NEAR(weights.f32()[(image * kHeads + head) * patches + patch],
+        EXPECT_NEAR(weights.f32()[(image * kPoolingHeads + head) * patches + patch],
                     expected[static_cast<std::size_t>(patch)] / total, 1e-6);
     }
 }
@@ -101,7 +101,7 @@ TEST_F(PoolingAttention, AnAblatedHeadIsThatOfAModelWithoutIt) {
   copy_changed_model(golden("hf-more/siglip"), folder / "changed",
                      [](const std::string& name, const Tensor& weight) {
                        if (name == "vision_model.head.attention.out_proj.weight")
-                         remove_head(weight, kHeads, 1);
+                         remove_head(weight, kPoolingHeads, 1);
                      });
   model_ = load_model(formats::ModelFolder::open(folder / "changed"));
   const Tensor expected = run().at("image_embeds");
@@ -119,8 +119,8 @@ TEST_F(PoolingAttention, WeightsCanBeReplaced) {
 TEST_F(PoolingAttention, HeadsAreListedWithThoseOfTheEncoder) {
   const inspect::ModelPoints points = inspect::ModelPoints::of(dual_encoder_of(*model_)->vision(), pool_);
   const std::vector<inspect::Head> heads = points.all_heads();
-  EXPECT_EQ(std::ranges::count(heads, inspect::Kind::cross, &inspect::Head::kind), kHeads);
-  EXPECT_EQ(points.head_size({inspect::Kind::cross, 0, 3}), kSize);
+  EXPECT_EQ(std::ranges::count(heads, inspect::Kind::cross, &inspect::Head::kind), kPoolingHeads);
+  EXPECT_EQ(points.head_size({inspect::Kind::cross, 0, 3}), kHeadSize);
   EXPECT_EQ(points.features.count("decoder.0.feed_forward.inner"), 1u);
 }
 
