@@ -56,7 +56,9 @@ struct StudyOptions {
   // Called during long studies with the completed fraction, 0 to 1. Return false to end the study, which then
   // throws `cancelled`.
   std::function<bool(double share)> progress = {};
-  std::vector<std::string> interventions = {};  // tokens: interventions in every pass (docs/looking.md)
+  // Interventions in every pass (docs/looking.md). lens, direct: not on the decoder's output; direct: not on
+  // its residuals.
+  std::vector<std::string> interventions = {};
   // alignment: a file with the word links of each line of `data` in Pharaoh format: "0-1 2p0"; "p" marks a
   // link that is only possible.
   std::filesystem::path alignments = {};

@@ -13,6 +13,7 @@
 #include "cli/unreadable_mapping.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
+#include "infer/loaded_model.h"
 #include "regard/error.h"
 
 namespace {
@@ -67,6 +68,20 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return 2;
 }
 
+// Parse the arguments and run the command. The library does not name options, so the remedy of the option
+// --truncate is added here, for the commands that have it.
+void run_verb(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (regard::Error& error) {
+    const std::vector<CLI::App*> verbs = app.get_subcommands();
+    if (error.message() == regard::infer::kTextTooLong && !verbs.empty() &&
+        verbs.front()->get_option_no_throw("--truncate") != nullptr)
+      error.remedy(error.remedy() + ", or use --truncate");
+    throw;
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"regard: train, run and inspect Transformer models"};
   app.set_version_flag("--version", "regard " REGARD_VERSION);
@@ -79,7 +94,7 @@ int run(int argc, char** argv) {
   help->add_option("COMMAND", topic, "Name of the command. Default: print the list of commands");
   check_verb(app, argc, argv);
   try {
-    app.parse(argc, argv);
+    run_verb(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return report_usage(app, error);

@@ -147,7 +147,7 @@ void add_study(CLI::App& app, Globals& globals) {
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--intervene", request->interventions,
-                   "tokens: change values in every pass, for example 'uniform cross.1.0'; repeatable")
+                   "Change values in every pass, for example 'uniform cross.1.0'; repeatable")
       ->allow_extra_args(false);
   verb->add_option("--length", request->length, "induction: number of random tokens before the repetition")
       ->check(positive())

@@ -277,10 +277,10 @@ ModelInput LoadedModel::within_positions(std::vector<std::int32_t> ids, bool tru
   const std::int64_t limit = model->max_positions();
   if (truncate) return cut_to_positions(std::move(ids));
   if (limit > 0 && std::ssize(ids) > limit)
-    throw input_error("the text is too long for the model")
+    throw input_error(kTextTooLong)
         .found(std::to_string(ids.size()) + " tokens")
         .expected("at most " + std::to_string(limit))
-        .remedy("Split the text into sentences, or use --truncate");
+        .remedy("Split the text");
   return ids;
 }
 

@@ -32,6 +32,9 @@ struct FolderSettings {
 // applied to every text in training. Default: false.
 constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 
+// Message of the error for a text with more tokens than the model or a limit allows.
+constexpr const char* kTextTooLong = "the text is too long for the model";
+
 struct LoadedModel {
   std::filesystem::path folder;  // the path given to open()
   std::unique_ptr<Network> model;

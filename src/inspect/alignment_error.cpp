@@ -155,7 +155,8 @@ class PairWeights {
 
 class AlignmentSweep {
  public:
-  AlignmentSweep(const infer::LoadedModel& loaded, ThreadPool& pool) : loaded_(loaded), pool_(pool) {}
+  AlignmentSweep(const infer::LoadedModel& loaded, ThreadPool& pool, const EditedPass* edits)
+      : loaded_(loaded), pool_(pool), edits_(edits) {}
 
   void add(const AlignedPair& pair) {
     if (pair.links.empty()) {
@@ -168,7 +169,7 @@ class AlignmentSweep {
     Selection selection;
     selection.kinds = {Kind::cross};
     Capture capture(selection);
-    run_pass(*loaded_.model, pool_, input, &capture);
+    run_pass(*loaded_.model, pool_, input, edits_, capture);
     const PairWeights weights(maps_of(capture, false));
     const WordsOfPair words = words_of(loaded_, input);
     for (const std::string& name : weights.names()) {
@@ -194,6 +195,7 @@ class AlignmentSweep {
 
   const infer::LoadedModel& loaded_;
   ThreadPool& pool_;
+  const EditedPass* edits_;
   AlignmentStudy study_;
 };
 
@@ -263,15 +265,14 @@ std::vector<AlignedWords> strongest_links(std::span<const double> weights,
 
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
-                               std::int64_t most_examples,
-                               const std::function<bool(double share)>& progress) {
+                               const AlignmentOptions& options) {
   if (loaded.model->kind() != ModelKind::encoder_decoder)
     throw usage_error("the model has no cross-attention").expected("an encoder-decoder");
-  AlignmentSweep sweep(loaded, pool);
-  const std::vector<AlignedPair> pairs = read_pairs(data, alignments, most_examples);
+  AlignmentSweep sweep(loaded, pool, options.edits);
+  const std::vector<AlignedPair> pairs = read_pairs(data, alignments, options.most_examples);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     sweep.add(pairs[i]);
-    if (progress && !progress(static_cast<double>(i + 1) / static_cast<double>(pairs.size())))
+    if (options.progress && !options.progress(static_cast<double>(i + 1) / static_cast<double>(pairs.size())))
       throw cancelled_error("the study was stopped");
   }
   return sweep.take();

@@ -13,6 +13,7 @@
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "inspect/edited_pass.h"
 #include "inspect/study_table.h"
 
 namespace regard::inspect {
@@ -63,15 +64,20 @@ struct AlignmentStudy {
   std::int64_t pairs = 0, without_links = 0;
 };
 
+struct AlignmentOptions {
+  std::int64_t most_examples = 0;                   // maximum number of lines; 0 means all
+  std::function<bool(double share)> progress = {};  // may return false to stop, which throws cancelled
+  const EditedPass* edits = nullptr;                // interventions of every pass; may be null
+};
+
 // Compare the cross-attention of an encoder–decoder with reference links, for given targets. Line N of
 // `alignments` holds the links of line N of `data` (TEXT<tab>TARGET). Blank lines of `data` are skipped
-// together with their links. most_examples 0 uses all lines. Throws usage for other models; invalid_input for
-// an invalid link, a link to a word that does not exist, a line without a target, fewer lines in `alignments`
-// than in `data`, and `data` without texts; cancelled if progress(share) returns false.
+// together with their links. Throws usage for other models; invalid_input for an invalid link, a link to a
+// word that does not exist, a line without a target, fewer lines in `alignments` than in `data`, and `data`
+// without texts.
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
-                               std::int64_t most_examples,
-                               const std::function<bool(double share)>& progress = {});
+                               const AlignmentOptions& options = {});
 
 StudyTable table_of(const AlignmentStudy& study);
 

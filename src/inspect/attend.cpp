@@ -223,6 +223,9 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
     run(loaded, pool, request, input, {}, probe);
   capture.check();
   view.maps = maps_of(capture, request.average);
+  const auto pools = [](const Map& map) { return map.head.kind == Kind::cross; };
+  if (kind == ModelKind::encoder && std::ranges::any_of(view.maps, pools))
+    view.tokens.target = view.tokens.written = {"[pooling]"};  // the query of the attention pooling
   if (view.maps.empty() && request.selection.weights)
     throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
   view.size = size_of(model, capture);

@@ -116,7 +116,10 @@ Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batch
     memory.shape = batches.source.shape;
     memory.hidden = model.encode(tape, batches.source);
   }
-  if (model.kind() == ModelKind::encoder) return {};
+  if (model.kind() == ModelKind::encoder) {
+    if (model.output() == Output::pooled) model.head(tape, memory.hidden, memory.shape);
+    return {};
+  }
   const Memory* read = model.kind() == ModelKind::encoder_decoder ? &memory : nullptr;
   Var hidden = model.decode(tape, batches.target, read, nullptr);
   if (model.output() != Output::next_token) return {};

@@ -232,7 +232,8 @@ struct PassBatches {
   TokenBatch target;
 };
 
-// Run one pass with the probe. Return the logits [target tokens, vocabulary], or an undefined tensor if the
+// Run one pass with the probe, including a head with Output::pooled, which may have an attention
+// (models/attention_pooling.h). Return the logits [target tokens, vocabulary], or an undefined tensor if the
 // model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
 // Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;

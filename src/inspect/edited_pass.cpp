@@ -6,6 +6,24 @@
 #include "regard/error.h"
 
 namespace regard::inspect {
+namespace {
+
+// Record that a pass has reached `reached`. `progress` may be null.
+void record(const SharedProgress& progress, EditProgress reached) {
+  if (!progress) return;
+  EditProgress before = *progress;
+  while (before < reached && !progress->compare_exchange_weak(before, reached)) {
+  }
+}
+
+// Return why an intervention with this progress has changed nothing.
+const char* reason_of(EditProgress progress) {
+  if (progress == EditProgress::none) return "no pass computes its place";
+  if (progress == EditProgress::position) return "no input has a token at its keys";
+  return "no input has a token at its positions";
+}
+
+}  // namespace
 
 std::string attention_name(Kind kind, std::int64_t layer) {
   if (kind == Kind::cross) return fmt::format("decoder.{}.cross", layer);
@@ -30,21 +48,29 @@ void EditedPass::add(RequiredLength length) {
   lengths_.push_back(std::move(length));
 }
 
-void EditedPass::add(AppliedFlag applied, std::string intervention) {
-  interventions_.emplace_back(std::move(applied), std::move(intervention));
+void EditedPass::add(SharedProgress progress, std::string intervention) {
+  interventions_.emplace_back(std::move(progress), std::move(intervention));
+}
+
+std::string EditedPass::text() const {
+  std::string text;
+  for (const auto& [progress, intervention] : interventions_)
+    text += (text.empty() ? "" : "\n") + intervention;
+  return text;
 }
 
 std::vector<std::string> EditedPass::unused() const {
   std::vector<std::string> unused;
-  for (const auto& [applied, intervention] : interventions_)
-    if (!*applied) unused.push_back(intervention);
+  for (const auto& [progress, intervention] : interventions_)
+    if (*progress != EditProgress::changed) unused.push_back(intervention);
   return unused;
 }
 
 std::vector<std::string> EditedPass::warnings() const {
   std::vector<std::string> sentences;
-  for (const std::string& intervention : unused())
-    sentences.push_back("'" + intervention + "' changed nothing: no input has a token at its positions");
+  for (const auto& [progress, intervention] : interventions_)
+    if (const EditProgress reached = *progress; reached != EditProgress::changed)
+      sentences.push_back(fmt::format("'{}' changed nothing: {}", intervention, reason_of(reached)));
   return sentences;
 }
 
@@ -127,7 +153,8 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
     throw usage_error("the values at this point cannot be changed, because they have no positions")
         .found(std::string(point));
   std::vector<ops::Edit> edits;
-  for (const ValueEdit& one : *here)
+  for (const ValueEdit& one : *here) {
+    record(one.progress, EditProgress::place);
     for (std::int64_t row = 0; row < value->value.rows(); ++row) {
       const std::int64_t position = shape.positions[static_cast<std::size_t>(row)];
       const std::int64_t index = one.positions.all() ? position : one.positions.index_of(position);
@@ -135,8 +162,9 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
       if (index < 0 || (one.offset.defined() && from >= one.offset.rows())) continue;
       edits.push_back(
           {row, one.begin, one.end, one.factor, one.offset.defined() ? one.offset.row(from) : nullptr});
-      if (one.applied) *one.applied = true;
+      record(one.progress, EditProgress::changed);
     }
+  }
   return edits.empty() ? value : ops::edit(tape, value, edits);
 }
 
@@ -154,22 +182,21 @@ void EditedPass::replace_weights(std::string_view point, const ProbedWeights& we
   if (edits == nullptr) return;
   const Ragged& shape = shape_at(point);
   const std::int32_t first = shape.offsets[static_cast<std::size_t>(weights.sequence)];
-  for (const WeightEdit& edit : *edits)
+  for (const WeightEdit& edit : *edits) {
+    record(edit.progress, EditProgress::place);
     for (std::int64_t query = 0; query < weights.queries; ++query) {
       const std::int64_t position = shape.positions[static_cast<std::size_t>(first + query)];
       if (edit.positions.contain(position)) edit_query(edit, weights, query, position);
     }
+  }
 }
 
 void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
                             std::int64_t position) const {
   float* row = weights.weights + query * weights.keys;
   float* slope = weights.slope == nullptr ? nullptr : weights.slope + query * weights.keys;
-  const auto mark_applied = [&] {
-    if (edit.applied) *edit.applied = true;
-  };
   const auto set = [&](std::int64_t key, float weight) {
-    mark_applied();
+    record(edit.progress, EditProgress::changed);
     row[key] = weight;
     if (slope != nullptr) slope[key] = 0.0f;
   };
@@ -182,13 +209,14 @@ void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights
       set(key, key < edit.pattern.columns() ? pattern[key] : 0.0f);
     return;
   }
+  record(edit.progress, EditProgress::position);
   std::int64_t count = 0;
   for (std::int64_t key = 0; key < weights.keys; ++key) count += allowed[key];
   for (std::int64_t key = 0; key < weights.keys; ++key) {
     if (edit.action == Action::uniform) {
       set(key, allowed[key] == 0 ? 0.0f : 1.0f / static_cast<float>(count));
     } else if (edit.keys.contain(key)) {
-      mark_applied();
+      record(edit.progress, EditProgress::changed);
       row[key] *= edit.factor;
       if (slope != nullptr) slope[key] *= edit.factor;
     }

@@ -17,8 +17,15 @@
 
 namespace regard::inspect {
 
-// Set to true when an edit of an intervention changes something. Copies of the edits share it.
-using AppliedFlag = std::shared_ptr<std::atomic<bool>>;
+// How far the passes have applied the edits of an intervention.
+enum class EditProgress : std::uint8_t {
+  none,      // no pass has computed the place
+  place,     // a pass has computed the place, but not at a position of the intervention
+  position,  // attention weights: a query was at one of the positions, but no key was
+  changed,
+};
+// Progress of an intervention. Copies of its edits share it.
+using SharedProgress = std::shared_ptr<std::atomic<EditProgress>>;
 
 // Edit of the value at a probe point: features [begin, end) become factor · x + offset at the chosen
 // positions.
@@ -31,8 +38,9 @@ struct ValueEdit {
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
-  std::string tower = {};    // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
-  AppliedFlag applied = {};  // may be null
+  // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
+  std::string tower = {};
+  SharedProgress progress = {};  // may be null
 };
 
 // Edit of the attention weights of a head.
@@ -44,7 +52,7 @@ struct WeightEdit {
   Tensor pattern;                 // weights to set: for replace, [queries, keys]; for freeze, [1, keys]
   std::int64_t from = 0;          // first query that is edited, for freeze
   std::string tower = {};         // name of the encoder, as in ValueEdit
-  AppliedFlag applied = {};       // may be null
+  SharedProgress progress = {};   // may be null
 };
 
 // Required number of positions of every sequence of an encoder. An intervention requires it if it replaces
@@ -61,23 +69,31 @@ class EditedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, also receives every call, with the values after the edits. It is not owned.
   explicit EditedPass(Probe* observer = nullptr) : ForwardingProbe(observer) {}
+  // Begin with the edits of `edits`, which may be null.
+  explicit EditedPass(const EditedPass* edits, Probe* observer = nullptr) : ForwardingProbe(observer) {
+    if (edits != nullptr) add(*edits);
+  }
 
   void add(ValueEdit edit);
   void add(WeightEdit edit);
   // Require a number of positions. A pass throws usage if a sequence of the encoder has another number.
   void add(RequiredLength length);
-  // Include an intervention in unused() as long as `applied` is false.
-  void add(AppliedFlag applied, std::string intervention);
+  // Include an intervention in unused() until `progress` is `changed`.
+  void add(SharedProgress progress, std::string intervention);
   void add(const EditedPass& other);  // adds the edits and required lengths of `other`
   // Add the edits that apply to the encoder `tower` of a model with two encoders, for passes over that
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
   // Return the interventions that have changed nothing so far, in this object or in passes that have a copy
-  // of its edits. Reasons: no input had a token at their positions, or no pass computed their probe point.
+  // of its edits.
   std::vector<std::string> unused() const;
-  std::vector<std::string> warnings() const;  // returns one sentence for each intervention in unused()
+  // Return one sentence with the reason for each intervention in unused().
+  std::vector<std::string> warnings() const;
   bool empty() const { return values_.empty() && weights_.empty(); }
+  // Return true if there is an edit of the value at this point.
+  bool changes(std::string_view point) const { return edits_at(point) != nullptr; }
+  std::string text() const;  // returns the interventions as they were given, separated by line ends
 
   void set_observer(Probe* observer) { set_next(observer); }
   void set_observer(std::unique_ptr<Probe> observer) { set_next((owned_ = std::move(observer)).get()); }
@@ -103,8 +119,8 @@ class EditedPass : public ForwardingProbe {
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
   std::vector<RequiredLength> lengths_;
-  // for each intervention, its flag and its text
-  std::vector<std::pair<AppliedFlag, std::string>> interventions_;
+  // for each intervention, its progress and its text
+  std::vector<std::pair<SharedProgress, std::string>> interventions_;
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 

@@ -22,12 +22,12 @@ const char* stack_of(Network& model) {
 
 // Return ½ · (mean of the heads) + ½ · I of every layer, each [tokens, tokens].
 std::vector<std::vector<double>> mixed_layers(Network& model, ThreadPool& pool, const PassInput& input,
-                                              std::int64_t& tokens) {
+                                              const EditedPass* edits, std::int64_t& tokens) {
   const Kind kind = model.kind() == ModelKind::decoder ? Kind::decoder : Kind::encoder;
   std::vector<std::vector<double>> layers;
   for (const Selection& part : weight_parts(model, ModelPoints::of(model, pool), input, {kind})) {
     Capture capture(part);
-    run_pass(model, pool, input, &capture);
+    run_pass(model, pool, input, edits, capture);
     for (const Map& map : maps_of(capture, true)) {
       tokens = map.rows;
       std::vector<double>& mixed = layers.emplace_back();
@@ -183,16 +183,17 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
   return out;
 }
 
-std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input) {
+std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input,
+                                      const EditedPass* edits) {
   std::int64_t tokens = 0;
-  const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, tokens);
+  const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, edits, tokens);
   return rollout_of(layers, static_cast<std::size_t>(tokens));
 }
 
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
-                                   std::int64_t position) {
+                                   std::int64_t position, const EditedPass* edits) {
   std::int64_t tokens = 0;
-  const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, tokens);
+  const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, edits, tokens);
   constexpr std::int64_t kMost = 64;
   if (tokens > kMost)
     throw usage_error("the input is too long for attention flow")

@@ -51,11 +51,13 @@ Quadrature gauss_legendre(std::int64_t count);
 // Attention rollout (Abnar and Zuidema 2020) over the self-attention of the encoder, or of a decoder-only
 // model: the contribution of each input token to each position's last state, [tokens, tokens] in row order.
 // It is the product over the layers of ½ · (mean of the heads) + ½ · I.
-std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input);
+// `edits` are interventions of the pass; may be null.
+std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input,
+                                      const EditedPass* edits = nullptr);
 // Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
 // matrices ½ · (mean of the heads) + ½ · I of the layers, as in attention_rollout(). Throws usage for more
 // than 64 tokens and for a position that does not exist.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
-                                   std::int64_t position);
+                                   std::int64_t position, const EditedPass* edits = nullptr);
 
 }  // namespace regard::inspect

@@ -14,18 +14,25 @@ namespace {
 
 class Flipping {
  public:
-  Flipping(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer)
-      : model_(model), pool_(pool), input_(input), answer_(answer), points_(ModelPoints::of(model, pool)) {}
+  Flipping(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
+           const EditedPass* edits)
+      : model_(model),
+        pool_(pool),
+        input_(input),
+        answer_(answer),
+        edits_(edits),
+        points_(ModelPoints::of(model, pool)) {}
 
   // Read the file of a search for the same input, whose difference with all heads is `whole`.
   void open_state(const std::filesystem::path& path, double whole) {
-    state_.open(path, fmt::format("{:016x}",
-                                  xxh3(fmt::format("flip {:.17g} {}", whole, identity_of(input_, answer_)))));
+    std::string all = fmt::format("flip {:.17g} {}", whole, identity_of(input_, answer_));
+    if (edits_ != nullptr) all += "\n" + edits_->text();
+    state_.open(path, fmt::format("{:016x}", xxh3(all)));
   }
 
   double without(const std::vector<Head>& heads) {
     return state_.value_of("", text_of(heads), [&] {
-      EditedPass off;
+      EditedPass off(edits_);
       for (const Head& head : heads) off.add(points_.of_head(head));
       return answer_difference(model_, pool_, input_, answer_, &off);
     });
@@ -88,6 +95,7 @@ class Flipping {
   ThreadPool& pool_;
   const PassInput& input_;
   AnswerDifference answer_;
+  const EditedPass* edits_;
   ModelPoints points_;
   SweepState state_{"heads off", "difference"};
 };
@@ -96,9 +104,10 @@ class Flipping {
 
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      const FlipOptions& options) {
-  Flipping flipping(model, pool, input, answer);
+  Flipping flipping(model, pool, input, answer, options.edits);
   HeadFlip flip;
-  flip.whole = flip.difference = answer_difference(model, pool, input, answer, nullptr);
+  EditedPass edits(options.edits);
+  flip.whole = flip.difference = answer_difference(model, pool, input, answer, &edits);
   if (!options.state.empty()) flipping.open_state(options.state, flip.whole);
   std::vector<Head> off;
   const auto report = [&] {

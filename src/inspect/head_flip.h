@@ -30,6 +30,8 @@ struct FlipOptions {
   // File of the measured sets of heads, from which a later call continues. A file of another input, model or
   // answer throws usage. Empty for no file.
   std::filesystem::path state = {};
+  const EditedPass* edits =
+      nullptr;  // interventions of every pass, applied before the ablations; may be null
   std::function<bool(double share)> progress = {};  // may return false to stop, which throws cancelled
 };
 

@@ -16,8 +16,9 @@ namespace regard::inspect {
 namespace {
 
 View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExample& example,
-             const Selection& selection) {
+             const Selection& selection, const EditedPass* edits) {
   AttendRequest request;
+  request.edits = edits;
   request.text = example.text, request.source_labels = example.places;
   request.selection = selection;
   request.input =
@@ -92,13 +93,14 @@ std::vector<HeadKind> HeadSummarySum::means() const {
 }
 
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                 const std::vector<StudyExample>& examples, const BetweenPasses& between) {
+                                 const std::vector<StudyExample>& examples, const BetweenPasses& between,
+                                 const EditedPass* edits) {
   HeadSummarySum sum;
   const ModelPoints points = ModelPoints::of(*loaded.model, pool);
   for (const StudyExample& example : examples)
     for (const Selection& part : weight_parts(*loaded.model, points, example.input)) {
       if (between) between();
-      sum.add(view_of(loaded, pool, example, part));
+      sum.add(view_of(loaded, pool, example, part, edits));
     }
   return sum.means();
 }
@@ -118,7 +120,8 @@ std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
   for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
     if (options.between) options.between();
     Capture capture{Selection()};
-    run_with_probe(model, pool, {}, ids, &capture);
+    EditedPass probe(options.edits, &capture);
+    run_with_probe(model, pool, {}, ids, &probe);
     const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
     for (const Map& map : maps_of(capture, false)) {
       InductionScore& score = scores[map.head];
@@ -145,7 +148,8 @@ RepetitionLoss repetition_loss(Network& model, ThreadPool& pool, const Induction
   const double sequences = static_cast<double>(options.sequences);
   for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
     if (options.between) options.between();
-    const Tensor logits = run_with_probe(model, pool, {}, ids, nullptr);
+    EditedPass edits(options.edits);
+    const Tensor logits = run_with_probe(model, pool, {}, ids, edits.empty() ? nullptr : &edits);
     const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
     const std::int64_t first = second - options.length;
     for (std::int64_t t = std::max<std::int64_t>(first, 1); t < tokens; ++t) {

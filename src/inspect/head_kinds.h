@@ -29,9 +29,10 @@ class HeadSummarySum {
   };
   std::map<Head, Total> totals_;
 };
+// Return the kinds of all heads in passes with the interventions `edits`, which may be null.
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                 const std::vector<StudyExample>& examples,
-                                 const BetweenPasses& between = {});
+                                 const std::vector<StudyExample>& examples, const BetweenPasses& between = {},
+                                 const EditedPass* edits = nullptr);
 
 // Attention of a head in sequences of `length` random tokens that are repeated once. Each number is an
 // attention weight, averaged over all sequences and, unless a comment says otherwise, over the queries of
@@ -52,6 +53,7 @@ struct InductionOptions {
   // Ids to draw from, at least 2. If empty, all ids from first_random on.
   std::vector<std::int32_t> choices = {};
   BetweenPasses between = {};
+  const EditedPass* edits = nullptr;  // interventions of every pass; may be null
 };
 // Return the ids of a text, sorted, without duplicates.
 std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text);

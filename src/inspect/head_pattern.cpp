@@ -81,8 +81,10 @@ class Summary {
       if (const double weight = map_.at(row, column); weight > 0) bits -= weight * std::log2(weight);
     return bits;
   }
+  // A single row has no diagonal.
   bool close_to_diagonal(std::int64_t row, std::int64_t column) const {
-    const double across = map_.rows > 1 ? static_cast<double>(row) / static_cast<double>(map_.rows - 1) : 0;
+    if (map_.rows < 2) return false;
+    const double across = static_cast<double>(row) / static_cast<double>(map_.rows - 1);
     return std::abs(across * static_cast<double>(map_.columns - 1) - static_cast<double>(column)) <= 1.0;
   }
   void add_row(std::int64_t row, PatternShares& shares) const {

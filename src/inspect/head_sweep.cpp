@@ -39,7 +39,11 @@ class Sweep {
  public:
   Sweep(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
         const HeadSweepOptions& options)
-      : pool_(pool), points_(ModelPoints::of(model, pool)), batches_(study_batches(model, examples)) {
+      : pool_(pool),
+        points_(ModelPoints::of(model, pool)),
+        batches_(study_batches(model, examples)),
+        edits_(options.edits),
+        off_(options.edits) {
     for (const Head& head : options.off) off_.add(points_.of_head(head));
     // throws usage for a head that does not exist
     for (const Head& head : options.heads) points_.of_head(head);
@@ -93,12 +97,16 @@ class Sweep {
  private:
   // Skip computations that do not depend on the head: the layers below it, the attentions of its layer up to
   // their output projections and, for a head of the encoder, the decoder's first self-attention.
-  static void reuse(const PointCapture& values, const Head& head, InjectedPass& known) {
+  // The known outputs of heads contain the interventions already, so an attention whose heads' output has an
+  // intervention is computed again.
+  void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
     if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));
     const auto skip_attention = [&](Kind kind, std::int64_t layer) {
-      const auto found = values.values().find(attention_name(kind, layer) + ".context");
-      if (found != values.values().end() && found->second.defined())
+      const std::string context = attention_name(kind, layer) + ".context";
+      const auto found = values.values().find(context);
+      const bool changed = edits_ != nullptr && edits_->changes(context);
+      if (!changed && found != values.values().end() && found->second.defined())
         known.skip_attention(kind, layer, found->second);
     };
     skip_attention(head.kind, head.layer);
@@ -109,7 +117,8 @@ class Sweep {
   ThreadPool& pool_;
   ModelPoints points_;
   std::vector<StudyBatch> batches_;
-  EditedPass off_;
+  const EditedPass* edits_;
+  EditedPass off_;  // the edits of edits_, and the ablations of all passes
   std::vector<KnownPass> known_;
 };
 
@@ -119,6 +128,7 @@ std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOpt
                    const StudyLoss& whole) {
   std::string all = fmt::format("{:.17g} {}", whole.sum, whole.count);
   for (const Head& head : options.off) all += " " + head.text();
+  if (options.edits != nullptr) all += "\n" + options.edits->text();
   for (const StudyExample& example : examples) all += "\n" + example.text + "\t" + example.target;
   return fmt::format("{:016x}", xxh3(all));
 }

@@ -29,6 +29,9 @@ struct HeadSweep {
 struct HeadSweepOptions {
   std::vector<Head> heads;  // heads to measure; empty means all
   std::vector<Head> off;    // heads ablated in all passes
+  // Interventions of every pass, applied before the ablations; null means none. The loss of the whole model
+  // is then that of the changed model.
+  const EditedPass* edits = nullptr;
   // File of finished heads, one JSON object per line. Heads in it are not computed again, so that an
   // interrupted sweep continues. A file of another model, other data or other options throws usage. Empty
   // for no file.

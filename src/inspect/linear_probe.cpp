@@ -141,7 +141,8 @@ std::vector<std::string> points_of(Network& model, ThreadPool& pool) {
 }  // namespace
 
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
-                               std::uint64_t seed, const std::function<bool(double share)>& progress) {
+                               std::uint64_t seed, const std::function<bool(double share)>& progress,
+                               const EditedPass* edits) {
   std::map<std::string, std::size_t> labels;
   for (const LabeledInput& one : inputs) labels.emplace(one.label, labels.size());
   if (inputs.size() < 10 || labels.size() < 2)
@@ -161,7 +162,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
     PointCapture capture;
     for (const std::string& point : points) capture.want(point);
     done.pass();
-    run_pass(model, pool, input, &capture);
+    run_pass(model, pool, input, edits, capture);
     const bool held = i % 5 == 4;
     for (std::size_t p = 0; p < points.size(); ++p)
       (held ? held_out : fitted)[p].push_back(mean_row(capture.at(points[p])));

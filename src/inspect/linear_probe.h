@@ -29,8 +29,10 @@ struct LinearProbeResult {
 // random fifth of the inputs is held out. The result is the same for equal seeds. Throws usage for fewer than
 // 10 inputs or 2 labels, and the errors of reading an input. `progress` is called before every pass and every
 // step of a regression with the completed fraction of the work; if it returns false, throws cancelled.
+// `edits` are interventions of every pass; may be null.
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
-                               std::uint64_t seed, const std::function<bool(double share)>& progress = {});
+                               std::uint64_t seed, const std::function<bool(double share)>& progress = {},
+                               const EditedPass* edits = nullptr);
 
 // Return the layers as rows of a table, for the study "probe". `input` is "text", "image" or "sound".
 StudyTable table_of(const LinearProbeResult& result, const char* input = "text");

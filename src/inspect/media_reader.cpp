@@ -18,7 +18,7 @@ std::vector<std::string> position_names(const InputSpec& spec, const ModelInput&
 }
 
 PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const FileInput& file,
-                      const std::string& name, std::string_view target, const BetweenPasses& between) {
+                      const std::string& name, std::string_view target, const TargetGeneration& generation) {
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
   if (!target.empty() && !writes)
     throw usage_error("a target needs an encoder-decoder model").remedy("Remove the target");
@@ -29,7 +29,7 @@ PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const 
   request.text = name, request.input = file.input, request.prompt = file.prompt;
   request.search = file.search ? &*file.search : nullptr;
   if (target.empty()) {
-    generate_target(loaded, pool, request, 0, between);
+    request.written = generated_target(loaded, pool, request, generation);
   } else {
     if (!file.prompt.empty()) request.written.assign(file.prompt.begin() + 1, file.prompt.end());
     for (const std::int32_t id : written_ids(loaded, target)) request.written.push_back(id);

@@ -48,6 +48,6 @@ std::vector<std::string> position_names(const InputSpec& spec, const ModelInput&
 // accept a target, and invalid_input if the model generates nothing.
 PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const FileInput& file,
                       const std::string& name, std::string_view target = {},
-                      const BetweenPasses& between = {});
+                      const TargetGeneration& generation = {});
 
 }  // namespace regard::inspect

@@ -34,7 +34,8 @@ PassInput OtherInputReader::read_text(const OtherInput& other) const {
   require_kind(false, "text=" + other.text);
   if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
     throw usage_error("text= needs a tokenizer").found("text=" + other.text).expected("ids=0,1,…");
-  PassInput input = pass_input(*loaded_, pool_, other.text, other.target, between_);
+  PassInput input =
+      pass_input(*loaded_, pool_, other.text, other.target, {.between = between_, .edits = nullptr});
   if (dual_ != nullptr) dual_->pad(input.source.ids);
   return input;
 }
@@ -74,7 +75,8 @@ PassInput OtherInputReader::read_image_or_sound(const OtherInput& other, bool de
     throw usage_error("file= of an encoder-decoder needs target_ids=, the decoder's input")
         .found("file=" + other.file)
         .remedy("Add target_ids=0,1,…");
-  return media_input(*loaded_, pool_, file, other.file, other.target, between_);
+  return media_input(*loaded_, pool_, file, other.file, other.target,
+                     {.between = between_, .edits = nullptr});
 }
 
 }  // namespace regard::inspect

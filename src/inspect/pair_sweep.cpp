@@ -28,9 +28,9 @@ constexpr std::size_t kPairsTogether = 32;  // maximum number of inputs of one p
 class PairPasses {
  public:
   PairPasses(const infer::LoadedModel& loaded, ThreadPool& pool, const std::vector<ImageTextPair>& pairs,
-             const std::string& off)
-      : model_(*dual_encoder_of(*loaded.model)), pool_(pool), pairs_(pairs) {
-    if (!off.empty()) off_ = resolve(model_, pool, &loaded, ablations_in_towers(off));
+             const PairSweepOptions& options)
+      : model_(*dual_encoder_of(*loaded.model)), pool_(pool), pairs_(pairs), off_(options.edits) {
+    if (!options.off.empty()) off_.add(*resolve(model_, pool, &loaded, ablations_in_towers(options.off)));
     texts_ = vectors("text", nullptr), images_ = vectors("vision", nullptr);
   }
 
@@ -49,8 +49,7 @@ class PairPasses {
  private:
   // Return the vectors [pairs, size] of all texts or images, normalised to length 1.
   Tensor vectors(const std::string& tower, const EditedPass* more) {
-    EditedPass edits;
-    if (off_ != nullptr) edits.add(*off_);
+    EditedPass edits(&off_);
     if (more != nullptr) edits.add(*more);
     const bool text = tower == "text";
     Tensor all = Tensor::empty({std::ssize(pairs_), model_.size()});
@@ -84,13 +83,14 @@ class PairPasses {
   DualEncoder& model_;
   ThreadPool& pool_;
   const std::vector<ImageTextPair>& pairs_;
-  std::unique_ptr<EditedPass> off_;
+  EditedPass off_;  // interventions and ablations of all passes
   Tensor texts_, images_;
 };
 
 // A key that identifies model, pairs and options.
-std::string key_of(const std::vector<ImageTextPair>& pairs, const std::string& off, double whole) {
-  std::string all = fmt::format("{:.17g} {}", whole, off);
+std::string key_of(const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options, double whole) {
+  std::string all = fmt::format("{:.17g} {}", whole, options.off);
+  if (options.edits != nullptr) all += "\n" + options.edits->text();
   for (const ImageTextPair& pair : pairs) all += "\n" + pair.name + "\t" + pair.caption;
   return fmt::format("{:016x}", xxh3(all));
 }
@@ -129,15 +129,18 @@ std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, co
 }
 
 std::vector<TowerHead> pair_head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                       const std::vector<ImageTextPair>& pairs,
-                                       const BetweenPasses& between) {
+                                       const std::vector<ImageTextPair>& pairs, const BetweenPasses& between,
+                                       const EditedPass* edits) {
   DualEncoder& model = *dual_encoder_of(*loaded.model);
   std::vector<TowerHead> kinds;
   for (const std::string tower : {"text", "vision"}) {
     HeadSummarySum sum;
+    EditedPass of_tower;
+    if (edits != nullptr) of_tower.add_tower(*edits, tower);
     for (const ImageTextPair& pair : pairs) {
       if (between) between();
       AttendRequest request;
+      request.edits = &of_tower;
       request.text = tower == "text" ? pair.caption : pair.name;
       request.input = tower == "text" ? pair.text : pair.image;
       request.network = tower == "text" ? &model.text() : &model.vision();
@@ -150,9 +153,8 @@ std::vector<TowerHead> pair_head_kinds(const infer::LoadedModel& loaded, ThreadP
 }
 
 PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
-                      const std::vector<ImageTextPair>& pairs, const std::string& off,
-                      const std::filesystem::path& state, const std::function<bool(double)>& progress) {
-  PairPasses passes(loaded, pool, pairs, off);
+                      const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options) {
+  PairPasses passes(loaded, pool, pairs, options);
   PairSweep sweep;
   sweep.loss = passes.loss();
   if (!std::isfinite(sweep.loss))
@@ -160,20 +162,21 @@ PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
         .found(fmt::format("{}", sweep.loss))
         .remedy("Check the weights for values that are not finite");
   SweepState finished;
-  if (!state.empty()) finished.open(state, key_of(pairs, off, sweep.loss));
+  if (!options.state.empty()) finished.open(options.state, key_of(pairs, options, sweep.loss));
   std::vector<std::pair<std::string, Head>> heads;
   std::map<std::string, ModelPoints> points;
   for (const std::string tower : {"text", "vision"}) {
     points[tower] = ModelPoints::of(passes.encoder(tower), pool);
     for (const Head& head : points[tower].all_heads())
-      if (!is_off(off, tower + "." + head.text())) heads.emplace_back(tower, head);
+      if (!is_off(options.off, tower + "." + head.text())) heads.emplace_back(tower, head);
   }
   for (const auto& [tower, head] : heads) {
     const std::string name = tower + "." + head.text();
     const double loss =
         finished.value_of("", name, [&] { return passes.without(tower, head, points[tower]); });
     sweep.heads.push_back({name, loss, loss - sweep.loss});
-    if (progress && !progress(static_cast<double>(sweep.heads.size()) / static_cast<double>(heads.size())))
+    if (options.progress &&
+        !options.progress(static_cast<double>(sweep.heads.size()) / static_cast<double>(heads.size())))
       throw cancelled_error("the sweep was stopped");
   }
   std::ranges::stable_sort(sweep.heads,

@@ -35,16 +35,24 @@ struct PairSweep {
   std::vector<TowerHead> heads;  // heads sorted by loss, largest first
 };
 
+struct PairSweepOptions {
+  std::string off = {};  // heads such as "vision.0.1,text.1.0", ablated in all passes
+  const EditedPass* edits =
+      nullptr;                       // interventions of every pass, applied before the ablations; may be null
+  std::filesystem::path state = {};  // as in HeadSweepOptions
+  std::function<bool(double)> progress = {};  // as in HeadSweepOptions
+};
+
 // The loss is the contrastive loss of training, computed over all pairs in one batch. If a head of one
-// encoder is ablated, the vectors of the other encoder are not computed again. `off` is a list of heads such
-// as "vision.0.1,text.1.0", ablated in all passes. `state` and `progress` are those of HeadSweepOptions.
-// Throws usage for a head that does not exist, numeric if the loss is not finite.
+// encoder is ablated, the vectors of the other encoder are not computed again. Throws usage for a head that
+// does not exist, numeric if the loss is not finite.
 PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
-                      const std::vector<ImageTextPair>& pairs, const std::string& off,
-                      const std::filesystem::path& state, const std::function<bool(double)>& progress);
+                      const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options);
 
 // Return the mean pattern of each head of both encoders over the pairs. Heads are named as in TowerHead.
+// `edits` are interventions of every pass; may be null.
 std::vector<TowerHead> pair_head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                       const std::vector<ImageTextPair>& pairs, const BetweenPasses& between);
+                                       const std::vector<ImageTextPair>& pairs, const BetweenPasses& between,
+                                       const EditedPass* edits = nullptr);
 
 }  // namespace regard::inspect

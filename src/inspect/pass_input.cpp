@@ -13,7 +13,7 @@ std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int3
 }
 
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
-                     std::string_view target, const BetweenPasses& between) {
+                     std::string_view target, const TargetGeneration& generation) {
   const ModelKind kind = loaded.model->kind();
   loaded.model->input_spec().require(InputKind::tokens);
   if (!target.empty() && kind != ModelKind::encoder_decoder)
@@ -29,8 +29,7 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
   if (target.empty()) {
     AttendRequest request;
     request.text = std::string(text);
-    generate_target(loaded, pool, request, 0, between);
-    input.written = std::move(request.written);
+    input.written = generated_target(loaded, pool, request, generation);
   } else {
     input.written = written_ids(loaded, target);
   }
@@ -41,8 +40,20 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
   return input;
 }
 
+std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                           const AttendRequest& request, const TargetGeneration& generation) {
+  EditedPass edits(generation.edits);
+  return generated_ids(loaded, pool, request, 0, edits.empty() ? nullptr : &edits, generation.between);
+}
+
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe) {
   return run_with_probe(model, pool, input.source, input.target, probe);
+}
+
+Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, const EditedPass* edits,
+                Probe& observer) {
+  EditedPass probe(edits, &observer);
+  return run_pass(model, pool, input, edits == nullptr ? &observer : &probe);
 }
 
 }  // namespace regard::inspect

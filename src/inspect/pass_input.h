@@ -23,6 +23,15 @@ struct PassInput {
   std::vector<std::int32_t> written;
 };
 
+class EditedPass;
+struct AttendRequest;
+
+// How the model generates a target that is not given.
+struct TargetGeneration {
+  BetweenPasses between = {};
+  const EditedPass* edits = nullptr;  // interventions of every pass; may be null
+};
+
 // Return the decoder input that predicts the tokens `written`: `start` and `written` without its last token.
 // `written` must not be empty.
 std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written);
@@ -31,9 +40,15 @@ std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int3
 // the model generates it from `text`. Throws invalid_input if a text has no tokens, and usage if the model
 // does not read text or does not accept a target.
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
-                     std::string_view target = {}, const BetweenPasses& between = {});
+                     std::string_view target = {}, const TargetGeneration& generation = {});
+// Return the ids that the model generates for the input of `request`.
+std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                           const AttendRequest& request, const TargetGeneration& generation);
 
 // Run one pass with the probe. Returns what run_with_probe() of attention_view.h returns.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
+// Run one pass with the interventions `edits`, which may be null, and an observer of the changed values.
+Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, const EditedPass* edits,
+                Probe& observer);
 
 }  // namespace regard::inspect

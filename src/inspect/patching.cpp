@@ -55,14 +55,15 @@ class Patching {
       if (!ends_branch(point) && !point.ends_with(".residual")) continue;
       clean_.want(point), corrupted_.want(point);
     }
-    result_.clean = difference(clean, &clean_);
-    result_.corrupted = difference(corrupted, &corrupted_);
-    if (!options.state.empty())
-      state_.open(options.state,
-                  fmt::format("{:016x}",
-                              xxh3(fmt::format("{} {:.17g} {:.17g} {} {}", static_cast<int>(options.mode),
-                                               result_.clean, result_.corrupted, identity_of(clean, answer),
-                                               identity_of(corrupted, answer)))));
+    EditedPass clean_pass(options.edits, &clean_), corrupted_pass(options.edits, &corrupted_);
+    result_.clean = difference(clean, &clean_pass);
+    result_.corrupted = difference(corrupted, &corrupted_pass);
+    if (options.state.empty()) return;
+    std::string all =
+        fmt::format("{} {:.17g} {:.17g} {} {}", static_cast<int>(options.mode), result_.clean,
+                    result_.corrupted, identity_of(clean, answer), identity_of(corrupted, answer));
+    if (options.edits != nullptr) all += "\n" + options.edits->text();
+    state_.open(options.state, fmt::format("{:016x}", xxh3(all)));
   }
 
   PatchResult run() {
@@ -99,7 +100,7 @@ class Patching {
   }
 
   void add(PatchEffect effect, ValueEdit edit) {
-    EditedPass pass;
+    EditedPass pass(options_.edits);
     if (options_.mode == PatchMode::direct)
       for (const auto& [point, features] : points_.features)
         if (ends_branch(point) && order_of(point) > order_of(edit.point))
@@ -130,7 +131,7 @@ class Patching {
         ValueEdit edit{point, 0, features, 0.0f, clean_.at(point).slice_rows(position, position + 1).clone(),
                        false, {}};
         edit.positions.ranges = {{position, position}};
-        EditedPass pass;
+        EditedPass pass(options_.edits);
         pass.add(std::move(edit));
         finish({point, std::nullopt, position, 0, 0}, pass);
       }

@@ -52,6 +52,8 @@ struct PatchOptions {
   // File of finished components, from which a later call continues. A file of other inputs, another model or
   // other options throws usage. Empty for no file.
   std::filesystem::path state = {};
+  // Interventions of every pass, of the clean run too; applied before the patch. May be null.
+  const EditedPass* edits = nullptr;
   // Called after each component with the completed fraction of the work. Return false to stop, which throws
   // cancelled.
   std::function<bool(double share)> progress = {};

@@ -174,16 +174,26 @@ struct Components {
   }
 };
 
-void add_attention(const std::map<Head, Tensor>& heads, const ModelPoints& points, const PointCapture& pass,
-                   Kind kind, std::int64_t layer, std::int64_t position, Components& components) {
+// A pass, and the output of each of its heads.
+struct HeadedPass {
+  const ModelPoints& points;
+  const PointCapture& values;
+  const EditedPass* edits;  // interventions of the pass; may be null
+  const std::map<Head, Tensor>& heads;
+};
+
+void add_attention(const HeadedPass& pass, Kind kind, std::int64_t layer, std::int64_t position,
+                   Components& components) {
   const std::string point = attention_name(kind, layer);
-  const auto found = points.heads.find({kind, layer});
-  if (found == points.heads.end()) return;
-  const Tensor& output = pass.at(point + ".output");
+  const auto found = pass.points.heads.find({kind, layer});
+  if (found == pass.points.heads.end()) return;
+  const Tensor& output = pass.values.at(point + ".output");
+  if (pass.edits != nullptr && pass.edits->changes(point + ".output"))
+    return components.add(point, std::nullopt, output.row(position), output.columns());
   std::vector<float> bias(output.row(position), output.row(position) + output.columns());
   for (std::int64_t h = 0; h < found->second; ++h) {
     const Head head{kind, layer, h};
-    const float* row = heads.at(head).row(position);
+    const float* row = pass.heads.at(head).row(position);
     components.add(head.text(), head, row, output.columns());
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] -= row[i];
   }
@@ -245,6 +255,14 @@ namespace {
       .expected("a model whose layers add to one residual, such as a Transformer decoder");
 }
 
+// Throw usage if there is an intervention on a point that `study` computes from the decoder's residuals.
+void require_unchanged(const EditedPass* edits, const std::string& point, const char* study) {
+  if (edits != nullptr && edits->changes(point))
+    throw usage_error(fmt::format("{} cannot contain an intervention on this point", study))
+        .found(point)
+        .expected("a head, the output of an attention or feed-forward layer, or the embedding");
+}
+
 // Throw usage if the logits read from the last residual differ from the model's logits.
 void require_close(const float* logits, const float* read, std::int64_t count) {
   float largest = 1.0f;
@@ -255,14 +273,16 @@ void require_close(const float* logits, const float* read, std::int64_t count) {
 
 }  // namespace
 
-std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example) {
+std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example,
+                                 const EditedPass* edits) {
   require_next_token(model);
+  require_unchanged(edits, "decoder.output", "a logit lens");
   const ModelPoints points = ModelPoints::of(model, pool);
   const std::int64_t layers = layers_of(points), tokens = std::ssize(example.input.target);
   PointCapture pass;
   pass.want("decoder.embedding");
   for (std::int64_t layer = 0; layer < layers; ++layer) pass.want(fmt::format("decoder.{}.residual", layer));
-  const Tensor whole = run_pass(model, pool, example.input, &pass);
+  const Tensor whole = run_pass(model, pool, example.input, edits, pass);
   const std::int64_t width = pass.at("decoder.embedding").columns();
   for (std::int64_t layer = 0; layer < layers; ++layer)
     if (pass.at(fmt::format("decoder.{}.residual", layer)).columns() != width) no_lens();
@@ -298,8 +318,10 @@ std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyEx
 }
 
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
-                                     std::int64_t position, std::int32_t answer, std::int32_t instead) {
+                                     const AnswerDifference& measured, const EditedPass* edits) {
+  const auto [position, answer, instead] = measured;
   require_next_token(model);
+  require_unchanged(edits, "decoder.output", "a direct attribution");
   const std::int64_t tokens = std::ssize(example.input.target);
   if (position < 0 || position >= tokens)
     throw usage_error("the position is out of range")
@@ -314,15 +336,16 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   const std::int64_t layers = layers_of(points);
   PointCapture pass;
   for (const auto& [point, features] : points.features) pass.want(point);
-  const Tensor model_logits = run_pass(model, pool, example.input, &pass);
+  const Tensor model_logits = run_pass(model, pool, example.input, edits, pass);
   const std::map<Head, Tensor> heads = head_outputs(model, pool, points, pass);
   Components components;
   const Tensor& residual = pass.at(fmt::format("decoder.{}.residual", layers - 1));
   const std::int64_t width = residual.columns();
   components.add("embedding", std::nullopt, pass.at("decoder.embedding").row(position), width);
   for (std::int64_t layer = 0; layer < layers; ++layer) {
+    require_unchanged(edits, fmt::format("decoder.{}.residual", layer), "a direct attribution");
     for (const Kind kind : {Kind::decoder, Kind::cross})
-      add_attention(heads, points, pass, kind, layer, position, components);
+      add_attention({points, pass, edits, heads}, kind, layer, position, components);
     const std::string name = fmt::format("decoder.{}.feed_forward", layer);
     components.add(name, std::nullopt, pass.at(name + ".output").row(position), width);
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "inspect/head.h"
+#include "inspect/patching.h"
 #include "inspect/resolve.h"
 #include "inspect/study_data.h"
 
@@ -29,8 +30,10 @@ struct LensCell {
   std::int64_t rank = 0;          // rank of the token `wanted`, from 1
 };
 // Return the cells, ordered by position, then by layer. Throws usage for a model that does not predict the
-// next token, or whose logits depend on more than the last residual.
-std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example);
+// next token, or whose logits depend on more than the last residual. `edits` are interventions of the pass;
+// may be null. An intervention on decoder.output, after the residuals, throws usage.
+std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example,
+                                 const EditedPass* edits = nullptr);
 
 // Direct logit attribution (Elhage et al. 2021): the contribution of one component of the last residual to
 // logit(answer) − logit(instead), with the scale of the final norm frozen.
@@ -46,11 +49,13 @@ struct DirectAttribution {
   double rest = 0;        // contribution of the biases of the final norm and of the output projection
   double difference = 0;  // logit(answer) − logit(instead) of the model
 };
-// `position` is a decoder position. If `instead` is −1, its logit is 0. Throws usage for a position or a
-// token that does not exist, and for models that do not predict the next token or whose residual is not the
-// sum of its branches (post-norm).
+// The position is one of the decoder. If answer.instead is −1, its logit is 0. `edits` are interventions of
+// the pass; may be null. An attention whose output has an intervention is one component, without its heads.
+// Throws usage for a position or a token that does not exist, for models that do not predict the next token
+// or whose residual is not the sum of its branches (post-norm), and for interventions on the decoder's
+// residual or output.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
-                                     std::int64_t position, std::int32_t answer, std::int32_t instead = -1);
+                                     const AnswerDifference& answer, const EditedPass* edits = nullptr);
 
 // Return the output of each head after the output projection, without its bias: [tokens, hidden] per head.
 // Throws usage for a model that normalises the sum of its heads.

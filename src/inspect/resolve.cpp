@@ -41,8 +41,8 @@ class Resolver {
 
   void add(Intervention one) {
     for (Site& site : one.sites) set_kind(site);
-    applied_ = std::make_shared<std::atomic<bool>>(false);
-    pass_->add(applied_, one.text);
+    progress_ = std::make_shared<std::atomic<EditProgress>>(EditProgress::none);
+    pass_->add(progress_, one.text);
     if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace ||
         one.action == Action::freeze)
       return add_weights(one);
@@ -56,7 +56,7 @@ class Resolver {
     if (one.action == Action::patch) set_patches(edits, one);
     if (one.action == Action::add) set_vectors(edits, one);
     for (ValueEdit& edit : edits) {
-      edit.positions = one.positions, edit.applied = applied_;
+      edit.positions = one.positions, edit.progress = progress_;
       pass_->add(std::move(edit));
     }
   }
@@ -329,7 +329,7 @@ class Resolver {
             .expected("zero, mean, patch or add, or a model with dot-product attention");
       WeightEdit edit;
       edit.head = *site.head, edit.action = one.action, edit.factor = static_cast<float>(one.by);
-      edit.tower = site.tower, edit.applied = applied_;
+      edit.tower = site.tower, edit.progress = progress_;
       edit.positions = one.positions, edit.keys = one.keys;
       if (one.action == Action::replace) edit.pattern = pattern_of(one, *site.head);
       if (one.action == Action::freeze) {
@@ -372,7 +372,7 @@ class Resolver {
   OtherInputReader inputs_;
   std::map<std::string, ModelPoints> points_;  // keys: name of the encoder, or "" in a model with one encoder
   std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
-  AppliedFlag applied_;  // flag of the intervention that is being added
+  SharedProgress progress_;  // progress of the intervention that is being added
 };
 
 }  // namespace

@@ -172,6 +172,10 @@ class Run {
                                    ? "cross_attentions." + std::to_string(layer.layer)
                                    : named(name_of(layer.kind), "attentions", layer.layer);
       if (!is_selected(options_.capture, name, "attentions")) continue;
+      if (layer.kind == Kind::cross && !sides_.target) {
+        show_pooling(layer, results_[name]);
+        continue;
+      }
       const PaddedSide& queries = layer.kind == Kind::encoder ? *sides_.source : *sides_.target;
       const PaddedSide& keys = layer.kind == Kind::decoder ? *sides_.target : *sides_.source;
       Tensor& all = results_[name];
@@ -179,6 +183,13 @@ class Run {
         all = Tensor::zeros({queries.sequences(), layer.weights.shape()[0], queries.length(), keys.length()});
       queries.place(layer.weights, layer.sequence, keys, options_.compute_padding, all);
     }
+  }
+
+  // Add the weights of a head that attends to all positions of an image: [sequences, heads, 1, positions].
+  void show_pooling(const LayerWeights& layer, Tensor& all) const {
+    const std::int64_t heads = layer.weights.shape()[0], keys = layer.weights.shape()[2];
+    if (!all.defined()) all = Tensor::zeros({sides_.source->sequences(), heads, 1, keys});
+    std::copy_n(layer.weights.f32(), heads * keys, all.f32() + layer.sequence * heads * keys);
   }
 
   Network& model_;

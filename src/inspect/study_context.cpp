@@ -1,6 +1,7 @@
 #include "inspect/study_context.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -60,6 +61,18 @@ void StudyContext::require_fit() const {
       .expected(needed);
 }
 
+void StudyContext::read_interventions() {
+  edits_ = resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions), between_passes(),
+                   file_reader());
+}
+
+void StudyContext::add_interventions(StudyTable& table) const {
+  if (edits_ == nullptr) return;
+  table.notes.push_back(
+      fmt::format("Interventions in every pass: '{}'.", fmt::join(request_.interventions, "', '")));
+  table.warnings = edits_->warnings();
+}
+
 void StudyContext::need(const std::string& value, const char* option) const {
   if (value.empty()) throw usage_error(fmt::format("--view {} needs {}", request_.view, option));
 }
@@ -73,7 +86,7 @@ BetweenPasses StudyContext::between_passes(std::int64_t passes) const {
 }
 
 StudyDataOptions StudyContext::data_options(bool limits) const {
-  return {request_.examples, limits ? request_.answer : "", between_passes(), &media_};
+  return {request_.examples, limits ? request_.answer : "", between_passes(), &media_, edits_.get()};
 }
 
 FileReader StudyContext::file_reader() const {
@@ -149,6 +162,7 @@ std::string StudyContext::measured(const AnswerDifference& answer) const {
 HeadSweepOptions StudyContext::sweep_options() const {
   HeadSweepOptions options;
   options.off = parse_heads(request_.off, usual_kind(model_.kind()));
+  options.edits = edits_.get();
   options.state = request_.state;
   options.progress = progress_;
   return options;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ class StudyContext {
 
   // Throw usage if the view does not apply to the kind of model or of its input.
   void require_fit() const;
+  // Find the places of the interventions. They apply to every pass after this call. Throws the errors of
+  // resolve().
+  void read_interventions();
+  // Add the interventions and EditedPass::warnings() to the table.
+  void add_interventions(StudyTable& table) const;
 
  protected:
   void need(const std::string& value, const char* option) const;  // throws usage if `value` is empty
@@ -57,6 +63,7 @@ class StudyContext {
   std::uint64_t seed_;
   const std::function<bool(double)>& progress_;
   const MediaReader& media_;
+  std::unique_ptr<EditedPass> edits_;  // interventions of every pass; null if there are none
 };
 
 }  // namespace regard::inspect

@@ -2,15 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "base/placed.h"
+#include "data/image.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Return, for each of `ids`, true if its bytes in the decoded text overlap the first occurrence of `answer`.
 // Throws invalid_input if the text does not contain the answer.
@@ -79,7 +86,7 @@ StudyExample media_example(const infer::LoadedModel& loaded, ThreadPool& pool, c
       media.places.empty() ? position_names(loaded.model->input_spec(), file.input) : media.places;
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
   example.input =
-      media_input(loaded, pool, file, name, writes ? std::string_view(target) : "", options.between);
+      media_input(loaded, pool, file, name, writes ? std::string_view(target) : "", options.generation());
   set_labels(loaded, options, example);
   for (std::size_t i = 0; i + 1 < file.prompt.size() && i < example.labels.size(); ++i)
     example.labels[i] = kIgnoredLabel;
@@ -90,10 +97,10 @@ bool reads_media(const infer::LoadedModel& loaded) {
   return loaded.model->input_spec().kind != InputKind::tokens;
 }
 
-void require_media(const infer::LoadedModel& loaded, const StudyDataOptions& options) {
+void require_media(Network& network, const StudyDataOptions& options) {
   if (options.media == nullptr || !options.media->file || !options.media->rows)
     throw usage_error("this call cannot read image or sound files")
-        .found(fmt::format("a model that reads {}s", input_name(*loaded.model)))
+        .found(fmt::format("a model that reads {}s", input_name(network)))
         .expected("a model that reads texts");
 }
 
@@ -121,16 +128,60 @@ void read_lines(const data::DataFiles& data,
   }
 }
 
-std::vector<MediaRow> media_rows(const infer::LoadedModel& loaded, const data::DataFiles& data,
+// Return the rows of a data set for `network`, which is the model or its encoder of images.
+std::vector<MediaRow> media_rows(Network& network, const data::DataFiles& data,
                                  const StudyDataOptions& options) {
-  require_media(loaded, options);
+  require_media(network, options);
   std::vector<MediaRow> rows = options.media->rows(data);
   if (rows.empty())
-    throw Error(ErrorKind::invalid_input, fmt::format("the data has no {}s", input_name(*loaded.model)),
+    throw Error(ErrorKind::invalid_input, fmt::format("the data has no {}s", input_name(network)),
                 {data.files.at(0), -1, -1});
   const auto most = static_cast<std::size_t>(options.most_examples);
   if (most > 0 && rows.size() > most) rows.resize(most);
   return rows;
+}
+
+// Return true if a text is the name of an image: of a file with the content of an image, or with the ending
+// of an image's name. Names are relative to `folder`.
+bool names_image(const std::string& text, const fs::path& folder) {
+  std::string ending = fs::path(text).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".webp", ".ppm", ".pgm"};
+  if (std::ranges::find(kEndings, ending) != std::end(kEndings)) return true;
+  std::error_code ignored;
+  return fs::is_regular_file(folder / text, ignored) && data::looks_like_image(folder / text);
+}
+
+// Return true if the first column of a file contains names of images, false if it contains texts.
+bool lists_images(const std::string& file) {
+  std::optional<bool> images;
+  LineReader reader(file);
+  std::int64_t first = 0;  // number of the first line that is not blank
+  for (std::string line; reader.next(line);) {
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    const std::string text = line.substr(0, line.find('\t'));
+    const bool image = names_image(text, fs::path(file).parent_path());
+    if (!images) images = image, first = reader.line_number();
+    if (*images != image)
+      throw Error(ErrorKind::invalid_input, "the table mixes images and texts",
+                  {reader.name(), reader.line_number(), -1})
+          .found("'" + text + "'")
+          .expected(fmt::format("{} in the first column, as in line {}", *images ? "an image file" : "a text",
+                                first));
+  }
+  return images.value_or(false);
+}
+
+// Return true if the data for a model with two encoders are images, false if they are texts.
+bool are_images(const data::DataFiles& data) {
+  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // options of image tables
+  const std::string& first = data.files.at(0);
+  if (first == "-") return false;
+  std::error_code ignored;
+  if (fs::is_directory(first, ignored) || data::looks_like_image(first)) return true;  // the latter: IDX
+  const data::TableFormat format = data::format_of(first, data::TableFormat::lines);
+  if (data::has_columns(format) && format != data::TableFormat::tsv) return true;
+  return lists_images(first);
 }
 
 }  // namespace
@@ -173,13 +224,14 @@ std::int32_t StudyExample::label() const {
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options) {
   if (reads_media(loaded)) {
-    require_media(loaded, options);
+    require_media(*loaded.model, options);
     return media_example(loaded, pool, options.media->file(text), text, target, options);
   }
   StudyExample example;
   example.text = text, example.target = target;
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
-  example.input = pass_input(loaded, pool, text, writes ? std::string_view(target) : "", options.between);
+  example.input =
+      pass_input(loaded, pool, text, writes ? std::string_view(target) : "", options.generation());
   set_labels(loaded, options, example);
   return example;
 }
@@ -188,7 +240,7 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
                                         const data::DataFiles& data, const StudyDataOptions& options) {
   std::vector<StudyExample> examples;
   if (reads_media(loaded)) {
-    for (const MediaRow& row : media_rows(loaded, data, options)) {
+    for (const MediaRow& row : media_rows(*loaded.model, data, options)) {
       if (options.between) options.between();
       examples.push_back(placed(
           row.place, [&] { return media_example(loaded, pool, row.read(), row.name, row.text, options); }));
@@ -202,38 +254,48 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
   return examples;
 }
 
-std::vector<LabeledInput> read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
-                                              const StudyDataOptions& options) {
-  std::vector<LabeledInput> inputs;
+LabeledInputs read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
+                                  const StudyDataOptions& options) {
+  DualEncoder* const dual = dual_encoder_of(*loaded.model);
+  LabeledInputs all{.network = loaded.model.get()};
+  if (dual != nullptr) {
+    const bool images = options.media != nullptr && options.media->rows && are_images(data);
+    all.network = images ? &dual->vision() : &dual->text(), all.tower = images ? "vision" : "text";
+  }
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
   const auto started = [&loaded, writes](PassInput input) {
     if (writes) input.target = {loaded.options.start_token};
     return input;
   };
-  if (reads_media(loaded)) {
-    for (const MediaRow& row : media_rows(loaded, data, options))
-      inputs.push_back({row.text, [started, row] {
-                          PassInput input;
-                          input.source = placed(row.place, [&row] { return row.read(); }).file.input;
-                          return started(std::move(input));
-                        }});
-    return inputs;
+  if (all.network->input_spec().kind != InputKind::tokens) {
+    for (const MediaRow& row : media_rows(*all.network, data, options))
+      all.inputs.push_back({row.text, [started, row] {
+                              PassInput input;
+                              input.source = placed(row.place, [&row] { return row.read(); }).file.input;
+                              return started(std::move(input));
+                            }});
+    return all;
   }
   read_lines(data, [&](const std::string& text, const std::string& label, const Place& place) {
     if (label.empty())
       throw Error(ErrorKind::invalid_input, "the line has no label", place).expected("TEXT<tab>LABEL");
-    inputs.push_back({label, [started, text, place, &loaded] {
-                        PassInput input;
-                        input.source = placed(place, [&] { return loaded.read(text); });
-                        if (input.source.empty())
-                          throw input_error("the text has no tokens").found("'" + text + "'");
-                        if (loaded.model->kind() == ModelKind::decoder)
-                          input.target = std::exchange(input.source, {}).ids;
-                        return started(std::move(input));
-                      }});
-    return options.most_examples == 0 || std::ssize(inputs) < options.most_examples;
+    if (dual != nullptr && data.files[0] == "-" && names_image(text, "."))
+      throw Error(ErrorKind::invalid_input, "standard input cannot be a table of images", place)
+          .found("'" + text + "'")
+          .remedy("Write the table to a file");
+    all.inputs.push_back({label, [started, text, place, dual, &loaded] {
+                            PassInput input;
+                            input.source = placed(place, [&] { return loaded.read(text); });
+                            if (input.source.empty())
+                              throw input_error("the text has no tokens").found("'" + text + "'");
+                            if (dual != nullptr) dual->pad(input.source.ids);
+                            if (loaded.model->kind() == ModelKind::decoder)
+                              input.target = std::exchange(input.source, {}).ids;
+                            return started(std::move(input));
+                          }});
+    return options.most_examples == 0 || std::ssize(all.inputs) < options.most_examples;
   });
-  return inputs;
+  return all;
 }
 
 }  // namespace regard::inspect

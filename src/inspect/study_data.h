@@ -35,6 +35,9 @@ struct StudyDataOptions {
   std::string answer;
   BetweenPasses between = {};          // called before every pass and step while a target is generated
   const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
+  const EditedPass* edits = nullptr;   // interventions while a target is generated; may be null
+
+  TargetGeneration generation() const { return {between, edits}; }
 };
 
 // Return the class with this name in the configuration's id2label, or with this number. Throws invalid_input
@@ -63,9 +66,19 @@ struct LabeledInput {
   std::string label;
   std::function<PassInput()> read;  // for an encoder–decoder, the decoder's input is only the start token
 };
+struct LabeledInputs {
+  // The network that reads the inputs: the model or, in a model with two encoders, the encoder of texts or
+  // the encoder of images.
+  Network* network = nullptr;
+  std::string tower = {};  // name of this encoder, as in ValueEdit; empty in a model with one encoder
+  std::vector<LabeledInput> inputs = {};
+};
 // Read lines TEXT<tab>LABEL, or a data set of images or sounds, as read_examples() does; options.answer has
-// no effect. Throws invalid_input for a line without a tab. `loaded` must outlive the result.
-std::vector<LabeledInput> read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
-                                              const StudyDataOptions& options = {});
+// no effect. For a model with two encoders, the data are images if they are a folder, IDX files, a CSV or
+// JSONL table, if options of image tables are set, or if the first column contains names of images; otherwise
+// texts, which are padded as in training. Throws invalid_input for a line without a tab, and for a table that
+// mixes images and texts. `loaded` must outlive the result.
+LabeledInputs read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
+                                  const StudyDataOptions& options = {});
 
 }  // namespace regard::inspect

@@ -25,6 +25,9 @@ class Study : public StudyContext {
  public:
   using StudyContext::StudyContext;
 
+  StudyTable table(const std::string& view);
+
+ private:
   StudyTable heads();
   StudyTable sets();
   StudyTable flip();
@@ -38,8 +41,6 @@ class Study : public StudyContext {
   StudyTable flow();
   StudyTable probe();
   StudyTable alignment();
-
- private:
   // Studies of a model with two encoders, on pairs of an image and a text.
   StudyTable heads_of_pairs();
   StudyTable kinds_of_pairs();
@@ -53,7 +54,7 @@ StudyTable Study::heads() {
   if (dual_encoder_of(model_) != nullptr) return heads_of_pairs();
   const std::vector<StudyExample> data = examples();
   std::map<Head, HeadSummary> kinds;
-  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes()))
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes(), edits_.get()))
     kinds[kind.head] = kind.mean;
   const HeadSweep sweep = sweep_heads(model_, pool_, data, sweep_options());
   StudyTable table;
@@ -90,7 +91,7 @@ StudyTable Study::flip() {
   const StudyExample one = example(true);
   const AnswerDifference answer = answer_of(one, true);
   const HeadFlip found =
-      flip_answer(model_, pool_, one.input, answer, {request_.most, request_.state, progress_});
+      flip_answer(model_, pool_, one.input, answer, {request_.most, request_.state, edits_.get(), progress_});
   StudyTable table;
   table.study = "flip";
   table.title = fmt::format("Heads ablated one after another: {}; {:.4f} with all heads", measured(answer),
@@ -138,7 +139,8 @@ StudyTable Study::kinds() {
   if (dual_encoder_of(model_) != nullptr && !request_.data.files.empty()) return kinds_of_pairs();
   const std::vector<StudyExample> data = examples();
   StudyTable table = begin_kinds(fmt::format("{} {}s", data.size(), input_name(model_)), unit_of_distance());
-  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between_passes(std::ssize(data))))
+  const BetweenPasses between = between_passes(std::ssize(data));
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between, edits_.get()))
     table.rows.push_back(kinds_row(kind.head.text(), kind.mean));
   return table;
 }
@@ -147,9 +149,10 @@ StudyTable Study::heads_of_pairs() {
   need_data();
   const std::vector<ImageTextPair> pairs = read_image_texts(loaded_, request_.data, data_options(false));
   std::map<std::string, HeadSummary> kinds;
-  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes()))
+  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes(), edits_.get()))
     kinds[one.name] = one.mean;
-  const PairSweep sweep = sweep_pairs(loaded_, pool_, pairs, request_.off, request_.state, progress_);
+  const PairSweep sweep =
+      sweep_pairs(loaded_, pool_, pairs, {request_.off, edits_.get(), request_.state, progress_});
   StudyTable table;
   table.study = "heads";
   table.title = fmt::format("Contrastive loss without each head; {} pairs, {:.4f} nats with all heads",
@@ -167,7 +170,8 @@ StudyTable Study::kinds_of_pairs() {
   const std::vector<ImageTextPair> pairs = read_image_texts(loaded_, request_.data, data_options(false));
   StudyTable table =
       begin_kinds(fmt::format("{} pairs of an image and a text", pairs.size()), "patches or tokens");
-  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between_passes(2 * std::ssize(pairs))))
+  const BetweenPasses between = between_passes(2 * std::ssize(pairs));
+  for (const TowerHead& one : pair_head_kinds(loaded_, pool_, pairs, between, edits_.get()))
     table.rows.push_back(kinds_row(one.name, one.mean));
   return table;
 }
@@ -175,7 +179,7 @@ StudyTable Study::kinds_of_pairs() {
 StudyTable Study::induction() {
   InductionOptions options;
   options.length = request_.length, options.sequences = request_.sequences, options.seed = seed_;
-  options.between = between_passes(2 * request_.sequences);
+  options.between = between_passes(2 * request_.sequences), options.edits = edits_.get();
   if (!request_.text.empty()) options.choices = distinct_tokens(*loaded_.source, request_.text);
   const RepetitionLoss loss = repetition_loss(model_, pool_, options);
   StudyTable table;
@@ -199,7 +203,7 @@ StudyTable Study::lens() {
   table.title = "Logit lens: the next token read from the residual after each layer";
   table.columns = {"position", "after", "layer", "best", "probability", "wanted", "rank", "p(wanted)"};
   if (request_.position >= 0) require_position(request_.position, std::ssize(one.input.target));
-  for (const LensCell& cell : logit_lens(model_, pool_, one)) {
+  for (const LensCell& cell : logit_lens(model_, pool_, one, edits_.get())) {
     if (request_.position >= 0 && cell.position != request_.position) continue;
     const bool known = cell.wanted >= 0;
     table.rows.push_back(
@@ -213,8 +217,7 @@ StudyTable Study::lens() {
 StudyTable Study::direct() {
   const StudyExample one = example(true);
   const AnswerDifference answer = answer_of(one);
-  const DirectAttribution found =
-      direct_attribution(model_, pool_, one, answer.position, answer.answer, answer.instead);
+  const DirectAttribution found = direct_attribution(model_, pool_, one, answer, edits_.get());
   StudyTable table;
   table.study = "direct";
   table.title = "Direct attribution of the " + measured(answer);
@@ -235,8 +238,8 @@ StudyTable Study::patch(PatchMode mode) {
   const StudyExample other = study_example(
       loaded_, pool_, request_.other, request_.other_target.empty() ? request_.target : request_.other_target,
       data_options(false));
-  const PatchResult result =
-      patch_components(model_, pool_, clean.input, other.input, answer, {mode, request_.state, progress_});
+  const PatchResult result = patch_components(model_, pool_, clean.input, other.input, answer,
+                                              {mode, request_.state, edits_.get(), progress_});
   StudyTable table;
   table.study = request_.view;
   table.title = fmt::format("{} from the {} patched into the other: {}",
@@ -259,9 +262,7 @@ StudyTable Study::tokens() {
   const AnswerDifference answer = answer_of(one);
   AttributionOptions options;
   options.steps = request_.steps, options.between = between_passes(request_.steps + 2);
-  const std::unique_ptr<EditedPass> edits =
-      resolve(model_, pool_, &loaded_, parse_interventions(request_.interventions), {}, file_reader());
-  options.edits = edits.get();
+  options.edits = edits_.get();
   options.relative = reads_media();
   if (options.relative) options.baseline = blank_embedding(model_, pool_, one.input);
   const TokenAttribution found = attribute_tokens(model_, pool_, one.input, answer, options);
@@ -278,14 +279,13 @@ StudyTable Study::tokens() {
       fmt::format("Integrated gradients from a baseline of {} ({:.4f}) to the {} ({:.4f}), {} steps.",
                   baseline, found.baseline, input_name(model_), found.difference, options.steps),
       fmt::format("Completeness error: {:.2g}.", found.completeness_error)};
-  if (edits != nullptr) table.warnings = edits->warnings();
   return table;
 }
 
 StudyTable Study::rollout() {
   const StudyExample one = example(true);
   const std::vector<std::string> labels = labels_of(one);
-  const std::vector<double> all = attention_rollout(model_, pool_, one.input);
+  const std::vector<double> all = attention_rollout(model_, pool_, one.input, edits_.get());
   StudyTable table;
   table.study = "rollout";
   if (request_.position >= 0) {
@@ -315,7 +315,7 @@ StudyTable Study::flow() {
   const std::int64_t position = request_.position >= 0                ? request_.position
                                 : model_.kind() == ModelKind::decoder ? std::ssize(labels) - 1
                                                                       : 0;
-  const std::vector<double> flows = attention_flow(model_, pool_, one.input, position);
+  const std::vector<double> flows = attention_flow(model_, pool_, one.input, position, edits_.get());
   StudyTable table;
   table.study = "flow";
   table.title = fmt::format("Attention flow from position {} to each input {}", position, place_column());
@@ -327,8 +327,11 @@ StudyTable Study::flow() {
 
 StudyTable Study::probe() {
   need_data();
-  const std::vector<LabeledInput> inputs = read_labeled_inputs(loaded_, request_.data, data_options(false));
-  return table_of(probe_layers(model_, pool_, inputs, seed_, progress_), input_name(model_));
+  const LabeledInputs data = read_labeled_inputs(loaded_, request_.data, data_options(false));
+  Network& network = *data.network;
+  EditedPass edits;
+  if (edits_ != nullptr) edits.add_tower(*edits_, data.tower);
+  return table_of(probe_layers(network, pool_, data.inputs, seed_, progress_, &edits), input_name(network));
 }
 
 StudyTable Study::alignment() {
@@ -338,7 +341,27 @@ StudyTable Study::alignment() {
     throw usage_error("--view alignment needs one file of sentence pairs")
         .found(fmt::format("{} files", request_.data.files.size()));
   return table_of(study_alignment(loaded_, pool_, request_.data.files[0], request_.alignments,
-                                  request_.examples, progress_));
+                                  {request_.examples, progress_, edits_.get()}));
+}
+
+StudyTable Study::table(const std::string& view) {
+  if (view == "heads") return heads();
+  if (view == "sets") return sets();
+  if (view == "flip") return flip();
+  if (view == "kinds") return kinds();
+  if (view == "induction") return induction();
+  if (view == "lens") return lens();
+  if (view == "direct") return direct();
+  if (view == "patch") return patch(PatchMode::total);
+  if (view == "path") return patch(PatchMode::direct);
+  if (view == "tokens") return tokens();
+  if (view == "rollout") return rollout();
+  if (view == "flow") return flow();
+  if (view == "probe") return probe();
+  if (view == "alignment") return alignment();
+  throw usage_error("unknown view of a study")
+      .found(view)
+      .expected(fmt::format("{}", fmt::join(study_views(), ", ")));
 }
 
 }  // namespace
@@ -352,27 +375,11 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
                        std::uint64_t seed, const std::function<bool(double share)>& progress,
                        const MediaReader& media) {
   Study study(loaded, pool, request, seed, progress, media);
-  const std::string& view = request.view;
   study.require_fit();
-  if (!request.interventions.empty() && view != "tokens")
-    throw usage_error("--intervene applies only to --view tokens").found("--view " + view);
-  if (view == "heads") return study.heads();
-  if (view == "sets") return study.sets();
-  if (view == "flip") return study.flip();
-  if (view == "kinds") return study.kinds();
-  if (view == "induction") return study.induction();
-  if (view == "lens") return study.lens();
-  if (view == "direct") return study.direct();
-  if (view == "patch") return study.patch(PatchMode::total);
-  if (view == "path") return study.patch(PatchMode::direct);
-  if (view == "tokens") return study.tokens();
-  if (view == "rollout") return study.rollout();
-  if (view == "flow") return study.flow();
-  if (view == "probe") return study.probe();
-  if (view == "alignment") return study.alignment();
-  throw usage_error("unknown view of a study")
-      .found(view)
-      .expected(fmt::format("{}", fmt::join(study_views(), ", ")));
+  study.read_interventions();
+  StudyTable table = study.table(request.view);
+  study.add_interventions(table);
+  return table;
 }
 
 }  // namespace regard::inspect

@@ -19,7 +19,7 @@ struct StudyRequest {
   data::DataFiles data = {};  // examples of the study; see read_examples()
   // `text` and `other` are texts, or names of image or sound files.
   std::string text, target, other, other_target, answer, instead, off, state, alignments;
-  std::vector<std::string> interventions;  // interventions of every pass, for the view "tokens"
+  std::vector<std::string> interventions;  // interventions of every pass
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/namespaces.h"
+#include "models/attention_pooling.h"
 #include "models/network.h"
 #include "nn/block.h"
 #include "nn/convolution.h"
@@ -161,6 +162,7 @@ struct Architecture {
   std::int64_t encoder_hidden = 0;
   std::string memory_projection;
   HeadConfig head;
+  std::optional<AttentionPoolingConfig> pooling;  // pooling of the encoder's states; replaces the head
   bool head_pools = false;  // true if the head's dense layers are the base model's pooler
   // The base model's pooler of the first token, if the head does not use a pooler. It is loaded only if the
   // file contains it.

@@ -32,6 +32,7 @@ class Assembled : public Network {
           source, std::vector{nn::LinearPart{architecture_.memory_projection, hidden, true,
                                              architecture_.head.initial}});
     make_head();
+    if (architecture_.pooling) pooling_ = std::make_unique<AttentionPooling>(*architecture_.pooling);
   }
 
   ModelKind kind() const override {
@@ -62,6 +63,7 @@ class Assembled : public Network {
     if (decoder_) decoder_->collect(all);
     if (memory_projection_) memory_projection_->collect(all);
     head_->collect(all);
+    if (pooling_) pooling_->collect(all);
     return all;
   }
 
@@ -89,12 +91,12 @@ class Assembled : public Network {
     return hidden;
   }
 
-  Output output() const override { return architecture_.head.output; }
+  Output output() const override { return pooling_ ? Output::pooled : architecture_.head.output; }
   std::int64_t labels() const override { return architecture_.head.out; }
   Var head(Tape& tape, Var hidden, const Ragged& shape) override {
     if (output() == Output::none) throw without_part("output head");
     const Turn turn(*this, tape);
-    return head_->forward(tape, hidden, shape);
+    return pooling_ ? pooling_->forward(tape, hidden, shape) : head_->forward(tape, hidden, shape);
   }
 
   bool has_pooler() const override { return architecture_.head_pools || pooler_; }
@@ -159,6 +161,7 @@ class Assembled : public Network {
     if (decoder_) decoder_->prepare_for_inference(how);
     if (memory_projection_) memory_projection_->prepare_for_inference(how);
     head_->prepare_for_inference(how);
+    if (pooling_) pooling_->prepare_for_inference(how);
   }
 
  private:
@@ -241,6 +244,7 @@ class Assembled : public Network {
   TokenTables tables_;
   std::unique_ptr<Stack> encoder_, decoder_;       // encoder and decoder; null if the model has none
   std::unique_ptr<nn::Linear> memory_projection_;  // may be null
+  std::unique_ptr<AttentionPooling> pooling_;      // may be null
   std::unique_ptr<Head> head_, pooler_;  // pooler_: pooler that the head does not use; either may be null
 };
 

@@ -2,9 +2,12 @@
 
 #include "ops/attention.h"
 #include "ops/embedding.h"
+#include "ops/replacing_probe.h"
 
 namespace regard::models {
 namespace {
+
+constexpr std::string_view kAttention = "decoder.0.cross", kFeedForward = "decoder.0.feed_forward";
 
 nn::FeedForwardConfig feed_forward_of(const AttentionPoolingConfig& config) {
   nn::FeedForwardConfig feed_forward;
@@ -50,11 +53,13 @@ AttentionPooling::AttentionPooling(const AttentionPoolingConfig& config) : confi
   output_ = std::make_unique<nn::Linear>(
       hidden, std::vector{nn::LinearPart{prefix + "attention.out_proj", hidden, true, config.initial}});
   norm_ = std::make_unique<nn::Norm>(prefix + "layernorm", hidden, config.norm);
-  feed_forward_ = std::make_unique<nn::FeedForward>(prefix, "pooling", feed_forward_of(config));
+  feed_forward_ =
+      std::make_unique<nn::FeedForward>(prefix, std::string(kFeedForward), feed_forward_of(config));
 }
 
 Var AttentionPooling::forward(Tape& tape, Var hidden, const Ragged& shape) const {
   const Ragged queries = one_each(tape, shape);
+  if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin("decoder", queries);
   // The learned query (probe) is the same for every sequence, so it is projected only once.
   Var probe = joint_->forward(tape, &probe_->variable);  // [1, query / key / value]
   Var query = ops::select_rows(tape, probe, queries.positions);
@@ -62,9 +67,12 @@ Var AttentionPooling::forward(Tape& tape, Var hidden, const Ragged& shape) const
   ops::AttentionOptions options;
   options.heads = options.kv_heads = config_.heads;
   options.head_dim = options.value_dim = config_.hidden / config_.heads;
+  options.point = kAttention;
   Var context = ops::attention(tape, {query, 0}, {states, config_.hidden}, {states, 2 * config_.hidden},
                                queries, shape, options);
-  Var attended = output_->forward(tape, context);
+  context = nn::scaled_by_probe(tape, kAttention, config_.heads, context);
+  context = nn::show(tape, kAttention, "context", context);
+  Var attended = nn::show(tape, kAttention, "output", output_->forward(tape, context));
   nn::BranchEnd end;
   end.residual = attended, end.shape = &queries;
   return feed_forward_->forward(tape, norm_->forward(tape, attended), end);

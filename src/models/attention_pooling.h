@@ -1,5 +1,6 @@
 // Attention pooling of SigLIP (transformers' SiglipMultiheadAttentionPoolingHead): one learned query per
-// image attends to all of its patches, followed by a feed-forward layer.
+// image attends to all of its patches, followed by a feed-forward layer. Its probe points are those of a
+// decoder of one layer and one position: "decoder.0.cross" and "decoder.0.feed_forward".
 #pragma once
 
 #include <memory>

@@ -46,7 +46,6 @@ std::int32_t row_of(std::span<const std::int32_t> ids, std::int32_t begin, std::
 DualEncoder::DualEncoder(DualEncoderConfig config) : config_(std::move(config)) {
   text_ = make_network(config_.text);
   vision_ = make_network(config_.vision);
-  if (config_.pooling) pooling_ = std::make_unique<AttentionPooling>(*config_.pooling);
   scale_ = single_number(config_.scale, config_.scale_shape, config_.initial_scale);
   if (!config_.bias.empty()) bias_ = single_number(config_.bias, config_.scale_shape, config_.initial_bias);
 }
@@ -60,7 +59,6 @@ std::vector<Parameter*> DualEncoder::parameters() {
   std::vector<Parameter*> all = text_->parameters();
   const std::vector<Parameter*> vision = vision_->parameters();
   all.insert(all.end(), vision.begin(), vision.end());
-  if (pooling_) pooling_->collect(all);
   all.push_back(scale_.get());
   if (bias_) all.push_back(bias_.get());
   return all;
@@ -88,10 +86,9 @@ Var DualEncoder::text_vectors(Tape& tape, Var hidden, const InputBatch& batch) {
 }
 
 Var DualEncoder::image_vectors(Tape& tape, Var hidden, const InputBatch& batch) {
-  if (!pooling_) return vision_->head(tape, hidden, batch.shape);
-  const std::lock_guard own(one_pass_);
-  const std::unique_lock pool = tape.pool().take_turn();
-  return pooling_->forward(tape, hidden, batch.shape);
+  // texts may have been encoded since the images were
+  if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin("vision", batch.shape);
+  return vision_->head(tape, hidden, batch.shape);
 }
 
 Var DualEncoder::pair_logits(Tape& tape, Var texts, Var images) {
@@ -141,8 +138,6 @@ CacheShape DualEncoder::cache_shape() const {
 void DualEncoder::prepare_for_inference(const nn::Preparation& how) {
   text_->prepare_for_inference(how);
   vision_->prepare_for_inference(how);
-  const std::lock_guard own(one_pass_);
-  if (pooling_) pooling_->prepare_for_inference(how);
 }
 
 DualEncoder* dual_encoder_of(Network& model) {

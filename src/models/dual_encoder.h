@@ -4,13 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/namespaces.h"
 #include "models/architecture.h"
-#include "models/attention_pooling.h"
 #include "models/network.h"
 
 namespace regard::models {
@@ -28,8 +26,6 @@ struct DualEncoderConfig {
   Architecture text, vision;
   TextRow text_row = TextRow::largest_id;
   std::int32_t end_token = -1;
-  // pooling of the image's patches; replaces the head of `vision`
-  std::optional<AttentionPoolingConfig> pooling;
   std::int64_t size = 0;  // number of elements of a vector
   // names of the scale and the bias of the logits; the name of the bias is empty if there is none
   std::string scale, bias;
@@ -90,10 +86,8 @@ class DualEncoder : public Network {
 
  private:
   DualEncoderConfig config_;
-  std::mutex one_pass_;  // mutex that serialises calls of the pooling
   std::unique_ptr<Network> text_, vision_;
-  std::unique_ptr<AttentionPooling> pooling_;  // may be null
-  std::unique_ptr<Parameter> scale_, bias_;    // parameters of the logits; bias_ may be null
+  std::unique_ptr<Parameter> scale_, bias_;  // parameters of the logits; bias_ may be null
 };
 
 // Return the model as a dual encoder, or null if it is another network.

@@ -79,7 +79,7 @@ Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, 
   Var context = input.cache == nullptr ? known_context(tape, point_) : nullptr;
   if (context == nullptr)
     context = config_.cross ? attend_cross(tape, x, input) : attend_self(tape, x, input);
-  context = scaled_by_probe(tape, context);
+  context = scaled_by_probe(tape, point_, config_.heads, context);
   context = show(tape, point_, "context", context);
   BranchEnd named = end;
   named.point = point_;
@@ -202,13 +202,12 @@ Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const Atten
                                config_.kv_heads * config_.value_dim, *input.shape, options_for(tape, input));
 }
 
-// Ablation: multiply heads by the probe's factors before the output projection.
-Var MultiHeadAttention::scaled_by_probe(Tape& tape, Var context) const {
+Var scaled_by_probe(Tape& tape, std::string_view point, std::int64_t heads, Var context) {
   if (tape.probe == nullptr) return context;
-  const std::span<float> factors = tape.arena().array<float>(static_cast<std::size_t>(config_.heads));
+  const std::span<float> factors = tape.arena().array<float>(static_cast<std::size_t>(heads));
   bool any = false;
   for (std::size_t h = 0; h < factors.size(); ++h) {
-    factors[h] = tape.probe->head_scale(point_, static_cast<std::int64_t>(h));
+    factors[h] = tape.probe->head_scale(point, static_cast<std::int64_t>(h));
     any = any || factors[h] != 1.0f;
   }
   return any ? ops::scale_heads(tape, context, factors) : context;

@@ -50,6 +50,10 @@ struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   RotaryPositions* rotary = nullptr;  // rotary positions, for self-attention
 };
 
+// Ablation: return the output of the heads [tokens, heads · size] of the attention at `point`, multiplied by
+// the factors of the tape's probe (ops::Probe::head_scale()).
+Var scaled_by_probe(Tape& tape, std::string_view point, std::int64_t heads, Var context);
+
 class MultiHeadAttention {
  public:
   // prefix: prefix of weight names, such as "decoder.layers.0.cross_attention."; point: prefix of probe
@@ -83,7 +87,6 @@ class MultiHeadAttention {
   void cache_memory(Tape& tape, const AttentionInput& input) const;
   ops::AttentionOptions options_for(const Tape& tape, const AttentionInput& input) const;
   bool stores_projections(const Tape& tape) const;
-  Var scaled_by_probe(Tape& tape, Var context) const;
 
   AttentionConfig config_;
   std::string point_;

@@ -66,7 +66,7 @@ Json interventions_schema() {
 Json warnings_schema() {
   using namespace schema;
   return described(array(text(2 * kLongest), 1, kMostInterventions),
-                   "Interventions that changed nothing, because no input has a token at their positions");
+                   "Interventions that changed nothing, each with the reason");
 }
 
 RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {

@@ -30,10 +30,10 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
 
 void Reader::require_room(std::size_t tokens) const {
   if (most_ == 0 || cut_ || static_cast<std::int64_t>(tokens) <= most_) return;
-  throw Error(ErrorKind::invalid_input, "the text is too long for the model")
+  throw input_error(infer::kTextTooLong)
       .found(fmt::format("{} tokens", tokens))
       .expected(fmt::format("at most {}", most_))
-      .remedy("Split it, or use --truncate");
+      .remedy("Split the text");
 }
 
 Input Reader::read_text(std::string_view text, bool marked) const {

@@ -40,11 +40,15 @@ class MediaStudyProgram : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.exit_code == 0 ? parse_json(result.out, "out") : Json::object();
   }
-  void expect_error(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+  void expect_error(const std::vector<std::string>& arguments, const std::vector<std::string>& parts,
+                    int exit_code = 2) {
     const ProgramResult result = study(arguments);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(result.exit_code, exit_code) << result.err;
     for (const std::string& part : parts)
       EXPECT_NE(result.err.find(part), std::string::npos) << part << ": " << result.err;
+  }
+  void expect_bad_data(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+    expect_error(arguments, parts, 3);
   }
   // Return the loss of the whole model that the title of a sweep states.
   static double loss_of(const Json& heads) {
@@ -131,6 +135,39 @@ TEST_F(MediaStudyProgram, ProbesLayersOfImages) {
   ASSERT_EQ(probe["rows"].size(), 3u);
   EXPECT_GE(probe["rows"][0]["train accuracy"].get<double>(), 0.9);
   EXPECT_NE(probe["notes"][0].get<std::string>().find("10 images to fit"), std::string::npos);
+}
+
+// The first column decides which encoder of CLIP is probed.
+TEST_F(MediaStudyProgram, ProbesTheEncoderOfTwoThatReadsTheData) {
+  const std::string clip = golden("hf-more/clip-words").string(), from = golden("pictures").string() + "/";
+  std::string images, texts;
+  for (int i = 1; i <= 6; ++i) {
+    const std::string number = std::to_string(i);
+    images += from + "turned" + number + ".jpg\tturned\n" + from +
+              (i % 2 == 0 ? "deep.png" : "palette-alpha.png") + "\tdeep\n";
+    texts += "a cat " + number + "\tcat\na dog " + number + "\tdog\n";
+  }
+  write_file(folder_.path(), "images.tsv", images);
+  write_file(folder_.path(), "texts.tsv", texts);
+  const auto note = [](const Json& table) { return table["notes"][0].get<std::string>(); };
+  const Json of_images = table({clip, "images.tsv", "--view", "probe"});
+  EXPECT_TRUE(note(of_images).starts_with("10 images to fit, 2 held out")) << of_images;
+  EXPECT_EQ(of_images["rows"].size(), 2u);
+  EXPECT_TRUE(note(table({clip, "texts.tsv", "--view", "probe"})).starts_with("10 texts to fit"));
+  const Json changed =
+      table({clip, "images.tsv", "--view", "probe", "--intervene", "zero vision.encoder.embedding"});
+  EXPECT_LT(changed["rows"][0]["train accuracy"].get<double>(), 0.9) << "the encoder ignores interventions";
+
+  write_file(folder_.path(), "mixed.tsv", images + texts);
+  expect_bad_data({clip, "mixed.tsv", "--view", "probe"},
+                  {"mixed.tsv:13", "mixes images and texts", "as in line 1", "'a cat 1'"});
+  write_file(folder_.path(), "mixed.tsv", texts + "nowhere.PNG\tcat\n");
+  expect_bad_data({clip, "mixed.tsv", "--view", "probe"}, {"mixed.tsv:13", "expected a text"});
+  write_file(folder_.path(), "missing.tsv", images + "nowhere.png\tdeep\n");
+  expect_bad_data({clip, "missing.tsv", "--view", "probe"}, {"missing.tsv:13", "does not exist"});
+  write_file(folder_.path(), "broken.png", "no image");
+  write_file(folder_.path(), "broken.tsv", images + "broken.png\tdeep\n");
+  expect_bad_data({clip, "broken.tsv", "--view", "probe"}, {"broken.png", "unknown image format"});
 }
 
 TEST_F(MediaStudyProgram, ViewsThatDoNotApplyNameTheViewAndTheInput) {

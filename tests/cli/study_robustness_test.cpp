@@ -99,7 +99,7 @@ TEST_F(StudyRobustness, SizesAreBounded) {
   expect_error({"gpt", "--view", "lens", "--text", "the fox", "--position", "7"}, 2, "0 to 6");
 }
 
-TEST_F(StudyRobustness, GradientsTakeInterventionsAndOtherViewsRefuseThem) {
+TEST_F(StudyRobustness, InterventionsChangeEveryView) {
   const std::vector<std::string> tokens{"gpt",      "--view", "tokens",  "--text", "the fox",
                                         "--answer", "a",      "--steps", "10",     "--json"};
   std::vector<std::string> changed = tokens;
@@ -109,8 +109,20 @@ TEST_F(StudyRobustness, GradientsTakeInterventionsAndOtherViewsRefuseThem) {
   ASSERT_EQ(plain.exit_code, 0) << plain.err;
   ASSERT_EQ(edited.exit_code, 0) << edited.err;
   EXPECT_NE(plain.out, edited.out);
-  expect_error({"gpt", "--view", "rollout", "--text", "the fox", "--intervene", "uniform decoder.0.1"}, 2,
-               "only to --view tokens");
+  const ProgramResult rollout =
+      study({"gpt", "--view", "rollout", "--text", "the fox", "--intervene", "uniform decoder.0.1"});
+  EXPECT_NE(rollout.out.find("Interventions in every pass: 'uniform decoder.0.1'."), std::string::npos)
+      << rollout.out << rollout.err;
+  expect_error({"gpt", "--view", "lens", "--text", "the fox", "--intervene", "zero decoder.output"}, 2,
+               "decoder.output");
+}
+
+// `study` has no option --truncate, so its errors do not name it.
+TEST_F(StudyRobustness, ATextThatIsTooLongHasARemedyThatStudyHas) {
+  const ProgramResult result = study({"gpt", "--view", "lens", "--text", std::string(65, 'a')});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("Split the text"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("--truncate"), std::string::npos) << result.err;
 }
 
 TEST_F(StudyRobustness, AModelWithoutLogitsIsRefused) {

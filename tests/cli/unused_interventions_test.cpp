@@ -1,4 +1,4 @@
-// An intervention that changes nothing is reported: its positions are past the end of the input.
+// An intervention that changes nothing is reported with the reason.
 #include <gtest/gtest.h>
 
 #include "support/namespaces.h"
@@ -18,8 +18,9 @@ class UnusedIntervention : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.err;
   }
-  static std::string warning(const std::string& intervention) {
-    return "regard: warning: '" + intervention + "' changed nothing: no input has a token at its positions\n";
+  static std::string warning(const std::string& intervention,
+                             const std::string& reason = "no input has a token at its positions") {
+    return "regard: warning: '" + intervention + "' changed nothing: " + reason + "\n";
   }
 
   TemporaryFolder place_;
@@ -31,9 +32,11 @@ TEST_F(UnusedIntervention, OfATextIsReported) {
   for (const char* used : {"zero encoder.0.residual positions=1", "scale encoder.0.0 by=0.5 keys=1",
                            "uniform encoder.0.1 positions=0,99", "zero encoder.0"})
     EXPECT_EQ(messages(attend, used), "") << used;
-  for (const char* unused : {"zero encoder.0.residual positions=99", "scale encoder.0.0 by=0.5 keys=99",
-                             "uniform encoder.0.1 positions=98-99"})
+  for (const char* unused : {"zero encoder.0.residual positions=99", "uniform encoder.0.1 positions=98-99",
+                             "scale encoder.0.0 by=0.5 positions=99 keys=99"})
     EXPECT_EQ(messages(attend, unused), warning(unused));
+  const std::string keys = "scale encoder.0.0 by=0.5 keys=99";
+  EXPECT_EQ(messages(attend, keys), warning(keys, "no input has a token at its keys"));
 }
 
 TEST_F(UnusedIntervention, OfAPictureIsReported) {
@@ -45,6 +48,17 @@ TEST_F(UnusedIntervention, OfAPictureIsReported) {
     EXPECT_EQ(messages({command, model, picture, "--json"}, used), "") << command;
     EXPECT_EQ(messages({command, model, picture, "--json"}, unused), warning(unused)) << command;
   }
+}
+
+// `embed` runs one of the two encoders of CLIP.
+TEST_F(UnusedIntervention, OfAnEncoderThatDoesNotRunIsReported) {
+  const std::string model = golden("hf-more/clip-words").string();
+  write_file(place_.path(), "texts", "a cat\n");
+  const std::string text = "zero text.encoder.0.0", vision = "zero vision.encoder.0.0",
+                    weights = "uniform vision.encoder.0.0";
+  EXPECT_EQ(messages({"embed", model, "texts"}, text), "");
+  for (const std::string& unused : {vision, weights})
+    EXPECT_EQ(messages({"embed", model, "texts"}, unused), warning(unused, "no pass computes its place"));
 }
 
 }  // namespace

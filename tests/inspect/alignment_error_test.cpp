@@ -74,7 +74,7 @@ class AlignmentStudyTest : public ::testing::Test {
   }
   AlignmentStudy study(const std::string& links) {
     testing::write_file(folder_.path(), "links", links);
-    return study_alignment(loaded_, pool_, folder_ / "pairs.tsv", folder_ / "links", 0);
+    return study_alignment(loaded_, pool_, folder_ / "pairs.tsv", folder_ / "links");
   }
   testing::TemporaryFolder folder_;
   infer::LoadedModel loaded_;

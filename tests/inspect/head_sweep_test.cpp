@@ -50,8 +50,8 @@ class HeadSweepOf : public ::testing::TestWithParam<std::string> {
   }
 
   // Return the loss of all predictions, computed in one pass over all examples and summed in their order.
-  double loss_without(const Head& head) {
-    inspect::EditedPass edits;
+  double loss_without(const Head& head, const inspect::EditedPass* standing = nullptr) {
+    inspect::EditedPass edits(standing);
     edits.add(inspect::ModelPoints::of(*model_, pool_).of_head(head));
     Arena arena;
     Tape tape(pool_, arena);
@@ -96,6 +96,26 @@ TEST_P(HeadSweepOf, EveryLossHasTheBitsOfAWholePass) {
     changed += one.loss != sweep.loss ? 1 : 0;
   }
   EXPECT_GT(changed, sweep.heads.size() / 2);
+}
+
+// An intervention that adds to the output of a head must be applied once, also where values are reused.
+TEST_P(HeadSweepOf, EveryLossUnderInterventionsHasTheBitsOfAWholePass) {
+  const inspect::ModelPoints points = inspect::ModelPoints::of(*model_, pool_);
+  inspect::EditedPass standing;
+  for (const Head& head : {points.all_heads().front(), points.all_heads().back()}) {
+    inspect::ValueEdit edit = points.of_head(head);
+    edit.factor = 1.0f, edit.offset = Tensor::zeros({1, edit.end - edit.begin});
+    for (std::int64_t i = 0; i < edit.offset.elements(); ++i) edit.offset.f32()[i] = 0.5f;
+    edit.positions.ranges = {{1, 2}};
+    standing.add(std::move(edit));
+    standing.add(inspect::WeightEdit{head, inspect::Action::uniform, 1.0f, {}, {}, {}});
+  }
+  inspect::HeadSweepOptions options;
+  options.edits = &standing;
+  const inspect::HeadSweep sweep = inspect::sweep_heads(*model_, pool_, examples_, options);
+  EXPECT_NE(sweep.loss, inspect::sweep_heads(*model_, pool_, examples_).loss);
+  for (const inspect::HeadLoss& one : sweep.heads)
+    EXPECT_EQ(one.loss, loss_without(one.head, &standing)) << one.head.text();
 }
 
 INSTANTIATE_TEST_SUITE_P(HfTiny, HeadSweepOf,

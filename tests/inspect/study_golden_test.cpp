@@ -174,8 +174,8 @@ TEST_F(TransformerLens, LogitLensReadsTheSameTokens) {
 }
 
 TEST_F(TransformerLens, DirectAttributionHasTheSameShares) {
-  const inspect::DirectAttribution found = inspect::direct_attribution(
-      *g_.model, g_.pool, example(), answer().position, answer().answer, answer().instead);
+  const inspect::DirectAttribution found =
+      inspect::direct_attribution(*g_.model, g_.pool, example(), answer());
   EXPECT_NEAR(found.difference, g_.number("patch.clean"), 1e-4);
   double sum = found.rest;
   for (const inspect::DirectShare& one : found.shares) {

@@ -61,7 +61,7 @@ export interface Capture {
    */
   interventions: Intervention[];
   /**
-   * Sentences about interventions that changed nothing, because no input has a token at their positions. Absent if there are none.
+   * Sentences about interventions that changed nothing, each with the reason. Absent if there are none.
    */
   warnings?: string[];
   drawing?: Drawing;

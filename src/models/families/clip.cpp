@@ -174,7 +174,7 @@ DualEncoderConfig siglip(const ConfigReader& config) {
   pooling.inner = images.block.feed_forward.inner;
   pooling.activation = images.block.feed_forward.activation;
   pooling.norm = images.block.norm;
-  all.pooling = pooling;
+  all.vision.pooling = pooling;
   all.vision.head = HeadConfig();
   all.text_row = TextRow::last;
   all.text_length = all.text.max_positions;
