@@ -116,7 +116,7 @@ TEST(Runner, RefusesInputsThatDoNotFit) {
   outside.i64()[0] = 1000000;
   constexpr ErrorKind invalid = ErrorKind::invalid_input;
   EXPECT_REGARD_ERROR(runner.run(with("input_ids", outside)), invalid, "1000000");
-  EXPECT_REGARD_ERROR(runner.run(with("input_ids", ids.to(DType::f32))), invalid, "integers");
+  EXPECT_REGARD_ERROR(runner.run(with("input_ids", ids.to(DType::f32))), invalid, "i64 or i32");
   EXPECT_REGARD_ERROR(runner.run(with("attention_mask", Tensor::zeros({1, 2}, DType::i64))), invalid,
                       "[1, 2]");
   EXPECT_REGARD_ERROR(runner.run(with("input_idz", ids)), invalid, "input_ids");

@@ -79,7 +79,7 @@ TEST(Json, RequireNamesKeyFoundAndExpected) {
       parse(R"({"n": 1.0, "s": "x", "big": 4294967296, "minus": -1, "huge": 18446744073709551615,
                                "list": [1, "a"], "null": null, "beyond": 18446744073709551632})");
   EXPECT_REGARD_ERROR(require<int>(value, "none", "c.json"), ErrorKind::bad_file,
-                      "c.json: \"none\" is missing");
+                      "c.json: the key \"none\" is missing");
   EXPECT_REGARD_ERROR(require<int>(value, "n", "c.json"), ErrorKind::bad_file, "found the number 1.0");
   EXPECT_REGARD_ERROR(require<std::int32_t>(value, "big", "c.json"), ErrorKind::bad_file, "out of range");
   EXPECT_REGARD_ERROR(require<std::uint32_t>(value, "minus", "c.json"), ErrorKind::bad_file, "non-negative");
