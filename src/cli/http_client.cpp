@@ -16,6 +16,7 @@
 #include "base/plain_text.h"
 #include "base/printable.h"
 #include "cli/output.h"
+#include "inspect/edited_pass.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -249,17 +250,14 @@ HttpClient::Response HttpClient::exchange(const std::string& request) {
   return exchange(request);
 }
 
-// Keep only the warnings that every response so far contains. If an intervention changes nothing in one
-// request, it may still change the result of another one.
+// Keep only the warnings of interventions that every response so far names. If an intervention changes
+// nothing in one request, it may still change the result of another one.
 void HttpClient::keep_warnings(const Json& response) {
-  std::set<std::string> now;
+  std::vector<std::string> now;
   if (response.is_object() && response.contains("warnings") && response["warnings"].is_array())
     for (const Json& one : response["warnings"])
-      if (one.is_string()) now.insert(one.get<std::string>());
-  if (!warnings_)
-    warnings_ = std::move(now);
-  else
-    std::erase_if(*warnings_, [&](const std::string& one) { return !now.contains(one); });
+      if (one.is_string()) now.push_back(one.get<std::string>());
+  warnings_ = warnings_ ? inspect::common_warnings(*warnings_, now) : std::move(now);
 }
 
 void HttpClient::print_warnings() const {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cli/verb.h"
@@ -70,7 +70,7 @@ class HttpClient {
   int socket_ = -1;
   std::string received_;
   // warnings that every response so far contained; unset before the first one
-  std::optional<std::set<std::string>> warnings_;
+  std::optional<std::vector<std::string>> warnings_;
 };
 
 }  // namespace regard::cli

@@ -23,6 +23,15 @@ const char* reason_of(EditProgress progress) {
   return "no input has a token at its positions";
 }
 
+constexpr std::string_view kChangedNothing = " changed nothing: ";
+
+// Return the progress of the intervention that the warning names.
+EditProgress progress_of(std::string_view warning) {
+  for (const EditProgress one : {EditProgress::position, EditProgress::place})
+    if (warning.ends_with(reason_of(one))) return one;
+  return EditProgress::none;
+}
+
 }  // namespace
 
 std::string attention_name(Kind kind, std::int64_t layer) {
@@ -52,6 +61,20 @@ void EditedPass::add(SharedProgress progress, std::string intervention) {
   interventions_.emplace_back(std::move(progress), std::move(intervention));
 }
 
+std::vector<std::string> common_warnings(const std::vector<std::string>& a,
+                                         const std::vector<std::string>& b) {
+  std::vector<std::string> common;
+  for (const std::string& one : a) {
+    const std::string start = one.substr(0, one.rfind(kChangedNothing));
+    for (const std::string& other : b)
+      if (other.substr(0, other.rfind(kChangedNothing)) == start) {
+        common.push_back(progress_of(one) < progress_of(other) ? other : one);
+        break;
+      }
+  }
+  return common;
+}
+
 std::string EditedPass::text() const {
   std::string text;
   for (const auto& [progress, intervention] : interventions_)
@@ -70,7 +93,7 @@ std::vector<std::string> EditedPass::warnings() const {
   std::vector<std::string> sentences;
   for (const auto& [progress, intervention] : interventions_)
     if (const EditProgress reached = *progress; reached != EditProgress::changed)
-      sentences.push_back(fmt::format("'{}' changed nothing: {}", intervention, reason_of(reached)));
+      sentences.push_back(fmt::format("'{}'{}{}", intervention, kChangedNothing, reason_of(reached)));
   return sentences;
 }
 

@@ -124,6 +124,11 @@ class EditedPass : public ForwardingProbe {
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 
+// Combine EditedPass::warnings() of two sets of passes: return the warnings of the interventions in both
+// lists, in the order of `a`. Of the two reasons, keep that of the passes that came further.
+std::vector<std::string> common_warnings(const std::vector<std::string>& a,
+                                         const std::vector<std::string>& b);
+
 // The values [tokens, features] at some points of a pass over one batch.
 class PointCapture : public Probe {
  public:

@@ -78,7 +78,8 @@ TEST_F(StudyRoute, RefusesByTheNamesOfTheMembers) {
   expect_refused(body("alignment", {{"data", pairs_}, {"alignments", "0-0\n0-9\n"}}), "alignments:2");
   expect_refused(body("heads", {{"data", repeated("dog ", 600)}}), "tokens in a line");
   expect_refused(body("heads", {{"data", repeated("a\n", 5000)}}), "at most 4096 lines");
-  expect_refused(body("heads", {{"text", "a dog"}, {"interventions", {"zero decoder.0.0"}}}), "view tokens");
+  expect_refused(body("lens", {{"text", "a dog"}, {"interventions", {"zero decoder.output"}}}),
+                 "decoder.output");
 }
 
 }  // namespace
