@@ -119,7 +119,7 @@ TEST(CachePages, AnExhaustedPoolRefusesAndGoesOn) {
     decoder.step({1}, {past});
     ADD_FAILURE() << "two pages were found where one was free";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("1 of 3 free"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("1 of 3 pages free"), std::string::npos) << error.what();
   }
   EXPECT_EQ(decoder.cache.free_pages(), 1) << "nothing was taken";
   Tokens more = past;

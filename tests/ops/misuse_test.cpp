@@ -111,7 +111,7 @@ const Misuse kMisuses[] = {
        t.begin({.record = false, .training = true});
        ops::dropout(t, make(t, {4, 4}), batch.view(), {0.5f, 0});
      },
-     {"dropout", "3 tokens", "[4, 4]"}},
+     {"dropout", "3 rows", "[4, 4]"}},
     {"labels beyond the classes",
      [](Tape& t) {
        ops::cross_entropy(t, make(t, {3, 3}), kIds);
@@ -122,7 +122,7 @@ const Misuse kMisuses[] = {
      [](Tape& t) {
        ops::cross_entropy(t, make(t, {4, 5}), kIds);
      },
-     {"cross_entropy", "3 labels", "[4, 5]"}},
+     {"cross_entropy", "3 labels", "4 labels"}},
     {"labels beyond the classes of a projection",
      [](Tape& t) {
        ops::linear_cross_entropy(t, make(t, {3, 2}), make(t, {3, 2}), nullptr, kIds);
@@ -139,7 +139,7 @@ const Misuse kMisuses[] = {
        const std::array<float, 3> factors{1, 1, 1};
        ops::scale_heads(t, make(t, {3, 4}), factors);
      },
-     {"scale_heads", "3 heads", "[3, 4]"}},
+     {"scale_heads", "3 heads", "divisor of 4"}},
     {"key/value heads that do not divide",
      [](Tape& t) {
        const RaggedBuffer batch = three_tokens();
