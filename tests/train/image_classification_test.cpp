@@ -304,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(
             "", {"data.valid=valid", "data.train=train"}, "there is no labelled image in the folder"},
         WrongPictures{"", {"data.train=[\"train.tsv\", \"train\"]"}, "have different formats"},
         WrongPictures{"", {"images.highest=16", "data.columns=[3]"}, "train.tsv:1"},
-        WrongPictures{"valid/0.pgm\tupper left\n", {"images.mean=[0.5]"}, "three numbers"},
+        WrongPictures{"valid/0.pgm\tupper left\n", {"images.mean=[0.5]"}, "expected 3 numbers"},
         WrongPictures{"valid/0.pgm\tupper left\n", {"images.patch_size=13"}, "'images.patch_size' exceeds"},
         WrongPictures{"valid/0.pgm\tupper left\n", {"model.family=bert"}, "'model.family' does not fit"},
         WrongPictures{

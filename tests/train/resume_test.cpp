@@ -111,8 +111,7 @@ TEST_F(Resume, FewerStepsThanDoneAreRefused) {
   const ProgramResult result = program({"train", "--resume", "run", "--set", "training.max_steps=19"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("'training.max_steps' is less than the number of steps that the run has finished "
-                            "(expected at least 20, "
-                            "found 19)"),
+                            "(expected at least 20 steps, found 19 steps)"),
             std::string::npos)
       << result.err;
   EXPECT_EQ(program({"train", "--resume", "run", "--set", "training.max_steps=20"}).exit_code, 0);
