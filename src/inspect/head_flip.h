@@ -30,8 +30,8 @@ struct FlipOptions {
   // File of the measured sets of heads, from which a later call continues. A file of another input, model or
   // answer throws usage. Empty for no file.
   std::filesystem::path state = {};
-  const EditedPass* edits =
-      nullptr;  // interventions of every pass, applied before the ablations; may be null
+  // Interventions of every pass, applied before the ablations. May be null.
+  const EditedPass* edits = nullptr;
   std::function<bool(double share)> progress = {};  // may return false to stop, which throws cancelled
 };
 

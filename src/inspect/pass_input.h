@@ -47,7 +47,8 @@ std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, Thr
 
 // Run one pass with the probe. Returns what run_with_probe() of attention_view.h returns.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
-// Run one pass with the interventions `edits`, which may be null, and an observer of the changed values.
+// Run one pass with the interventions `edits`, which may be null. `observer` receives the values after the
+// interventions.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, const EditedPass* edits,
                 Probe& observer);
 

@@ -51,8 +51,8 @@ struct DirectAttribution {
 };
 // The position is one of the decoder. If answer.instead is −1, its logit is 0. `edits` are interventions of
 // the pass; may be null. An attention whose output has an intervention is one component, without its heads.
-// Throws usage for a position or a token that does not exist, for models that do not predict the next token
-// or whose residual is not the sum of its branches (post-norm), and for interventions on the decoder's
+// Throws usage in these cases: the position or a token does not exist; the model does not predict the next
+// token; the residual is not the sum of its branches (post-norm); an intervention changes the decoder's
 // residual or output.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      const AnswerDifference& answer, const EditedPass* edits = nullptr);

@@ -128,7 +128,8 @@ void read_lines(const data::DataFiles& data,
   }
 }
 
-// Return the rows of a data set for `network`, which is the model or its encoder of images.
+// Return the rows of a data set of images or sounds. `network` is the model or, in a model with two encoders,
+// the image encoder.
 std::vector<MediaRow> media_rows(Network& network, const data::DataFiles& data,
                                  const StudyDataOptions& options) {
   require_media(network, options);
@@ -141,8 +142,8 @@ std::vector<MediaRow> media_rows(Network& network, const data::DataFiles& data,
   return rows;
 }
 
-// Return true if a text is the name of an image: of a file with the content of an image, or with the ending
-// of an image's name. Names are relative to `folder`.
+// Return true if a text names an image: it has the file extension of an image, or it is the path of a file
+// that contains an image. Paths are relative to `folder`.
 bool names_image(const std::string& text, const fs::path& folder) {
   std::string ending = fs::path(text).extension().string();
   std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });

@@ -33,8 +33,8 @@ struct AlignmentTask {
   Probe* probe = nullptr;             // changes values of the pass; not owned, may be null
 };
 
-// Align tokens with source positions by dynamic time warping of the attention weights. Return, for each token
-// after the prompt, the first source position that is aligned with it.
+// Align tokens with source positions by dynamic time warping of the attention weights. Return the first
+// aligned source position of each token after the prompt.
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 

@@ -1,5 +1,5 @@
-// The attention pooling of SigLIP has the probe points of a cross-attention: its weights are those of the
-// formula, and its heads can be ablated like other heads.
+// SigLIP's attention pooling can be observed and changed at the probe points of a cross-attention. Its
+// weights equal the formula, computed in double, and its heads can be ablated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
