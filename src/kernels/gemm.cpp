@@ -178,10 +178,7 @@ class Product {
         first % table_.tile_columns == 0 && (end == packed.n() || end % table_.tile_columns == 0);
     if (packed.k() != problem_.k || first < 0 || end > packed.n() || !whole_panels ||
         packed.isa() != active() || (packed.type() != WeightType::f32 && problem_.transpose_a))
-      throw Error(ErrorKind::internal, "the packed matrix does not fit the product")
-          .found(std::to_string(packed.k()) + " rows, " + std::to_string(packed.n()) + " columns")
-          .expected(std::to_string(problem_.k) + " rows, at least " + std::to_string(end) +
-                    " columns, in whole panels of the active instruction set");
+      throw mismatch_of(packed, problem_.k, end);
     Panels panels;
     if (packed.type() == WeightType::f32) {
       panels.f32 = packed.f32() + first * problem_.k;

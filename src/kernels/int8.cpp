@@ -95,10 +95,7 @@ class Int8Product {
     const bool whole_panels = first % table_.width == 0 && (end == packed_.n() || end % table_.width == 0);
     if (problem_.transpose_a || problem_.accumulate || packed_.k() != problem_.k || first < 0 ||
         end > packed_.n() || !whole_panels || packed_.isa() != active())
-      throw Error(ErrorKind::internal, "the packed matrix does not fit the product")
-          .found(std::to_string(packed_.k()) + " rows, " + std::to_string(packed_.n()) + " columns")
-          .expected(std::to_string(problem_.k) + " rows, at least " + std::to_string(end) +
-                    " columns, in whole panels of the active instruction set");
+      throw mismatch_of(packed_, problem_.k, end);
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
     const double work = estimated_work(problem_.m, problem_.n, problem_.k);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "base/large_pages.h"
 #include "kernels/bf16.h"
@@ -332,6 +333,13 @@ void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int
         unpack_half(matrix, column, factor, scratch, out);
     }
   });
+}
+
+Error mismatch_of(const PackedMatrix& packed, std::int64_t k, std::int64_t end) {
+  return Error(ErrorKind::internal, "the packed matrix does not fit the product")
+      .found(std::to_string(packed.k()) + " rows, " + std::to_string(packed.n()) + " columns")
+      .expected(std::to_string(k) + " rows, at least " + std::to_string(end) +
+                " columns, in whole panels of the active instruction set");
 }
 
 void widen_rows(ThreadPool& pool, const std::uint16_t* table, bool brain, const std::int32_t* ids,

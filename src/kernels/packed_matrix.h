@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "kernels/isa.h"
 #include "kernels/precision.h"
+#include "regard/error.h"
 
 namespace regard::kernels {
 
@@ -78,6 +79,10 @@ class PackedMatrix {
 // Throws usage if an i8 matrix contains −128, which no path supports, or if its k exceeds kLongestInt8Sum.
 // Throws internal if there are several parts that are not transposed.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
+
+// Return the error (internal) for a matrix that does not fit a product: the product needs `k` rows, and whole
+// panels of the active instruction set up to the column `end`.
+Error mismatch_of(const PackedMatrix& packed, std::int64_t k, std::int64_t end);
 
 // Unpack columns to rows of y [rows, k] in f32: y[row] = factor · column ids[row]. The caller checks the ids.
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
