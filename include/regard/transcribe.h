@@ -30,7 +30,7 @@ struct TranscribeOptions {
   std::string language = {};
   bool translate = false;  // translate to English
   bool timestamps = true;  // generate timestamps; if false, there is one segment per 30 seconds
-  // text that is treated as preceding the sound; it may contain names, to show their spelling
+  // text that is treated as a transcript of earlier audio; it may contain names, to show their spelling
   std::string prompt = {};
   bool use_previous = true;  // use the transcript so far as the prompt of the next 30 seconds
   // temperatures of sampling, tried in this order

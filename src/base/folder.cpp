@@ -151,7 +151,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   const int error = errno;
   ::close(descriptor_);
-  if (error != EWOULDBLOCK) throw io_error(folder, "cannot lock", error);
+  if (error != EWOULDBLOCK) throw io_error(folder, "cannot lock the folder", error);
   throw Error(ErrorKind::usage, "another process is writing to the folder" + lock_holder(folder),
               {folder.string(), -1, -1})
       .remedy("Wait until that process ends, stop it, or choose another folder");

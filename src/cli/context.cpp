@@ -138,9 +138,9 @@ void context_verb(const ContextOptions& options, Globals& globals) {
 void add_context(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("context", "Compare the vectors of one word in several sentences");
   verb->footer(
-      "Each sentence must contain WORD as a whole word; its first occurrence is used. A line of --input is "
-      "a\n"
-      "sentence, or a sense, a tab and a sentence. The vector of a word with several tokens is their mean.\n"
+      "Each sentence must contain WORD as a whole word; its first occurrence is used. Each line of "
+      "--input\n"
+      "is SENTENCE or SENSE<tab>SENTENCE. The vector of a word with several tokens is their mean.\n"
       "Layers: static is the embedding alone, input adds positions, output follows the last norm. The\n"
       "silhouette is near 1 if the senses are well separated, and near 0 or below otherwise. An\n"
       "encoder-decoder runs only its encoder.");
@@ -154,7 +154,8 @@ void add_context(CLI::App& app, Globals& globals) {
   verb->add_option("--senses", options->senses, "Sense of each of the SENTENCES, separated by commas")
       ->delimiter(',');
   verb->add_option("--layer", options->layer, "Layer of the printed cosines. Default: the last one");
-  verb->add_option("--svg", options->svg, "Write the projection of each layer to this file");
+  verb->add_option("--svg", options->svg,
+                   "Write the vectors of each layer, projected onto two dimensions (PCA), to this SVG file");
   verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);

@@ -214,7 +214,7 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_flag("--causal", request->options.causal, "Use a causal mask");
   verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");
   verb->add_flag("--no-projections", request->no_projections,
-                 "Use Q = K = V = X, without projections and scaling");
+                 "Use Q = K = V = X, without projections or scaling");
   verb->add_option("--head-dim", request->options.head_dim, "Size of queries, keys and values")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -153,9 +153,10 @@ void add_run(CLI::App& app, Globals& globals) {
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
   verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write");
-  verb->add_option("--attend", options->attend,
-                   "Write the capture of each row of the inputs to this file, one JSON object per line; - is "
-                   "standard output");
+  verb->add_option(
+      "--attend", options->attend,
+      "Write the attention of each row of the inputs to this file, one JSON object per line; - is "
+      "standard output");
   verb->add_option("--capture", options->capture, "Outputs to write, separated by commas. Default: all")
       ->delimiter(',');
   verb->add_option("--padding", options->padding,

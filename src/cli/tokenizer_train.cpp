@@ -53,9 +53,10 @@ void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokeniz
                   skipped.count, skipped.count == 1 ? "line was" : "lines were");
   const auto wanted = static_cast<std::int64_t>(options.how.vocabulary_size);
   const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
-  print_message("{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
-                short_of ? fmt::format(" of {} requested: the text has no more candidates", wanted) : "",
-                seconds);
+  print_message(
+      "{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
+      short_of ? fmt::format(" of {} requested: the text has no more candidates for tokens", wanted) : "",
+      seconds);
 }
 
 void run(Globals& globals, const TokenizerTrainOptions& options) {

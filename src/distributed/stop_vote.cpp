@@ -6,7 +6,8 @@
 
 namespace regard::distributed {
 
-// Number the messages: first the received notices, by rank of the sender, then the sent notices.
+// The id of a received notice is kFirstNotice + rank of the sender, and that of a sent one kFirstNotice +
+// number of ranks + rank of the receiver.
 StopVote::StopVote(Ranks& ranks) : ranks_(ranks) {
   if (ranks_.alone()) return;
   const auto size = static_cast<std::size_t>(ranks_.size());

@@ -30,7 +30,7 @@ class TrainingWords {
   // read, and bad_file, naming the line, if a line is not "WORD<tab>COUNT".
   static std::optional<TrainingWords> open(const std::filesystem::path& folder);
 
-  // Read the file of the run that `model` belongs to: a run folder, or one of its checkpoints.
+  // Call open() with the run folder of `model`, which is a run folder or one of its checkpoints.
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
   // Return the words and symbols (such as emoji; no punctuation) of the UTF-8 `text` that do not occur in the

@@ -1,4 +1,4 @@
-// Ablation of attention heads for tasks that run the model many times.
+// Ablation of attention heads in every forward pass of a task, such as beam search or evaluation.
 #pragma once
 
 #include <memory>

@@ -184,7 +184,7 @@ struct View {
   std::string text;         // input text, or the name of the image or sound
   std::string pair;         // second text of a pair; empty if there is none
   std::string translation;  // target or continuation as text; empty if there is none
-  // for decoders with a continuation, number of tokens of the text before it; otherwise 0
+  // if a decoder generated a continuation: number of tokens of the prompt; otherwise 0
   std::int64_t prompt_tokens = 0;
   // With ablated heads or interventions: the text that the model generates without them; empty if not known.
   std::string unablated;

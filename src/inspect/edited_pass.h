@@ -133,7 +133,7 @@ std::vector<std::string> common_warnings(const std::vector<std::string>& a,
 class PointCapture : public Probe {
  public:
   void want(std::string point) { values_[std::move(point)]; }
-  // Capture the weights of one head [1, queries, keys], at the point of weights_name(head).
+  // Capture the attention weights of one head [1, queries, keys] at the probe point weights_name(head).
   void want_weights(const Head& head);
   bool wants(std::string_view point) override { return values_.find(point) != values_.end(); }
   bool wants_head(std::string_view point, std::int64_t head) override;

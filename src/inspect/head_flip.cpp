@@ -55,8 +55,8 @@ class Flipping {
 
   std::size_t heads() const { return points_.all_heads().size(); }
 
-  // Remove heads that are not needed. After each removal, restart from the first head, because others may
-  // have become unnecessary.
+  // Drop from the set heads that are not needed. After each removal, restart from the first head, because
+  // others may have become unnecessary.
   void remove_heads(HeadFlip& flip) {
     for (std::size_t i = 0; i < flip.needed.size();) {
       std::vector<Head> fewer = flip.needed;

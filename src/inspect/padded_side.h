@@ -64,7 +64,7 @@ class PaddedSide {
   RaggedBuffer shape_;
 };
 
-// The inputs of a pass over named tensors.
+// Inputs of a forward pass that are given as named tensors.
 struct PassSides {
   std::optional<PaddedSide> source, target;  // inputs of the encoder and of the decoder, if there is one
 

@@ -36,7 +36,7 @@ constexpr double estimated_work(std::int64_t m, std::int64_t n, std::int64_t k) 
 struct GemmSize {
   std::int64_t m = 0, n = 0, k = 0;
   int threads = 1;
-  bool packs_a = false;  // true if each tile packs its part of A
+  bool packs_a = false;  // true if A is packed separately for each tile
 };
 
 struct GemmTiling {

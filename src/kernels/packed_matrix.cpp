@@ -100,9 +100,9 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// Reorder an f16 panel in which the elements of two consecutive steps of k are adjacent for each column.
-// Afterwards, each pair of steps has two vectors, one per step, as the conversion in simd/gemm_half.h
-// requires.
+// De-interleave an f16 panel. Before: for each column, the elements of steps k and k + 1 are adjacent. After:
+// a vector of the elements of step k is followed by the vector of step k + 1, as the conversion in
+// simd/gemm_half.h requires.
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];

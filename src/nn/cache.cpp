@@ -235,8 +235,6 @@ ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t
           {table.at.data(), kPageTokens, keys, keys + shape_.key_floats(), is_bf16(shape_)}};
 }
 
-// The following functions change, copy or measure sequences.
-
 void Cache::clear(std::int64_t slot) {
   release(at(slot));
 }

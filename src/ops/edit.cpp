@@ -37,11 +37,11 @@ Var edit(Tape& tape, Var x, std::span<const Edit> edits) {
     if (one.row < 0 || one.row >= x->value.rows() || one.begin < 0 || one.begin > one.end ||
         one.end > x->value.columns())
       throw shape_error("edit",
-                        "an edit is outside of x: features " + std::to_string(one.begin) + " to " +
-                            std::to_string(one.end) + " of row " + std::to_string(one.row),
+                        "row " + std::to_string(one.row) + ", features [" + std::to_string(one.begin) + ", " +
+                            std::to_string(one.end) + ") of an edit are outside of x",
                         {{"x", x}})
-          .expected("features 0 to " + std::to_string(x->value.columns()) + " of a row before " +
-                    std::to_string(x->value.rows()));
+          .expected("a row below " + std::to_string(x->value.rows()) + ", features in [0, " +
+                    std::to_string(x->value.columns()) + ")");
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
   std::memcpy(out->value.f32(), x->value.f32(), x->value.bytes());

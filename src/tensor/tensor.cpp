@@ -159,9 +159,9 @@ Tensor Tensor::reshape(Shape shape) const {
 
 Tensor Tensor::slice_rows(std::int64_t begin, std::int64_t end) const {
   if (shape_.rank() < 1 || begin < 0 || end < begin || end > shape_[0])
-    throw usage_error("the rows are outside of the tensor")
-        .found("rows from " + std::to_string(begin) + " to before " + std::to_string(end))
-        .expected("rows of the shape " + shape_.text());
+    throw usage_error("the range of rows is outside of the tensor")
+        .found("[" + std::to_string(begin) + ", " + std::to_string(end) + ")")
+        .expected("a range in [0, " + std::to_string(shape_.rank() < 1 ? 0 : shape_[0]) + ")");
   Tensor part = *this;
   std::array<std::int64_t, Shape::kMaxRank> sizes{};
   std::int64_t rows_each = 1;

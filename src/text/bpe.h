@@ -71,7 +71,7 @@ class Bpe final : public Model {
   // Throws bad_file with `file` if a merge or the unknown token refers to a token outside the vocabulary.
   Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
 
-  // Return true if the letter of every byte is a token.
+  // Return true if the vocabulary has, for each of the 256 byte values, the character that stands for it.
   bool can_take_bytes() const override { return can_take_bytes_; }
   void take_bytes() override;
 

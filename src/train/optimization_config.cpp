@@ -159,7 +159,7 @@ void add_schedule(Fields& fields, OptimizationConfig& c) {
   fields.number("start_divisor", c.start_divisor, 1, 1e12,
                 "one-cycle: the first learning rate is learning_rate / start_divisor.");
   fields.number("end_divisor", c.end_divisor, 1, 1e12,
-                "one-cycle: the last learning rate is the first one / end_divisor.");
+                "one-cycle: the last learning rate is the first learning rate / end_divisor.");
 }
 
 void add_stability(Fields& fields, OptimizationConfig& c) {

@@ -22,7 +22,7 @@ SoundRow row_of(const RecordReader& records) {
   SoundRow row;
   row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
   if (is_blank(row.name))
-    throw file_error(row.place.file, "the row has no path of a sound")
+    throw file_error(row.place.file, "the row has no path of an audio file")
         .at(row.place)
         .remedy("Add the path, or remove the row");
   const fs::path path(row.name);

@@ -27,8 +27,8 @@ struct TrainingContext {
   std::unique_ptr<Trainer> trainer;
   distributed::Ranks& ranks;
 
-  // Read the data, obtain the tokenizers and the model, and make the trainer. Every rank must call this
-  // constructor. `config` and `ranks` must outlive the context.
+  // Load the data, create or load the tokenizers and the model, and create the trainer. Every rank must call
+  // this constructor. `config` and `ranks` must outlive the context.
   // - checkpoint: folder of the checkpoint from which to resume; empty for a new run. A resumed run uses the
   //   tokenizers of the checkpoint and ignores model.from and model.vectors. The caller must load its
   //   weights.

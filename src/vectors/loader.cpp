@@ -112,7 +112,7 @@ bool Loader::first_row_is_text() const {
 }
 
 bool Loader::walks_as_binary(std::size_t row_bytes) const {
-  // number of words that are checked before the file counts as binary
+  // number of words to read as binary before the file is accepted as binary
   constexpr std::uint64_t kEnough = 1000;
   std::size_t at = header_.end;
   for (std::uint64_t i = 0; i < std::min(header_.count, kEnough); ++i) {

@@ -16,7 +16,7 @@ class AudioClassification : public InputClassification {
 
   const TaskTraits& traits() const override { return audio_classification_traits(); }
   void check() const override {
-    check_sounds(config_, "the path of a sound and its label");
+    check_sounds(config_, "the path of an audio file and its label");
     check_labels(config_.labels);
   }
   SequenceLimit longest_sequence() const override { return {"sound.seconds", 0, ""}; }

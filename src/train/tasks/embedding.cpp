@@ -260,8 +260,8 @@ Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const
   return config_.embedding.normalize || uses_cosine() ? ops::normalize_rows(tape, vectors) : vectors;
 }
 
-// Select columns [first, last) of `vectors` [rows × width, features]. The result contains the vectors of
-// column `first` of all rows, then those of the next column.
+// `vectors` [rows × width, features]: one vector for each of the `width` texts of a row. Return the vectors
+// of text `first` of all rows, then those of the next text, up to text `last` − 1.
 Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const {
   const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width();
   const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));

@@ -31,7 +31,7 @@ class SpeechRecognition : public Task {
   explicit SpeechRecognition(const RunConfig& config) : Task(config), input_(config) {}
 
   const TaskTraits& traits() const override { return speech_recognition_traits(); }
-  void check() const override { check_sounds(config_, "the path of a sound and its text"); }
+  void check() const override { check_sounds(config_, "the path of an audio file and its text"); }
   SequenceLimit longest_sequence() const override {
     return {"data.max_length", config_.data.max_length, ": sounds with longer texts are skipped and counted"};
   }
