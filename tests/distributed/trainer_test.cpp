@@ -111,9 +111,10 @@ TEST(TrainerOnRanks, CheckpointedLayersGiveTheBitsOfOneRank) {
 
 TEST(TrainerOnRanks, Bf16GivesTheBitsOfOneRank) {
   if (!kernels::default_bf16_path()) kernels::set_bf16_path(kernels::Bf16Path::emulated);
-  const Case bf16{.precision = kernels::Precision::bf16}, sharded{.shard = true, .precision = bf16.precision};
+  const Case f32{.steps = 10}, bf16{.steps = 10, .precision = kernels::Precision::bf16};
+  const Case sharded{.shard = true, .steps = 10, .precision = bf16.precision};
   const Trained one = trained(1, bf16);
-  EXPECT_NE(one.weights, trained(1, {}).weights) << "the case shows nothing";
+  EXPECT_NE(one.weights, trained(1, f32).weights) << "the case shows nothing";
   for (const int ranks : {2, 4}) EXPECT_TRUE(trained(ranks, bf16) == one) << ranks;
   EXPECT_TRUE(trained(4, sharded) == one);
   kernels::reset_bf16_path();
