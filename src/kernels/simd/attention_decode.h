@@ -70,8 +70,8 @@ HWY_INLINE void multiply_quads(const float* query, const float* keys, std::int64
 }
 
 // Multiply one query by kGroups vectors of keys that are not transposed. keys[vector] points to the first key
-// of a vector. All steps in a cache line are processed one after another, because keys at a large stride map
-// to the same few cache sets.
+// of a vector. All steps in a cache line are processed one after another, so that each cache line is loaded
+// only once, even if it is evicted soon afterwards.
 template <int kGroups>
 HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
                                      std::int64_t stride, Fetcher& ahead, float* scores) {
