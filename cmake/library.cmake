@@ -15,7 +15,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
-    -fno-omit-frame-pointer -O1)
+    -fno-omit-frame-pointer -Og)
   # The sanitizers do not detect an index past the end of a span or vector whose buffer is larger.
   target_compile_definitions(regard_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})

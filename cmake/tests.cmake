@@ -18,7 +18,7 @@ target_link_libraries(${REGARD_TARGET_PREFIX}test_support PUBLIC regard regard_o
 # Optimising the tests would take more time than it saves, except under the sanitizers.
 set(REGARD_TEST_OPTIMISATION -O0)
 if(REGARD_SANITIZE)
-  set(REGARD_TEST_OPTIMISATION -O1)
+  set(REGARD_TEST_OPTIMISATION -Og)
 endif()
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_TEST_OPTIMISATION})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/compress.cpp PROPERTIES
