@@ -203,7 +203,7 @@ if(REGARD_BUILD_PROGRAM)
   target_link_libraries(regard_program PRIVATE regard_demo regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
   target_compile_definitions(regard_program PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
   # Command-line code runs once, and its header-only option library is slow to optimise.
-  target_compile_options(regard_program PRIVATE $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-O1>)
+  target_compile_options(regard_program PRIVATE $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-Og>)
   if(TARGET regard_mpi)
     add_dependencies(regard_program regard_mpi)
   endif()
