@@ -1,5 +1,5 @@
 // Names of attention heads, and attention as a stand-alone function: softmax(q kᵀ · scale + mask) v (Vaswani
-// et al. 2017, section 3.2.1), forward and backward. The forward pass does not store the weights;
+// et al. 2017, section 3.2.1), forward and backward. The forward pass does not store the attention weights;
 // attention_weights() recomputes them.
 #pragma once
 
@@ -27,10 +27,10 @@ enum class CausalAlignment { end, start };
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  // Default: 0, no window. Above 0, a query attends only to keys less than `window` positions away. Must not
-  // be negative.
+  // Sliding window: if above 0, a query attends only to keys less than `window` positions away. Default: 0,
+  // no window. Must not be negative.
   std::int64_t window = 0;
-  float scale = 0.0f;  // Default: 0, which means 1 / √head_dim. Must be finite.
+  float scale = 0.0f;  // Factor of the scores. Default: 0, which means 1 / √head_dim. Must be finite.
   // Soft cap of the scores. Default: 0, no cap. Above 0, each score becomes softcap · tanh(score / softcap),
   // before bias and mask are applied. Must not be negative.
   float softcap = 0.0f;
@@ -55,8 +55,8 @@ REGARD_API Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 REGARD_API Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 struct AttentionGradients {
-  Tensor query, key, value;  // shapes of q, k, v
-  Tensor bias;               // shape of the bias; an undefined tensor if there is no bias
+  Tensor query, key, value;  // gradients, with the shapes of q, k and v
+  Tensor bias;               // gradient, with the shape of the bias; undefined if there is no bias
 };
 
 // Return the gradients of a loss with respect to q, k, v and the bias. `out_gradient` [batch, heads, queries,

@@ -46,9 +46,9 @@ struct ExplainStep {
 // projections are given, head_dim is below 1, or the scaling is negative or not finite.
 REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
-// Describe the computation for one query in lines of text: the scores, the subtracted maximum, the weights
-// and the weighted sum. `steps` is the result of explain(); `query` is a token index from 0. Throws usage if
-// the index is out of range, or if steps are missing or have mismatched shapes.
+// Describe the computation for one query in lines of text: the scores, the subtracted maximum, the attention
+// weights and the weighted sum of the values. `steps` is the result of explain(); `query` is a token index
+// from 0. Throws usage if the index is out of range, or if steps are missing or have mismatched shapes.
 REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // Return example vectors [words, 4] with four invented features (finance, growth, water, place). A word that

@@ -121,14 +121,14 @@ class REGARD_API Attention {
 
   std::int64_t layers(Kind kind) const;  // number of layers; 0 if the model has no attention of this kind
   std::int64_t heads(Kind kind, std::int64_t layer = 0) const;
-  // Return the weights [queries, keys] of a head, f32. Each row sums to one unless an intervention changes
-  // the weights. Throws usage if there is no such head.
+  // Return the attention weights [queries, keys] of a head, f32. Each row sums to one unless an intervention
+  // changes the weights. Throws usage if there is no such head.
   Tensor weights(Kind kind, std::int64_t layer, std::int64_t head) const;
 
-  std::string json() const;  // return all weights in the format of `regard attend --json`
-  // return one head as an SVG picture
+  std::string json() const;  // all attention weights, in the format of `regard attend --json`
+  // return the attention weights of one head as an SVG picture
   std::string svg(Kind kind, std::int64_t layer, std::int64_t head) const;
-  std::string html() const;  // return all weights as one self-contained HTML page
+  std::string html() const;  // all attention weights as one self-contained HTML page
 
  private:
   friend class Model;

@@ -55,9 +55,9 @@ struct RunOptions {
   std::vector<std::string> interventions = {};
 };
 
-// Content of a capture.
+// Values that Runner::attend() returns.
 struct CaptureOptions {
-  std::vector<std::int64_t> layers = {}, heads = {};  // heads whose weights are returned; empty selects all
+  std::vector<std::int64_t> layers = {}, heads = {};  // layers and heads to return; empty means all
   bool values = false;                                // add the query, key and value vectors to json()
   // Add values of the pass to json(): names of probe points or their ends, such as "residual".
   std::vector<std::string> activations = {};

@@ -23,7 +23,7 @@
 namespace regard {
 
 // Options of a study. Fields that a view does not use have no effect. If only some views use a field, its
-// comment begins with the names of these views.
+// comment names these views.
 struct StudyOptions {
   // The data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a
   // single text in `text`. For a model of images or sounds: a data set as for `regard evaluate`
@@ -33,34 +33,34 @@ struct StudyOptions {
   // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
   // the name of a file, and its label, caption or transcript.
   std::string text = {}, target = {};
-  // patch, path: a second text or file. Values of its forward pass are replaced by values of the pass over
-  // `text`.
+  // Views "patch" and "path": a second text or file. Values of its forward pass are replaced by values of the
+  // pass over `text`.
   std::string other = {}, other_target = {};
   // Two tokens; the measured value is logit(answer) − logit(instead). Default of `answer`: the label at
   // `position`; for flip, the token with the highest logit other than `instead`.
   std::string answer = {}, instead = {};
-  std::vector<HeadName> off = {};  // heads, sets: heads ablated in all passes
-  // heads, sets, flip, patch, path: file with the results of finished heads, sets of heads or components,
-  // from which a later call continues
+  std::vector<HeadName> off = {};  // views "heads" and "sets": heads ablated in all passes
+  // Views "heads", "sets", "flip", "patch" and "path": file with the results for those heads, sets of heads
+  // or components that are finished. A later call with this file computes only the others.
   std::filesystem::path state = {};
   // Position at which the answer is predicted. Default: -1, which means the last position for a decoder, the
-  // first position after the prompt for a transcript, and 0 otherwise. rollout: list the contributions to
-  // this position only.
+  // first position after the prompt for a transcript, and 0 otherwise. With the view "rollout", only the
+  // contributions to this position are listed.
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines or files of `data`; 0 means all
-  std::int64_t most = 3;       // sets, flip: maximum number of heads
-  std::int64_t steps = 50;     // tokens: number of steps of integrated gradients
-  std::int64_t length = 20;    // induction: number of random tokens before the repetition
-  std::int64_t sequences = 8;  // induction: number of sequences
+  std::int64_t most = 3;       // views "sets" and "flip": maximum number of heads to ablate
+  std::int64_t steps = 50;     // view "tokens": number of steps of integrated gradients
+  std::int64_t length = 20;    // view "induction": number of random tokens, which are then repeated
+  std::int64_t sequences = 8;  // view "induction": number of random sequences
   std::uint64_t seed = 1;
   // Called during long studies with the completed fraction, 0 to 1. Return false to end the study, which then
   // throws `cancelled`.
   std::function<bool(double share)> progress = {};
-  // Interventions in every pass (docs/looking.md). lens, direct: not on the decoder's output; direct: not on
-  // its residuals.
+  // Interventions in every pass (docs/looking.md). The views "lens" and "direct" do not allow interventions
+  // on the decoder's output; "direct" does not allow them on the decoder's residuals either.
   std::vector<std::string> interventions = {};
-  // alignment: a file with the word links of each line of `data` in Pharaoh format: "0-1 2p0"; "p" marks a
-  // link that is only possible.
+  // View "alignment": a file with the word links of each line of `data` in Pharaoh format, such as "0-1 2p0";
+  // "p" marks a link that is only possible.
   std::filesystem::path alignments = {};
   // more_data: further files of the data. The other fields are for tables of images and sounds. columns:
   // names or numbers (from 1) of the columns. header: true if the first line is a header. highest: value of

@@ -40,7 +40,8 @@ struct EncodeOptions {
   bool add_special = true;    // add the tokenizer's special tokens: [CLS], </s>, …
   bool match_special = true;  // true: "<s>" in a text is the special token; false: it is ordinary text
   bool as_file = true;        // truncate and pad as set in the tokenizer's file; if false, do neither
-  // If above 0, truncate to this number of tokens, including special tokens, regardless of the file.
+  // If above 0, truncate to this number of tokens, including special tokens, regardless of the limit in the
+  // tokenizer's file.
   std::int64_t max_length = 0;
   std::int64_t stride = 0;  // tokens shared by consecutive parts of a truncated text
   TruncationStrategy strategy = TruncationStrategy::longest_first;
@@ -111,9 +112,10 @@ class REGARD_API Tokenizer {
   // usage if there are no files or options conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
-  // Throws usage if max_length or stride is negative, or if max_length is from 1 to the number of special
-  // tokens − 1. Throws usage also if a text must be truncated and stride is at least max_length − the number
-  // of special tokens. Throws invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
+  // Convert a text, or a pair of texts, to tokens. Throws usage if max_length or stride is negative, or if
+  // max_length is from 1 to the number of special tokens − 1. Throws usage also if a text must be truncated
+  // and stride is at least max_length − the number of special tokens. Throws invalid_input if the text is not
+  // UTF-8 or cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
   // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are

@@ -10,7 +10,7 @@ namespace regard {
 struct REGARD_HIDDEN Attention::State {
   inspect::View view;
 
-  // Return the map of a head. Throws usage if there is no such head.
+  // Return the attention map of a head. Throws usage if there is no such head.
   const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const;
 };
 

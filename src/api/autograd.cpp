@@ -45,7 +45,7 @@ struct REGARD_HIDDEN Learner::State {
     tape.begin({.record = true, .training = true, .keep = true});
   }
 
-  std::mutex calls;  // serialises the calls of all functions
+  std::mutex calls;  // mutex that serialises the calls of all functions
   std::shared_ptr<ThreadPool> pool;
   Arena arena;
   Tape tape;

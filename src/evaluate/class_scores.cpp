@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kLargestMatrix = 50;  // maximum number of classes of a confusion matrix in the results
 
-// Return row statistics for a score of classes. The table has the columns truth and predicted (class
-// numbers).
+// Return the statistics and the scorer of a score that is computed from counts of classes. `rows` [rows, 2]
+// holds the number of the true class and that of the predicted class.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {
@@ -31,7 +31,8 @@ RowStatistics of_classes(const Table& rows, std::int32_t classes,
           }};
 }
 
-// Return row statistics for a score of pairs of numbers, such as a correlation.
+// Return the statistics and the scorer of a score that is computed from two numbers per row, such as a
+// correlation.
 RowStatistics of_numbers(const Table& rows,
                          double (*score)(std::span<const double> x, std::span<const double> y)) {
   return {rows, [score](Table table) -> metrics::Scorer {

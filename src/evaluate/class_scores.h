@@ -1,4 +1,5 @@
-// Scores of classes as parts of an evaluation, for classification of texts and of tokens.
+// Metrics of classifiers of texts and of tokens, such as accuracy and F1. The functions append them to an
+// Evaluation.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ Json to_json(const metrics::PrecisionRecall& scores);
 void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                       std::span<const std::string> labels, Evaluation& result);
 
-// Append table lines with precision, recall, F1 and support of each name.
+// Append a table in lines of text: for each class its name, precision, recall, F1 and support.
 void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,
                      Evaluation& result);
 

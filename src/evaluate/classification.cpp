@@ -12,7 +12,7 @@ namespace {
 struct LabelledTexts {
   std::vector<tasks::Input> inputs;
   std::vector<data::TableRow> rows;
-  std::size_t label = 1;  // index of the column
+  std::size_t label = 1;  // index of the label's column
 };
 
 LabelledTexts read_texts(const tasks::Classifier& classifier, const DataOptions& data, Evaluation& result) {

@@ -25,7 +25,8 @@ struct ModelComparison {
   // the data.
   std::vector<DifferentRow> rows;
 };
-// Throws usage if the evaluations differ in task or number of rows.
+// Compare the scores of two models on the same rows by a significance test. Throws usage if the evaluations
+// differ in task or number of rows.
 ModelComparison compare(const Evaluation& first, const Evaluation& second, SignificanceTest test,
                         const metrics::ResamplingOptions& options);
 

@@ -28,8 +28,8 @@ struct RowStatistics {
   // function that returns a scorer; empty if the score cannot be resampled
   std::function<metrics::Scorer(Table)> scorer;
 };
-// sums() returns a score that is computed from the sums of the statistics over the rows. mean() returns a
-// score that is `factor` times the mean of each row's first statistic.
+// Return `rows` with the scorer of a common kind of score. sums(): score() is called with the sums of the
+// statistics over the rows. mean(): the score is `factor` times the mean of the rows' first statistic.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 
@@ -40,7 +40,7 @@ struct Score {
 };
 
 struct EvaluatedRow {
-  Place place;  // place in the data
+  Place place;  // file and line of the row
   Json input, expected, output;
   // Score of this row alone. Default: NaN, for evaluations whose rows have no scores.
   double score = std::numeric_limits<double>::quiet_NaN();

@@ -18,8 +18,8 @@ struct MaskedText {
   std::vector<std::int32_t> originals;  // original token at each of `places`
 };
 
-// Choose the tokens to mask: a fraction options.share of those that are not special, at least one if there is
-// any.
+// Choose the tokens to mask: the fraction options.share of the tokens that are not special, but at least one
+// if the text has such a token.
 MaskedText masked(tasks::Input input, const infer::LoadedModel& model, std::int32_t mask,
                   const MaskedOptions& options, std::size_t row) {
   std::vector<std::size_t> places;

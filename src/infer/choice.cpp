@@ -134,7 +134,7 @@ void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
   });
 }
 
-// Choose the candidates of a row: the most probable token under the rules or, when sampling, the draws.
+// Choose the candidates of a row: the most probable token under the rules or, when sampling, drawn tokens.
 void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
   const ChoiceRule& rule = *rows_[row].rule;
   std::vector<float>& scores = warped_[static_cast<std::size_t>(worker)];

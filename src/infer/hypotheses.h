@@ -22,7 +22,7 @@ struct Candidates {
 struct BeamNode {
   std::int32_t parent = 0;  // index in BeamStep::kept of the step before; 0 in the first step
   std::int32_t token = 0;
-  float log_probability = 0.0f;  // sum over all tokens
+  float log_probability = 0.0f;  // sum over all tokens of the hypothesis
   float score = 0.0f;            // log_probability / tokens^length_penalty
   bool ended = false;            // true if an end token or a stop string ends it
 };
@@ -59,7 +59,8 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // Return, for each running row, the index before the last advance() of the row that it continues.
+  // Return, for each running row, the index of the row that it continues. The index is the one before the
+  // last advance().
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
   // Return the index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }

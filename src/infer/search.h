@@ -49,7 +49,7 @@ struct SearchOptions {
   double top_p = 1.0;      // probability mass of nucleus sampling; 1 keeps all tokens
   double min_p = 0.0;      // minimum probability relative to the most probable token; 0 keeps all tokens
   double typical_p = 1.0;  // probability mass of typical sampling; 1 keeps all tokens
-  double epsilon = 0.0, eta = 0.0;  // cut-offs of warp.h; 0 disables them
+  double epsilon = 0.0, eta = 0.0;  // cut-offs epsilon and eta (see warp.h); 0 disables each
   std::uint64_t seed = 1;
 
   TokenRules rules;  // applied to the scores before a token is chosen
@@ -94,10 +94,10 @@ struct Hypothesis {
 std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
-// Translate the sources. Return one result per source, in order, each with up to n_best hypotheses. Throws
-// usage for a model of another kind and for invalid options. Throws invalid_input if a source is empty, is
-// longer than the model's number of positions, or has an id outside the vocabulary. Throws numeric if the
-// model's output is not finite. The caller must call prepare_for_inference() first.
+// Translate the sources with an encoder–decoder. Return one result per source, in order, each with up to
+// n_best hypotheses. Throws usage for a model of another kind and for invalid options. Throws invalid_input
+// if a source is empty, is longer than the model's number of positions, or has an id outside the vocabulary.
+// Throws numeric if the model's output is not finite. The caller must call prepare_for_inference() first.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);

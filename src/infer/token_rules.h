@@ -38,7 +38,7 @@ struct TimestampRules {
 // The rules of a generation. Names in parentheses are keys of generation_config.json. An id below 0 or a
 // size of 0 disables a rule.
 struct TokenRules {
-  std::vector<SequenceBias> biases;         // no two biases have the same sequence
+  std::vector<SequenceBias> biases;         // biases of token sequences, all different
   double encoder_repetition_penalty = 1.0;  // values above 1 make tokens of the source more likely
   double repetition_penalty = 1.0;  // values above 1 make earlier tokens less likely (Keskar et al. 2019)
   // The penalties of OpenAI's API, subtracted from the score of a token that was already generated:
@@ -54,7 +54,7 @@ struct TokenRules {
   std::vector<std::int32_t> forced_last;       // tokens allowed as the last of max_new (forced_eos_token_id)
   std::optional<EndingPressure> ending;        // rule of the key exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // forbidden tokens
-  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first unforced token
+  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that no rule forces
   bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
   // rules for timestamps, applied after all other rules except `renormalise`
   std::optional<TimestampRules> timestamps;

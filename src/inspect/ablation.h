@@ -10,10 +10,10 @@
 
 namespace regard::inspect {
 
-// Return a probe that multiplies the output of these heads by 0 before the output projection and captures
+// Return a probe that multiplies the outputs of `heads` by 0 before the output projection and captures
 // nothing; null if `heads` is empty. Use it as infer::SearchOptions::probe, tasks::Options::probe or
-// Tape::probe. Runs one small pass to determine the model's heads. Throws usage with the first head that
-// does not exist and the valid range.
+// Tape::probe. Runs one small forward pass to determine which heads the model has. Throws usage for a head
+// that does not exist; the error names the first such head and the valid range.
 std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vector<Head>& heads);
 
 }  // namespace regard::inspect

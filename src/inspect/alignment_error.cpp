@@ -31,7 +31,8 @@ std::int64_t count_words(std::string_view text) {
   return words;
 }
 
-// Return the index in the decoded text of each token's word; −1 for tokens that add no visible text.
+// For each token of `ids`, return the index of its word in the decoded text, or −1 if the token adds no
+// visible text.
 std::vector<std::int64_t> words_of_tokens(const text::Tokenizer& tokenizer,
                                           std::span<const std::int32_t> ids) {
   std::vector<std::int64_t> words;
@@ -62,8 +63,8 @@ double share(std::int64_t part, std::int64_t whole) {
 
 // For each token of a sentence pair, the index of the word that contains it.
 struct WordsOfPair {
-  // `source` has an element for each source token (column), `writing` and `reading` for each target row (see
-  // HeadAlignment); -1: the token belongs to no word
+  // `source` has one element per source token (column of the attention weights), `writing` and `reading` have
+  // one per target position (row; see HeadAlignment). −1: no word contains the token.
   std::vector<std::int64_t> source, writing, reading;
 };
 
@@ -125,8 +126,8 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   return pairs;
 }
 
-// Attention weights of each head of a pass, summed over the heads of each layer, and over all heads. The sums
-// have the names of means, because both have the same strongest links.
+// Attention weights of one sentence pair: of each head, summed over the heads of each layer, and summed over
+// all heads. The sums are named "mean …", because a sum and a mean have the same strongest links.
 class PairWeights {
  public:
   explicit PairWeights(const std::vector<Map>& maps) {
@@ -138,7 +139,8 @@ class PairWeights {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  // Return the weights of a head, or the sums of a layer or of all heads. `name` is one of names().
+  // Return the attention weights [rows × columns] of a head, or the sums over a layer or over all heads.
+  // `name` is one of names().
   std::span<const double> of(const std::string& name) const { return weights_.at(name); }
 
  private:
@@ -246,7 +248,7 @@ void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words) {
-  // sums of weights by target word, then by source word
+  // sums[target word][source word]: sum of the attention weights between the tokens of the two words
   std::map<std::int64_t, std::map<std::int64_t, double>> sums;
   for (std::size_t row = 0; row < row_words.size(); ++row)
     for (std::size_t column = 0; column < column_words.size(); ++column)

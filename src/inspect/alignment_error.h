@@ -39,14 +39,14 @@ struct AlignmentCounts {
   double error_rate() const;
 };
 
-// Add the links `found` to the counts, compared with the reference.
+// Compare the links `found` with the reference links, and add the numbers of links to the counts.
 void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
                  std::span<const AlignedWords> reference);
 
-// Return a link from each target word to the source word with the largest weight, summed over the tokens of
-// both words. `weights` [rows, columns] are those of a head: row i belongs to the target word row_words[i]
-// and column j to the source word column_words[j]; −1 means no word. The first of equal sums is used. A
-// target word whose sums are not positive gets no link.
+// Return a link from each target word to the source word with the largest attention weight, summed over the
+// tokens of both words. `weights` [rows, columns] are the attention weights of a head: row i belongs to the
+// target word row_words[i] and column j to the source word column_words[j]; −1 means no word. The first of
+// equal sums is used. A target word whose sums are not positive gets no link.
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words);

@@ -13,7 +13,8 @@
 namespace regard::inspect {
 namespace {
 
-// Replaces the value at a point with an input of the tape, for which a gradient is computed.
+// Replaces the value at a probe point with an input of the tape, so that the backward pass computes the
+// gradient with respect to that value.
 class LeafProbe : public ReplacingProbe {
  public:
   LeafProbe(std::string point, Tensor value) : point_(std::move(point)), value_(std::move(value)) {}

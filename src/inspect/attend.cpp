@@ -20,7 +20,7 @@ namespace {
 // Maximum number of elements of the query, key and value vectors in one view, and of its activations: 0.6 MB
 // of base64 each.
 constexpr std::size_t kMostNumbers = 120000;
-// Maximum number of elements of the weights in Map::parameters: 0.8 MB of base64.
+// Maximum number of elements of the projection matrices in Map::parameters: 0.8 MB of base64.
 constexpr std::size_t kMostParameters = 300000;
 // Maximum value of tokens · features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
@@ -56,7 +56,8 @@ ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& reque
   return {std::move(joined.ids), std::move(joined.type_ids)};
 }
 
-// Run the pass of the request: over its batches, or over `source` and `target`.
+// Run one forward pass with the probe: over request.batches if they are set, otherwise over `source` and
+// `target`. Return what run_with_probe() returns.
 Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
            const ModelInput& source, std::span<const std::int32_t> target, Probe& probe) {
   Network& model = network_of(loaded, request);
@@ -225,7 +226,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.maps = maps_of(capture, request.average);
   const auto pools = [](const Map& map) { return map.head.kind == Kind::cross; };
   if (kind == ModelKind::encoder && std::ranges::any_of(view.maps, pools))
-    view.tokens.target = view.tokens.written = {"[pooling]"};  // the query of the attention pooling
+    view.tokens.target = view.tokens.written = {"[pooling]"};  // label of the pooling's learned query
   if (view.maps.empty() && request.selection.weights)
     throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
   view.size = size_of(model, capture);

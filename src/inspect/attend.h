@@ -22,12 +22,12 @@ struct AttendRequest {
   std::string pair;        // encoders: the second text of a pair; empty if there is none
   // input that is used instead of tokenised text and pair; required if the model does not read tokens
   std::optional<ModelInput> input;
-  // If not null, these batches of one sequence are run. They have the tokens of `input` and of the decoder,
-  // and their own position ids.
+  // If not null, the pass runs these batches, which contain one sequence: the tokens of `input` and of the
+  // decoder, with position ids of their own.
   const PassBatches* batches = nullptr;
   // the network to run, one encoder of a dual encoder; null means the whole model
   Network* network = nullptr;
-  // words of `text` that are not among these are marked; null marks none
+  // the words of the training data: other words of `text` are marked; null marks none
   const infer::TrainingWords* words = nullptr;
   // labels of the encoder's positions; if empty, the tokens or patches are used
   std::vector<std::string> source_labels = {};
@@ -58,10 +58,10 @@ struct AttendRequest {
   bool page = false;
 };
 
-// Throws usage if a selected or ablated head does not exist, or if the request does not match the kind of
-// model. Throws invalid_input if the text has no tokens. The source tokens of an image are its special tokens
-// and "row,column" for each patch. If the model's tokenizers are not loaded, tokens are shown as ids;
-// request.text and request.pair then cannot be read.
+// Run one forward pass and return its view. Throws usage if a selected or ablated head does not exist, or if
+// the request does not match the kind of model. Throws invalid_input if the text has no tokens. The source
+// tokens of an image are its special tokens and "row,column" for each patch. If the model's tokenizers are
+// not loaded, tokens are shown as ids; request.text and request.pair then cannot be read.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
 // Throw invalid_input if the text has no tokens besides special tokens.

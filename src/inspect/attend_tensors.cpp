@@ -33,7 +33,7 @@ std::string text_of(const infer::LoadedModel& loaded, const AttendRequest& reque
   return fmt::format("{}[{}]", name, row);
 }
 
-// Complete the request with the inputs of one row, and return its view.
+// Add the inputs of sequence `row` to the request, and return the view of attend() for this request.
 View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, Network& network, const PassSides& sides,
              std::int64_t row, AttendRequest request) {
   const std::string name = input_name(network.input_spec());

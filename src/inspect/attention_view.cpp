@@ -28,8 +28,8 @@ std::vector<float> columns_of(const Tensor& x, std::int64_t begin, std::int64_t 
   return out;
 }
 
-// With fewer key heads than query heads, groups of query heads share keys and values (grouped-query
-// attention).
+// Return the query, key and value vectors of one head. With fewer key heads than query heads, groups of query
+// heads share keys and values (grouped-query attention).
 HeadValues values_of(const LayerVectors& vectors, std::int64_t head) {
   const std::int64_t size = vectors.query.columns() / vectors.heads;
   const std::int64_t groups = vectors.key.columns() / size, shared = vectors.heads / groups;

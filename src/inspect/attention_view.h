@@ -41,7 +41,7 @@ struct Tokens {
 // A text as one tokenizer divides it. The vectors have one element per token.
 struct TokenizedText {
   std::string name;             // name of the tokenizer, given by the caller
-  std::string type;             // type of its model: BPE, WordPiece, Unigram, …
+  std::string type;             // type of the tokenizer's model: BPE, WordPiece, Unigram, …
   std::int64_t vocabulary = 0;  // largest id + 1
   std::vector<std::string> text;
   std::vector<TokenOrigin> origin;
@@ -59,7 +59,8 @@ struct HeadValues {
   std::vector<float> value;               // [columns, value_size]
 };
 
-// One head's weights, or the average of a layer's heads. Rows are queries, columns keys.
+// The attention weights of one head, or their average over the heads of a layer. Rows are queries, columns
+// are keys.
 struct Map {
   Head head;  // head.head is −1 for an average of heads
   bool average = false;
@@ -84,7 +85,7 @@ struct ModelSize {
   InputSpec input = {};
   // True if sinusoidal position encodings (nn/positions.h, interleaved) are added to the embeddings.
   bool sinusoids = false;
-  std::vector<PointShape> points = {};  // points of the pass, in the order of computation
+  std::vector<PointShape> points = {};  // probe points of the pass, in the order of computation
   // names and shapes of the weights in the checkpoint
   std::vector<std::pair<std::string, Shape>> weights = {};
 };
@@ -114,7 +115,7 @@ struct GenerationStep {
 struct BeamTree {
   struct Node : infer::BeamNode {
     std::string text = {};   // the token as displayed
-    std::string bytes = {};  // of a token that is not a sequence of whole characters; else empty
+    std::string bytes = {};  // the token's bytes if it is not a sequence of whole characters; otherwise empty
   };
   struct Step {
     std::vector<Node> kept, finished;
@@ -131,20 +132,20 @@ struct BeamTree {
 
 // Results of another pass over the input of the View, with the head `off` ablated.
 struct WhatIf {
-  // Change of the weights of another head. `change` is half the sum of the absolute differences, averaged
-  // over the queries.
+  // Change of the attention weights of another head. `change` is half the sum of the absolute differences,
+  // averaged over the queries.
   struct Change {
     Head head;
     double change = 0;
     std::int64_t columns = 0;
-    // the other head's weights with `off` ablated [queries, columns]; empty if left out
+    // the other head's attention weights [queries, columns] with `off` ablated; empty if left out
     std::vector<float> weights = {};
   };
   Head off;
   std::optional<std::string> translation = {};  // text generated with `off` ablated
   std::optional<double> lost = {};  // mean decrease of the log-probability of the generated tokens, in nats
   std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model generated
-  std::vector<Change> changes = {};        // changes of the weights of other heads, the largest first
+  std::vector<Change> changes = {};        // changes of other heads' attention weights, largest first
 };
 
 // The attention of some heads in several checkpoints of a run, over the same tokens.
@@ -152,11 +153,11 @@ struct Film {
   struct Frame {
     std::int64_t step = 0;                       // training step of the checkpoint
     std::string translation = {};                // text that the checkpoint generates; may be empty
-    std::optional<double> log_probability = {};  // mean over the written tokens, in nats
-    std::vector<Map> maps = {};                  // one for each of Film::heads
+    std::optional<double> log_probability = {};  // mean log-probability of the written tokens, in nats
+    std::vector<Map> maps = {};                  // one map for each of Film::heads
   };
   std::vector<Head> heads;
-  std::vector<Frame> frames = {};  // in the order of the steps
+  std::vector<Frame> frames = {};  // one frame per checkpoint, in the order of the steps
 };
 
 // An input image or sound, for display.
@@ -165,7 +166,8 @@ struct Picture {
   std::string png;
 };
 
-// The energies of a sound for display, 0 to 1: [bands, columns], the lowest band first.
+// The spectrogram of a sound for display: energies from 0 to 1, [frequency bands, time columns], the lowest
+// band first.
 struct Spectrogram {
   std::int64_t bands = 0, columns = 0;
   std::vector<float> levels;
@@ -174,7 +176,8 @@ struct Spectrogram {
 // A sound, and the times of the encoder's positions.
 struct SoundView {
   double seconds = 0;  // duration of the sound; positions after it are silence
-  // time of the centre of the first position, and distance of two positions, in seconds
+  // time of the centre of the first position, and time between the centres of neighbouring positions, both in
+  // seconds
   double first_time = 0, time_step = 0;
   Spectrogram spectrogram = {};  // the spectrogram from 0 to `seconds`
 };
@@ -201,20 +204,20 @@ struct View {
   std::vector<Activation> activations = {};
   // one step for each of tokens.written; empty if the model has no logits
   std::vector<GenerationStep> steps = {};
-  std::optional<BeamTree> beams = {};  // the search that generated the target
+  std::optional<BeamTree> beams = {};  // beam search that generated the target
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
-  std::optional<Film> film = {};               // the checkpoints of the run
-  std::vector<TokenizedText> tokenizers = {};  // the text under several tokenizers
+  std::optional<Film> film = {};               // attention in all checkpoints of the run
+  std::vector<TokenizedText> tokenizers = {};  // the text as divided by several tokenizers
   std::shared_ptr<const View> compared = {};   // view of a second text; may be null
   // sentence about data that was left out to limit the size; empty if nothing was left out
   std::string left_out;
 
   std::string heading() const;  // returns the text, or "first | second" for a pair
 
-  // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written, because
-  // row i holds the weights used to generate written[i].
+  // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written, because row
+  // i holds the attention weights with which written[i] was generated.
   std::span<const std::string> row_labels(const Map& map) const;
   std::span<const std::string> column_labels(const Map& map) const;
   // for each row label, true if it is a special token; may be empty
@@ -222,23 +225,24 @@ struct View {
   const std::vector<bool>& special_columns(const Map& map) const;
 };
 
-// Convert the captured weights to one map per head, ordered by layer and head; with `average`, to one map per
-// layer. Removes the weights from the capture, layer by layer.
+// Convert the captured attention weights to one map per head, ordered by layer and head; with `average`, to
+// one map per layer. The weights are removed from the capture.
 std::vector<Map> maps_of(Capture& capture, bool average);
 
-// The batches of one pass. The batch of a missing encoder or decoder is ignored.
+// The input batches of one forward pass: `source` for the encoder, `target` for the decoder. A batch is
+// ignored if the model has no such part.
 struct PassBatches {
   InputBatch source;
   TokenBatch target;
 };
 
-// Run one pass with the probe, including a head with Output::pooled, which may have an attention
-// (models/attention_pooling.h). Return the logits [target tokens, vocabulary], or an undefined tensor if the
-// model does not predict the next token.
+// Run one forward pass with the probe. If the model has Output::pooled, its output head is also computed,
+// because it may contain an attention (models/attention_pooling.h). Return the logits [target tokens,
+// vocabulary], or an undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
-// Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;
-// the input of a missing encoder or decoder is ignored. Return the logits [target tokens, vocabulary], or an
-// undefined tensor if the model does not predict the next token.
+// Run one forward pass over one sequence with the probe. `source` is the encoder's input and `target` the
+// decoder's; the input of a missing encoder or decoder is ignored. Return the logits [target tokens,
+// vocabulary], or an undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);
 

@@ -16,7 +16,7 @@ std::vector<BeamTree::Node> shown_nodes(std::span<const infer::BeamNode> nodes,
   return shown;
 }
 
-// Return the index of the node that continues `parent` with `token`.
+// Return the index of the node that continues `parent` with `token`; nullopt if there is none.
 std::optional<std::size_t> continuation(std::span<const infer::BeamNode> nodes, std::size_t parent,
                                         std::int32_t token) {
   const auto found = std::ranges::find_if(nodes, [&](const infer::BeamNode& node) {
@@ -26,7 +26,8 @@ std::optional<std::size_t> continuation(std::span<const infer::BeamNode> nodes, 
   return static_cast<std::size_t>(found - nodes.begin());
 }
 
-// Follow the tokens of a finished hypothesis from the first step to the step that finished it.
+// Return the place of the finished hypothesis with these tokens: the step that finished it, and its index in
+// BeamStep::finished. Return nullopt if the steps do not contain it.
 std::optional<BeamTree::Place> finished_place(std::span<const infer::BeamStep> steps,
                                               std::span<const std::int32_t> tokens) {
   if (tokens.empty() || tokens.size() > steps.size()) return std::nullopt;

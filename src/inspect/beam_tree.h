@@ -20,8 +20,8 @@ class BeamRecorder : public infer::Collector {
   std::vector<infer::BeamStep> steps;
 };
 
-// Return the steps with the tokens as displayed, and the places of `results`, which are the results of the
-// same search. `tokenizer` may be null.
+// Return the steps of a beam search with their tokens in display form, and the place in the steps of each of
+// `results`, the hypotheses that the search returned. `tokenizer` may be null.
 BeamTree beam_tree(std::span<const infer::BeamStep> steps, std::span<const infer::Hypothesis> results,
                    const infer::SearchOptions& options, const text::Tokenizer* tokenizer);
 

@@ -48,7 +48,7 @@ struct LayerVectors {
   Tensor key, value;       // keys and values [keys, heads × size]
 };
 
-// The shape of a value of the pass, and its number of heads if it is a query, otherwise 0.
+// Shape of the value at a probe point. `heads`: number of heads if the value is a query, otherwise 0.
 struct PointShape {
   std::string point;
   Shape shape;
@@ -67,15 +67,15 @@ class Capture : public Probe, public ParametersProbe {
   void see_parameters(std::string_view point,
                       const std::shared_ptr<const AttentionParameters>& parameters) override;
 
-  // weights of all layers, in the order of the pass
+  // attention weights of the selected layers, in the order in which they were computed
   const std::vector<LayerWeights>& weights() const { return weights_; }
   // Return weights() and remove them from the capture.
   std::vector<LayerWeights> take_weights() { return std::exchange(weights_, {}); }
-  // Hidden states and selected activations [tokens, features] of the whole batch, by point
-  // ("encoder.2.residual").
+  // Hidden states and selected activations [tokens, features] of the whole batch, by the name of their probe
+  // point ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
 
-  std::vector<PointShape> shapes() const;  // shapes in the order of the pass; empty unless selected
+  std::vector<PointShape> shapes() const;  // in the order of computation; empty without Selection::shapes
 
   // Return the vectors of a layer; null if they were not selected.
   const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
@@ -103,7 +103,7 @@ class Capture : public Probe, public ParametersProbe {
   std::map<std::pair<Kind, std::int64_t>, std::shared_ptr<const AttentionParameters>> parameters_;
   std::map<std::string, Tensor> hidden_states_;
   std::vector<PointShape> shapes_;
-  std::set<std::string> points_;  // names of all points of the pass except attention weights
+  std::set<std::string> points_;  // names of all probe points of the pass except attention weights
 };
 
 }  // namespace regard::inspect

@@ -14,7 +14,7 @@
 namespace regard::inspect {
 namespace {
 
-// Maximum number of weights that Precision::bits8 writes, with one byte each. With --compare, the limit
+// Maximum number of attention weights that Precision::bits8 writes, one byte each. With --compare, the limit
 // applies to both texts together.
 constexpr std::int64_t kMostWeights = 900000;
 // Maximum number of hypotheses of a beam search that are written: about 1 MB.
@@ -34,7 +34,7 @@ void add_sentence(std::string& text, const std::string& sentence) {
   text += (text.empty() ? "" : " ") + sentence;
 }
 
-// Builds the object of one view.
+// Builds the JSON object of one View.
 class Writer {
  public:
   // `most_weights` is the limit of Precision::bits8. `order` lists the maps, the most important first.
@@ -72,7 +72,8 @@ class Writer {
     if (view_.film) out["film"] = film_json(*view_.film, full_);
     if (!view_.tokenizers.empty()) out["tokenizers"] = tokenizers_json(view_.tokenizers);
     if (view_.compared) {
-      // If both captures have the same maps, write the weights of the same heads.
+      // If the compared view has as many maps, write the attention weights of the same heads in both views;
+      // otherwise choose the heads of the compared view by their own scores.
       const bool same = view_.compared->maps.size() == view_.maps.size();
       out["compared"] =
           Writer(*view_.compared, precision(), most_weights_, same ? order_ : ranked_maps(*view_.compared))
@@ -231,8 +232,8 @@ class Writer {
             {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
   }
 
-  // Return rows with one weight per key: first the mean over all queries, then one row for the query of each
-  // special token.
+  // Return the attention that each key receives, as rows with one weight per key: first the mean over all
+  // queries, then one row for the query of each special token.
   FloatJson received(const Map& map) const {
     const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
     std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);
@@ -285,7 +286,7 @@ class Writer {
   std::int64_t most_weights_;
   std::vector<std::size_t> order_;
   std::string left_out_;
-  std::vector<bool> written_;  // for each map, true if its weights are written
+  std::vector<bool> written_;  // for each map, true if its attention weights are written
 };
 
 bool whole_side(const std::string& point) {

@@ -11,8 +11,8 @@
 namespace regard::inspect {
 
 enum class Precision : std::uint8_t {
-  // Weights in 8 bits. If all weights need more than about 1.2 MB, only those of the heads with the highest
-  // scores (HeadSummary::telling) are written. Vectors and activations are f32 in base64.
+  // Attention weights in 8 bits each. If all of them need more than about 1.2 MB, only those of the heads
+  // with the highest scores (HeadSummary::telling) are written. Vectors and activations are f32 in base64.
   bits8,
   full,  // everything as rows of numbers that parse to the same f32 values
 };

@@ -1,4 +1,5 @@
-// Parts of the capture format (docs/capture-format.md) that consist of tokens.
+// Functions that convert parts of a View to JSON in the capture format (docs/capture-format.md): tokens,
+// tokenizers, beam searches and films.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace regard::inspect {
 
 std::string hexadecimal(std::string_view bytes);
 
-// Return the object of one side. `special` and `unseen` are omitted if they are empty.
+// Return the JSON object for the tokens of the encoder or of the decoder. `special` and `unseen` are omitted
+// if they are empty.
 FloatJson tokens_json(const std::vector<std::string>& text, const std::vector<TokenOrigin>& origin,
                       const std::vector<bool>& special, const std::vector<bool>& unseen = {});
 
@@ -22,7 +24,8 @@ FloatJson tokenizers_json(const std::vector<TokenizedText>& tokenizers);
 std::size_t node_count(const BeamTree& tree);
 FloatJson beams_json(const BeamTree& tree);
 
-// `full`: write weights as rows of numbers instead of 8 bits.
+// Return the JSON object of a film. If `full`, attention weights are written as rows of numbers; otherwise
+// they are packed with 8 bits each.
 FloatJson film_json(const Film& film, bool full);
 
 }  // namespace regard::inspect

@@ -24,7 +24,7 @@ enum class EditProgress : std::uint8_t {
   position,  // attention weights: a query was at one of the positions, but no key was
   changed,
 };
-// Progress of an intervention. Copies of its edits share it.
+// Progress of an intervention. All copies of the intervention's edits refer to the same progress.
 using SharedProgress = std::shared_ptr<std::atomic<EditProgress>>;
 
 // Edit of the value at a probe point: features [begin, end) become factor · x + offset at the chosen
@@ -47,9 +47,9 @@ struct ValueEdit {
 struct WeightEdit {
   Head head;
   Action action = Action::scale;  // action: scale, uniform, replace or freeze
-  float factor = 1.0f;            // factor of the weights, for scale
+  float factor = 1.0f;            // factor of the attention weights, for scale
   Positions positions, keys;      // query positions and, for scale, key positions
-  Tensor pattern;                 // weights to set: for replace, [queries, keys]; for freeze, [1, keys]
+  Tensor pattern;                 // new weights: for replace, [queries, keys]; for freeze, [1, keys]
   std::int64_t from = 0;          // first query that is edited, for freeze
   std::string tower = {};         // name of the encoder, as in ValueEdit
   SharedProgress progress = {};   // may be null
@@ -63,13 +63,13 @@ struct RequiredLength {
   std::string tower = {};    // name of the encoder, as in ValueEdit
 };
 
-// Edits of one point or head apply in the order in which they were added. Positions count from the start of
-// the sequence, also with a key/value cache. An object supports one pass at a time.
+// Edits of the same probe point or head apply in the order in which they were added. Positions count from the
+// start of the sequence, also with a key/value cache. An object supports one pass at a time.
 class EditedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, also receives every call, with the values after the edits. It is not owned.
   explicit EditedPass(Probe* observer = nullptr) : ForwardingProbe(observer) {}
-  // Begin with the edits of `edits`, which may be null.
+  // Start with a copy of the edits of `edits`, which may be null.
   explicit EditedPass(const EditedPass* edits, Probe* observer = nullptr) : ForwardingProbe(observer) {
     if (edits != nullptr) add(*edits);
   }
@@ -91,7 +91,7 @@ class EditedPass : public ForwardingProbe {
   // Return one sentence with the reason for each intervention in unused().
   std::vector<std::string> warnings() const;
   bool empty() const { return values_.empty() && weights_.empty(); }
-  // Return true if there is an edit of the value at this point.
+  // Return true if there is an edit of the value at this probe point.
   bool changes(std::string_view point) const { return edits_at(point) != nullptr; }
   std::string text() const;  // returns the interventions as they were given, separated by line ends
 
@@ -114,7 +114,8 @@ class EditedPass : public ForwardingProbe {
   const std::vector<WeightEdit>* edits_of(std::string_view point, std::int64_t head) const;
 
   std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
-  // Keys: the name of the encoder in a model with two encoders, otherwise empty; then the point or head.
+  // Keys: the name of the encoder in a model with two encoders, otherwise empty; then the name of the probe
+  // point or head.
   std::map<std::string, std::map<std::string, std::vector<ValueEdit>, std::less<>>, std::less<>> values_;
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
@@ -124,12 +125,13 @@ class EditedPass : public ForwardingProbe {
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
 
-// Combine EditedPass::warnings() of two sets of passes: return the warnings of the interventions in both
-// lists, in the order of `a`. Of the two reasons, keep that of the passes that came further.
+// Combine EditedPass::warnings() of two sets of passes: return the warnings about the interventions that are
+// in both lists, in the order of `a`. If the two lists give different reasons for an intervention, return the
+// reason with the greater EditProgress.
 std::vector<std::string> common_warnings(const std::vector<std::string>& a,
                                          const std::vector<std::string>& b);
 
-// The values [tokens, features] at some points of a pass over one batch.
+// Captures the values [tokens, features] at selected probe points of a forward pass over one batch.
 class PointCapture : public Probe {
  public:
   void want(std::string point) { values_[std::move(point)]; }
@@ -139,20 +141,21 @@ class PointCapture : public Probe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
-  // Return the value at a point; for attention weights, the value of sequence 0. Throws usage if the pass did
-  // not reach the point.
+  // Return the value at a probe point; for attention weights, those of sequence 0. Throws usage if the pass
+  // did not compute the probe point.
   const Tensor& at(std::string_view point) const;
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
 
  private:
   std::map<std::string, Tensor, std::less<>> values_;
-  // for each attention, the head whose weights are captured
+  // for each attention layer, the head whose attention weights are captured
   std::map<std::string, std::int64_t, std::less<>> heads_;
 };
 
-// Return the point of an attention layer, such as "decoder.1.cross".
+// Return the name of an attention layer as a probe point, such as "decoder.1.cross".
 std::string attention_name(Kind kind, std::int64_t layer);
-// Return the point of the weights of the head's attention, such as "decoder.1.cross.weights".
+// Return the name of the probe point with the attention weights of the head's layer, such as
+// "decoder.1.cross.weights".
 std::string weights_name(const Head& head);
 
 }  // namespace regard::inspect

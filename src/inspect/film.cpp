@@ -11,9 +11,10 @@ namespace regard::inspect {
 namespace {
 
 constexpr std::size_t kMostFilmHeads = 4;
-constexpr std::size_t kMostFilmWeights = 300000;  // maximum number of weights of a film, with one byte each
+constexpr std::size_t kMostFilmWeights = 300000;  // maximum number of attention weights, 1 byte each
 
-// Return the heads with the highest scores whose weights in all frames are within the limit.
+// Return the heads with the highest scores, as many as the limits on heads and on attention weights (of all
+// frames together) permit.
 std::vector<Head> film_heads(const View& view, std::size_t frames) {
   std::vector<Head> heads;
   std::size_t used = 0;

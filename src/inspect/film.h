@@ -18,10 +18,11 @@ struct FilmOptions {
   std::function<bool(double share)> progress = {};
 };
 
-// Set view.film of a view made by attend(request): run every checkpoint of the run folder over the tokens of
-// the view, and keep the weights of the heads with the highest scores (HeadSummary::telling). Throws usage if
-// `run` is not a run folder, has fewer than two checkpoints, or the request has ablated heads, interventions
-// or averaged heads. If the text is too long, the film is left out, and view.left_out says so.
+// Set view.film of a view that attend(request) returned: run every checkpoint of the run folder over the
+// tokens of the view, and store the attention weights of the heads with the highest scores
+// (HeadSummary::telling). Throws usage if `run` is not a run folder, has fewer than two checkpoints, or the
+// request has ablated heads, interventions or averaged heads. If the text is too long, the film is left out,
+// and view.left_out says so.
 void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRequest& request,
               const FilmOptions& options, View& view);
 

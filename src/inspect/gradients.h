@@ -11,7 +11,8 @@
 
 namespace regard::inspect {
 
-// Attribution of the answer to each position of the encoder, or of a decoder-only model.
+// Contribution of each input position to the answer. The positions are those of the encoder, or of a
+// decoder-only model.
 struct TokenAttribution {
   std::vector<double> gradient_input;  // for each position, Σ over features of gradient × embedding
   // Integrated gradients (Sundararajan et al. 2017) from the baseline to the embedding along a straight
@@ -50,13 +51,13 @@ Quadrature gauss_legendre(std::int64_t count);
 
 // Attention rollout (Abnar and Zuidema 2020) over the self-attention of the encoder, or of a decoder-only
 // model: the contribution of each input token to each position's last state, [tokens, tokens] in row order.
-// It is the product over the layers of ½ · (mean of the heads) + ½ · I.
+// It is the product over the layers of ½ · (attention weights averaged over the heads) + ½ · identity matrix.
 // `edits` are interventions of the pass; may be null.
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input,
                                       const EditedPass* edits = nullptr);
 // Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
-// matrices ½ · (mean of the heads) + ½ · I of the layers, as in attention_rollout(). Throws usage for more
-// than 64 tokens and for a position that does not exist.
+// matrices ½ · (attention weights averaged over the heads) + ½ · identity of the layers, as in
+// attention_rollout(). Throws usage for more than 64 tokens and for a position that does not exist.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position, const EditedPass* edits = nullptr);
 

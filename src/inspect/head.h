@@ -35,7 +35,7 @@ std::string text_of(const std::vector<Head>& heads);
 std::vector<Head> parse_heads(std::string_view text, Kind kind);
 
 // A parsed probe point: "decoder.1.cross.weights" has the kind Kind::cross, the layer 1 and the `what`
-// "weights". The point of the attention itself ("decoder.1.cross") has an empty `what`.
+// "weights". The probe point of the attention layer itself ("decoder.1.cross") has an empty `what`.
 struct AttentionPoint {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;

@@ -23,7 +23,8 @@ class Flipping {
         edits_(edits),
         points_(ModelPoints::of(model, pool)) {}
 
-  // Read the file of a search for the same input, whose difference with all heads is `whole`.
+  // Open the state file and read the measurements in it. It must belong to a search for the same input,
+  // answer and interventions, with the same difference `whole` of the unablated model.
   void open_state(const std::filesystem::path& path, double whole) {
     std::string all = fmt::format("flip {:.17g} {}", whole, identity_of(input_, answer_));
     if (edits_ != nullptr) all += "\n" + edits_->text();
@@ -55,8 +56,8 @@ class Flipping {
 
   std::size_t heads() const { return points_.all_heads().size(); }
 
-  // Drop from the set heads that are not needed. After each removal, restart from the first head, because
-  // others may have become unnecessary.
+  // Remove each head from flip.needed if the answer stays flipped without ablating it. After each removal,
+  // restart from the first head, because other heads may have become unnecessary.
   void remove_heads(HeadFlip& flip) {
     for (std::size_t i = 0; i < flip.needed.size();) {
       std::vector<Head> fewer = flip.needed;
@@ -65,8 +66,8 @@ class Flipping {
     }
   }
 
-  // Replace two of the heads with one other head so that the answer stays flipped. Return false if there is
-  // no such head.
+  // Replace two heads of flip.needed with one other head, if the answer stays flipped. Return false if there
+  // is no such replacement.
   bool exchange(HeadFlip& flip, const std::function<void()>& between) {
     const std::vector<Head> all = points_.all_heads();
     for (std::size_t second = 1; second < flip.needed.size(); ++second)

@@ -36,9 +36,9 @@ struct FlipOptions {
 };
 
 // In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
-// not above 0 or options.most heads are ablated. Then remove heads that are not needed and replace two heads
-// with one as long as the answer stays flipped (a local search: a smaller set may exist). Throws the errors
-// of answer_difference().
+// not above 0 or options.most heads are ablated. Then reduce the set of ablated heads as long as the answer
+// stays flipped: remove single heads, and replace two heads with one (a local search: a smaller set may
+// exist). Throws the errors of answer_difference().
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      const FlipOptions& options);
 

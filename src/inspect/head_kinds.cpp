@@ -27,7 +27,8 @@ View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExam
   return attend(loaded, pool, request);
 }
 
-// Return sequences of `options.first`, random tokens, and the same tokens again.
+// Return options.sequences sequences. Each consists of options.first, then options.length random tokens, then
+// the same random tokens again.
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
   if (model.kind() != ModelKind::decoder)
     throw usage_error("induction cannot be measured on this model").expected("a decoder-only model");

@@ -20,7 +20,7 @@ struct HeadKind {
 class HeadSummarySum {
  public:
   void add(const View& view);
-  std::vector<HeadKind> means() const;  // in the order of the heads
+  std::vector<HeadKind> means() const;  // means of all heads, in the order of the heads
 
  private:
   struct Total {
@@ -29,7 +29,8 @@ class HeadSummarySum {
   };
   std::map<Head, Total> totals_;
 };
-// Return the kinds of all heads in passes with the interventions `edits`, which may be null.
+// Return the mean HeadSummary of every head over the examples. `edits` are interventions of every pass; may
+// be null.
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples, const BetweenPasses& between = {},
                                  const EditedPass* edits = nullptr);
@@ -39,11 +40,11 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
 // the repetition.
 struct InductionScore {
   Head head;
-  // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix
-  // matching).
+  // Attention weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022:
+  // prefix matching).
   double induction = 0;
-  double duplicate = 0;  // weight on the earlier occurrence of the query's token
-  double previous = 0;   // weight on the token before the query, over all queries except the first
+  double duplicate = 0;  // attention weight on the earlier occurrence of the query's token
+  double previous = 0;   // attention weight on the token before the query, over all queries except the first
 };
 struct InductionOptions {
   std::int64_t length = 20, sequences = 8;
@@ -57,8 +58,8 @@ struct InductionOptions {
 };
 // Return the ids of a text, sorted, without duplicates.
 std::vector<std::int32_t> distinct_tokens(const text::Tokenizer& tokenizer, const std::string& text);
-// Throws usage unless the model is decoder-only, and for invalid options, such as sequences that exceed the
-// model's positions.
+// Return the scores of all heads. Throws usage unless the model is decoder-only, and for invalid options,
+// such as sequences that exceed the model's positions.
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options = {});
 // Mean cross-entropy in nats of the random tokens in the first and in the second half of the repeated

@@ -81,7 +81,8 @@ class Summary {
       if (const double weight = map_.at(row, column); weight > 0) bits -= weight * std::log2(weight);
     return bits;
   }
-  // A single row has no diagonal.
+  // Return true if the column is at most 1 from the diagonal of the map. A map with a single row has no
+  // diagonal.
   bool close_to_diagonal(std::int64_t row, std::int64_t column) const {
     if (map_.rows < 2) return false;
     const double across = static_cast<double>(row) / static_cast<double>(map_.rows - 1);
@@ -147,7 +148,7 @@ class Summary {
   std::span<const std::string> rows_, columns_;
   std::vector<bool> special_rows_, special_columns_;
   InputSpec grid_;                    // the grid of patches; patch_columns is 0 if there is none
-  std::vector<double> column_means_;  // mean weight of each key over all queries
+  std::vector<double> column_means_;  // mean attention weight of each key over all queries
 };
 
 }  // namespace

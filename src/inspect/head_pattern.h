@@ -1,4 +1,4 @@
-// Summaries of heads: entropy, distance, and the positional pattern that covers most of the weight.
+// Summaries of heads: entropy, distance, and the positional pattern that covers most of the attention weight.
 #pragma once
 
 #include <vector>

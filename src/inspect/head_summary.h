@@ -9,35 +9,36 @@
 
 namespace regard::inspect {
 
-// The positional pattern that covers most of a head's weight.
+// The positional pattern that covers most of a head's attention weight.
 enum class Pattern : std::uint8_t {
   previous,   // the preceding token (self-attention)
   next,       // the following token (encoders)
   same,       // the token itself (self-attention)
   same_word,  // other occurrences of the same token (self-attention)
-  // the first token of the text, which often receives weight regardless of its content (attention sink, Xiao
-  // et al. 2023)
+  // the first token of the text, which often receives attention regardless of its content (attention sink,
+  // Xiao et al. 2023)
   first,
   special,   // special tokens such as separators (Clark et al. 2019)
   diagonal,  // the source token at the same relative position, ± 1 (cross-attention)
   spread,    // nearly uniform weights: at least 90 % of the maximum entropy
-  content,   // none of the patterns above covers 40 % of the weight
+  content,   // none of the patterns above covers 40 % of the attention weight
 };
 
 const char* name_of(Pattern pattern) noexcept;  // name of a pattern, such as "previous" or "same word"
 
 // number of positional patterns: Pattern::previous to Pattern::diagonal
 constexpr std::size_t kPositionalPatterns = 7;
-// Mean weight that each positional pattern covers, indexed by Pattern. Patterns may overlap.
+// Share of the attention weight that each positional pattern covers (mean over the queries), indexed by
+// Pattern. Patterns may overlap.
 using PatternShares = std::array<double, kPositionalPatterns>;
 
 struct HeadSummary {
   double entropy = 0;   // mean entropy over the queries, in bits
-  double distance = 0;  // mean of |query position − key position| under the weights; 0 for cross-attention
+  double distance = 0;  // attention-weighted mean of |query position − key position|; 0 for cross-attention
   double spread = 0;    // entropy divided by the maximum entropy (of uniform weights), 0 to 1
   PatternShares shares{};
   Pattern pattern = Pattern::content;
-  // mean weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
+  // share of the attention weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
   double share = 0;
   // Score that orders heads for display, the largest first. For each query: the largest difference between
   // the weight of a key and that key's mean weight over all queries. A key to which every query attends

@@ -41,8 +41,9 @@ struct HeadSweepOptions {
   std::function<bool(double share)> progress;
 };
 
-// Throws usage if an example has no target or a head does not exist, invalid_input if nothing is predicted in
-// any example, and numeric if the loss without ablation is not finite.
+// Return the loss of the model without each head. Throws usage if an example has no target or a head does not
+// exist, invalid_input if nothing is predicted in any example, and numeric if the loss without ablation is
+// not finite.
 HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                       const HeadSweepOptions& options = {});
 

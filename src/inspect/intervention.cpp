@@ -20,7 +20,7 @@ using Fields = std::map<std::string, std::string>;
 
 constexpr std::size_t kLongestText = std::size_t{1} << 20;  // maximum size of one intervention in bytes
 
-// Keys that an action accepts. If `sources` is not empty, exactly one of them must be given.
+// The keys that an action accepts. If `sources` is not empty, exactly one of the keys in it must be given.
 struct ActionRule {
   const char* name;
   bool heads_only;

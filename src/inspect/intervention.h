@@ -72,8 +72,8 @@ struct Site {
   std::string tower;         // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
   std::optional<Head> head;  // if given as LAYER.HEAD, resolve() sets its kind
   std::string layer;         // name of the layer, such as "decoder.3"
-  std::string point;         // name of the point, such as "decoder.3.residual"
-  Positions features;        // features of the point; empty means all
+  std::string point;         // name of the probe point, such as "decoder.3.residual"
+  Positions features;        // features of the probe point; empty means all
 
   std::string text;  // the site as text, as given
 };

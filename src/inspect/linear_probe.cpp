@@ -19,7 +19,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-constexpr int kSteps = 300;  // steps of a regression
+constexpr int kSteps = 300;  // number of gradient steps of each regression
 
 // Reports the completed fraction of the work: the passes count as one half, the regressions as the other.
 class ProbeProgress {

@@ -10,7 +10,7 @@
 namespace regard::inspect {
 namespace {
 
-// Records every point with its number of features, and the number of heads of every attention.
+// Records every probe point with its number of features, and the number of heads of every attention layer.
 class PointList : public ReplacingProbe {
  public:
   bool replaces_weights(std::string_view point, std::int64_t) override {

@@ -15,7 +15,7 @@ namespace regard::inspect {
 using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                                        std::uint64_t, float>;
 
-// Return [[…], …]. Parsing it gives the same f32 values.
+// Return a matrix as JSON rows [[…], …]. Parsing them gives the same f32 values.
 FloatJson rows_json(std::span<const float> numbers, std::int64_t columns);
 
 // Return {"rows", "columns", "bits": 32, "data"}: the f32 values, little-endian, in row order.

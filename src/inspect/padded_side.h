@@ -48,8 +48,8 @@ class PaddedSide {
   // Convert [tokens, features] to [batch, length, features]. Padded positions are zero; with keep_padding,
   // only the positions that were not computed are zero.
   Tensor restore(const Tensor& ragged, bool keep_padding) const;
-  // Copy the weights of one sequence [heads, queries, keys] to `into` [batch, heads, length, keys.length()].
-  // Rows of padded queries are skipped unless keep_padding is set.
+  // Copy the attention weights of one sequence [heads, queries, keys] to `into` [batch, heads, length,
+  // keys.length()]. Rows of padded queries are skipped unless keep_padding is set.
   void place(const Tensor& weights, std::int64_t sequence, const PaddedSide& keys, bool keep_padding,
              Tensor& into) const;
 

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t kPairsTogether = 32;  // maximum number of inputs of one pass
 
-// The passes of one sweep. The vectors with only the heads of `off` ablated are computed once for both
-// encoders.
+// Runs the passes of one sweep. The vectors of all texts and images with only the heads of `off` ablated are
+// computed once; ablating another head changes only the vectors of its own encoder.
 class PairPasses {
  public:
   PairPasses(const infer::LoadedModel& loaded, ThreadPool& pool, const std::vector<ImageTextPair>& pairs,

@@ -39,8 +39,8 @@ struct PairSweepOptions {
   std::string off = {};  // heads such as "vision.0.1,text.1.0", ablated in all passes
   const EditedPass* edits =
       nullptr;                       // interventions of every pass, applied before the ablations; may be null
-  std::filesystem::path state = {};  // as in HeadSweepOptions
-  std::function<bool(double)> progress = {};  // as in HeadSweepOptions
+  std::filesystem::path state = {};  // see HeadSweepOptions::state
+  std::function<bool(double)> progress = {};  // see HeadSweepOptions::progress
 };
 
 // The loss is the contrastive loss of training, computed over all pairs in one batch. If a head of one

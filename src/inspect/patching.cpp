@@ -17,8 +17,8 @@ bool ends_branch(std::string_view point) {
          point.ends_with(".cross.context");
 }
 
-// Return a number by which points are sorted in the order of computation: encoder before decoder, then by
-// layer, then self-attention, cross-attention, feed-forward.
+// Return a number by which probe points are sorted in the order of computation: encoder before decoder, then
+// by layer, then self-attention, cross-attention, feed-forward.
 std::int64_t order_of(std::string_view point) {
   const bool decoder = point.starts_with("decoder.");
   std::int64_t layer = 0;
@@ -29,7 +29,8 @@ std::int64_t order_of(std::string_view point) {
   return (decoder ? std::int64_t{1} << 40 : 0) + 4 * layer + branch;
 }
 
-// Return the numbers of tokens in the encoder and the decoder; a number of 0 is omitted if the other is not.
+// Return the numbers of tokens of the encoder and the decoder as text for messages. If only one of them is
+// not 0, the text contains only that one.
 std::string lengths(std::int64_t encoder, std::size_t decoder) {
   if (encoder == 0) return fmt::format("{} tokens", decoder);
   if (decoder == 0) return fmt::format("{} tokens", encoder);
@@ -94,7 +95,7 @@ class Patching {
     return answer_difference(model_, pool_, input, answer_, probe);
   }
 
-  // Return the value of the clean run at the edit's point, restricted to the edit's features.
+  // Return the value of the clean run at the edit's probe point, restricted to the edit's features.
   Tensor clean_value(const ValueEdit& edit) const {
     return clean_.at(edit.point).slice_columns(edit.begin, edit.end).clone();
   }

@@ -22,12 +22,14 @@ std::size_t patches_of(const InputSpec& spec) {
   return static_cast<std::size_t>(spec.patch_rows * spec.patch_columns);
 }
 
-// Return row `row` of weights [rows, tokens], without the special tokens.
+// Return the weights of the patches, without those of the special tokens. `row` [tokens] is one row of the
+// attention weights.
 std::vector<float> without_specials(const float* row, const InputSpec& spec) {
   return {row + spec.specials, row + spec.specials + patches_of(spec)};
 }
 
-// Return the weights of the class token's row, or the mean over the rows if there are no special tokens.
+// Return the attention weights [patches] of the class token's row or, if there are no special tokens, the
+// mean over all rows.
 std::vector<float> of_image(const std::vector<float>& weights, const InputSpec& spec) {
   if (spec.specials > 0) return without_specials(weights.data(), spec);
   const std::size_t tokens = patches_of(spec), rows = weights.size() / tokens;

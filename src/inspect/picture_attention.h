@@ -10,18 +10,18 @@
 
 namespace regard::inspect {
 
-// Weights over the patches, in row order.
+// Attention weights over the patches of an image, in row order.
 struct PatchWeights {
   std::string title;
   std::vector<float> weights;  // [patch rows × patch columns]; their sum is at most one
 };
 
-// Return the weights of one head over the patches. For encoder self-attention there is one entry: the query
-// is the class token (the first special token) or, if there are no special tokens, the mean over all queries
-// is returned. For cross-attention there is one entry for each generated token.
+// Return the attention weights of one head over the patches. For encoder self-attention there is one entry:
+// the query is the class token (the first special token) or, if there are no special tokens, the mean over
+// all queries is returned. For cross-attention there is one entry for each generated token.
 std::vector<PatchWeights> patch_weights(const View& view, const Map& map, const InputSpec& spec);
 
-// Return the weights of attention_rollout() over view.maps.
+// Return the result of attention_rollout() over view.maps as weights of the patches.
 PatchWeights rollout_weights(const View& view, const InputSpec& spec);
 
 // Draw the image once for each entry, darkened where the weight is low. `picture` is the model's input image.

@@ -9,7 +9,7 @@
 namespace regard::inspect {
 
 struct PlaneProjection {
-  std::vector<std::array<double, 2>> points;  // coordinates of each row
+  std::vector<std::array<double, 2>> points;  // coordinates of each row of x in the plane
   std::array<double, 2> explained{0, 0};      // fraction of the variance along each axis
 };
 

@@ -26,7 +26,7 @@ std::int64_t layers_of(const ModelPoints& points) {
   return layers;
 }
 
-// Run the decoder on rows.rows() sequences of one token with `probe`; return the logits [rows, vocabulary].
+// Run the decoder with `probe` on `rows` sequences of one token each; return the logits [rows, vocabulary].
 Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& probe) {
   Arena arena;
   Tape tape(pool, arena);
@@ -95,7 +95,8 @@ class FrozenNorm {
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
   }
 
-  // Apply to each row the linear function that equals the norm, without its bias, at `whole` [1, width].
+  // Return the rows after the norm, without its bias. The scale of the norm is frozen at its value for
+  // `whole` [1, width].
   Tensor images(const Tensor& rows, const Tensor& whole) const {
     Tensor all = Tensor::empty({rows.rows() + 2, width_});
     for (std::int64_t r = 0; r < rows.rows(); ++r) stretch(rows.row(r), all.row(r));
@@ -255,7 +256,8 @@ namespace {
       .expected("a model whose layers add to one residual, such as a Transformer decoder");
 }
 
-// Throw usage if there is an intervention on a point that `study` computes from the decoder's residuals.
+// Throw usage if there is an intervention on a probe point that `study` computes from the decoder's
+// residuals.
 void require_unchanged(const EditedPass* edits, const std::string& point, const char* study) {
   if (edits != nullptr && edits->changes(point))
     throw usage_error(fmt::format("{} cannot contain an intervention on this point", study))

@@ -64,8 +64,8 @@ class Resolver {
   std::unique_ptr<EditedPass> take() { return std::move(pass_); }
 
  private:
-  // Return the points of the encoder that a site names. Throws usage if the name is missing in a model with
-  // two encoders, or if the model does not have this encoder.
+  // Return the probe points of the encoder that a site names. Throws usage if the name is missing in a model
+  // with two encoders, or if the model does not have this encoder.
   const ModelPoints& points_of(const Site& site) const {
     const auto found = points_.find(site.tower);
     if (found != points_.end()) return found->second;
@@ -156,7 +156,8 @@ class Resolver {
     return edits;
   }
 
-  // Return true if one of the places lies outside the encoder, so that the other input must be decoded too.
+  // Return true if one of the places lies outside the encoder. The decoder must then run on the other input
+  // too.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder

@@ -17,19 +17,20 @@
 
 namespace regard::inspect {
 
-// The points of a model and their numbers of features, found by a pass over a minimal input.
+// The probe points of a model and their numbers of features, found by a forward pass over a minimal input.
 struct ModelPoints {
-  // number of features of each point, for example "decoder.0.self.context" → 64
+  // number of features of each probe point, for example "decoder.0.self.context" → 64
   std::map<std::string, std::int64_t, std::less<>> features;
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
-  // attention layers whose weights interventions can change
+  // attention layers whose attention weights interventions can change
   std::set<std::pair<Kind, std::int64_t>> replaceable;
 
-  // Return the points of the model. For a model with two encoders, they are those of the text encoder.
+  // Return the probe points of the model. For a model with two encoders, they are those of the text encoder.
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;
-  // Return the number of features of the head in its attention's context.
+  // Return the head's number of features in the attention's context, which contains the outputs of all heads
+  // of a layer before the output projection.
   std::int64_t head_size(const Head& head) const;
   // Return the value edit that covers the head's output before the output projection. Throws usage if there
   // is no such head.

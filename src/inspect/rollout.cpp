@@ -26,7 +26,7 @@ std::vector<double> rollout_of(const std::vector<std::vector<double>>& layers, s
 }
 
 std::vector<float> attention_rollout(const std::vector<Map>& maps) {
-  // for each layer, the sum of its heads' weights, and the number of heads
+  // for each layer, the sum of its heads' attention weights, and the number of heads
   std::map<std::int64_t, std::pair<std::vector<double>, int>> layers;
   std::size_t size = 0;
   for (const Map& map : maps) {

@@ -152,7 +152,7 @@ class Run {
     for (const auto& [point, value] : capture_.hidden_states()) {
       const std::size_t dot = point.find('.');
       const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
-      // skip the point "output", which replaces the state of the last layer below
+      // skip the probe point "output", whose value replaces the state of the last layer below
       if (what == "output") continue;
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
@@ -185,7 +185,8 @@ class Run {
     }
   }
 
-  // Add the weights of a head that attends to all positions of an image: [sequences, heads, 1, positions].
+  // Add the attention weights of an output head that attends to all positions of an image: [sequences, heads,
+  // 1, positions].
   void show_pooling(const LayerWeights& layer, Tensor& all) const {
     const std::int64_t heads = layer.weights.shape()[0], keys = layer.weights.shape()[2];
     if (!all.defined()) all = Tensor::zeros({sides_.source->sequences(), heads, 1, keys});

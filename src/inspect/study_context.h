@@ -19,7 +19,7 @@ class StudyContext {
   StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                std::uint64_t seed, const std::function<bool(double)>& progress, const MediaReader& media);
 
-  // Throw usage if the view does not apply to the kind of model or of its input.
+  // Throw usage if the study does not apply to the kind of model or of its input.
   void require_fit() const;
   // Find the places of the interventions. They apply to every pass after this call. Throws the errors of
   // resolve().

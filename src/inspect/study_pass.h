@@ -1,5 +1,5 @@
 // Passes of a study: batches of examples with their loss, reuse of layers that are already computed, and
-// replacement of values at a point.
+// replacement of values at a probe point.
 #pragma once
 
 #include <cstdint>

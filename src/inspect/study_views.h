@@ -23,12 +23,13 @@ struct StudyRequest {
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
 };
 
-// Names of the views, for --view.
+// Return the names of all studies, which are the values of --view.
 std::vector<std::string> study_views();
 
-// Run the study. progress(share) is called during long studies; if it returns false, the study stops. `media`
-// reads images and sounds; if its functions are empty, models that read them are refused. Throws usage for a
-// view that does not exist, lacks an option or does not apply to the model, and the errors of the study.
+// Run the study request.view and return its table. progress(share) is called during long studies; if it
+// returns false, the study throws cancelled. `media` reads images and sounds; if its functions are empty,
+// models that read them are refused. Throws usage if there is no such study, if an option that it needs is
+// missing, or if it does not apply to the model. Also throws the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress,
                        const MediaReader& media = {});

@@ -13,7 +13,7 @@ namespace regard::inspect {
 // text, of the heads that are already chosen; it is left out if empty.
 class SweepState {
  public:
-  // Names of the two members of a line.
+  // `part` and `value` are the names of the members PART and VALUE of every line.
   explicit SweepState(const char* part = "head", const char* value = "loss") : part_(part), value_(value) {}
 
   // Open the file; only the first call has an effect. An empty path means no file. `key` identifies the
@@ -40,7 +40,7 @@ class SweepState {
   const char *part_, *value_;
   std::filesystem::path path_;
   std::ofstream file_;
-  std::map<std::pair<std::string, std::string>, double> finished_;  // values by added heads and part
+  std::map<std::pair<std::string, std::string>, double> finished_;  // value for each pair (added heads, part)
 };
 
 }  // namespace regard::inspect

@@ -173,7 +173,7 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
       throw input_error("\"" + it->first + "\" differs in shape from its output")
           .found(it->second.shape().text())
           .expected("the shape of the output \"" + name + "\"");
-    // Copy the weights to the tape's arena, because the backward pass reads them.
+    // Copy the loss weights to the tape's arena, because the backward pass reads them.
     const Tensor copy = tape.arena().tensor(shape);
     std::copy_n(weight.f32(), weight.elements(), copy.f32());
     Var term = ops::sum(tape, ops::multiply(tape, value->second, tape.constant(copy)));

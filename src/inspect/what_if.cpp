@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidate tokens of a step
 constexpr std::size_t kMostChanges = 8;       // maximum number of listed changes of other heads
-constexpr std::size_t kMostMaps = 3;          // maximum number of listed changes that include weights
+constexpr std::size_t kMostMaps = 3;          // maximum number of listed changes with attention weights
 constexpr double kLeastChange = 1e-6;
 
 // Return the mean decrease of the log-probability of the generated tokens. Each pass of a decoder predicts
@@ -31,7 +31,7 @@ std::optional<double> lost_between(const View& before, const View& after) {
   return sum / static_cast<double>(count);
 }
 
-// Return half the sum of absolute differences of a row's weights, averaged over the rows.
+// Return half the sum of absolute differences of the attention weights in a row, averaged over the rows.
 double change_between(const Map& before, const Map& after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.weights.size(); ++i)

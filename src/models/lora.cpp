@@ -30,7 +30,7 @@ std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// Convert the name of a complete weight in an adapter file to its name in the base model.
+// Return the base model's name for a weight that an adapter file contains in full, instead of an update.
 std::string unwrapped(std::string name) {
   for (const std::string wrapper : {kBaseLayer, kSavedModule})
     if (const std::size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");

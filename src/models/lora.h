@@ -60,7 +60,7 @@ class Lora {
 
   Network* model_;
   LoraConfig config_;
-  std::vector<Parameter*> adapted_;  // weights with updates
+  std::vector<Parameter*> adapted_;  // weights of the model that have low-rank updates
   std::vector<Named> updates_, whole_;
 };
 

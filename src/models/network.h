@@ -38,7 +38,7 @@ enum class ModelKind { encoder, decoder, encoder_decoder };
 
 constexpr std::int32_t kIgnoredLabel = -100;
 
-// The model's head: its output and shape.
+// The output of the model's head, and its shape.
 enum class Output {
   none,
   pooled,            // [sequences, hidden]

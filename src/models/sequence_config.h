@@ -44,8 +44,8 @@ struct SequenceConfig {
 // Initial weights of projections, and of an embedding that is shared with the output.
 inline constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
 
-std::vector<std::string> sequence_types();  // return the model_type of all of these networks
-// Return true if "model_type" is one of these networks.
+std::vector<std::string> sequence_types();  // model_type of every network in this file
+// Return true if `model_type` is one of sequence_types().
 bool is_sequence_type(const std::string& model_type);
 // Return the prefix of a model_type's classes in "architectures", such as "Lstm" for regard-lstm, or "" for
 // other types.

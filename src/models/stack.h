@@ -71,7 +71,8 @@ class Stack {
 
 class Head {
  public:
-  // If there is a token table with the projection's name, the projection is tied to it.
+  // Create the head. If there is a token table with the projection's name, the projection shares its weight;
+  // otherwise the projection has a weight of its own.
   Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables);
 
   const HeadConfig& config() const { return config_; }

@@ -27,7 +27,7 @@ TransformersClass transformers_class_of(const TransformerConfig& config);
 // rotary and 1024 for other positions.
 std::int64_t transformers_positions(const TransformerConfig& config);
 
-// Return the class's config.json. Throws the same errors as transformers_class_of().
+// Return the config.json of the transformers class. Throws the same errors as transformers_class_of().
 Json transformers_config(const TransformerConfig& config);
 
 // Return the tensors with the names and layouts of the class. `model` must have been built from `config`. The

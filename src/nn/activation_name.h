@@ -10,7 +10,7 @@
 
 namespace regard::nn {
 
-// Return relu, gelu, gelu_tanh, silu, tanh, sigmoid and quick_gelu.
+// Return all names: relu, gelu, gelu_tanh, silu, tanh, sigmoid and quick_gelu.
 const std::vector<std::string>& activation_names();
 
 kernels::Activation activation_of(std::string_view name);  // throws usage if the name is unknown

@@ -22,7 +22,7 @@ Var show(Tape& tape, std::string_view point, std::string_view what, Var value) {
 
 namespace {
 
-// Return whether the tape's probe requests or may replace the branch's output.
+// Return true if the tape's probe requests or may replace the branch's output.
 bool is_observed(Tape& tape, const BranchEnd& end) {
   if (tape.probe == nullptr || end.point.empty()) return false;
   const std::string name = std::string(end.point) + ".output";

@@ -33,7 +33,8 @@ struct CacheShape {
   std::int64_t key_width = 0, value_width = 0;  // numbers per token and layer: kv_heads × head_dim
   bool cross = false;                           // true if the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // maximum number of positions; 0 means no limit
-  // If above 0, a token attends to at most `window` tokens in every layer: itself and those before it.
+  // Sliding window: a token attends to at most `window` tokens in every layer, itself and those before it. 0
+  // means no window.
   std::int64_t window = 0;
   // bf16: keys and values are rounded and packed for products (kernels/bf16_pages.h). Requires kv_heads.
   kernels::Precision precision = kernels::Precision::f32;

@@ -20,7 +20,7 @@ class Embedding {
   // The weight is NAME.weight [count, size], where NAME is `name`.
   Embedding(const std::string& name, std::int64_t count, std::int64_t size, Initialisation initial);
 
-  // See ops::embedding() for `padding`.
+  // Return factor · (the rows of the table for `ids`) [tokens, size]. ops::embedding() explains `padding`.
   Var forward(Tape& tape, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1) const;
 

@@ -158,7 +158,7 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
                         *input.shape, input.memory->shape, options_for(tape, input));
 }
 
-// Append the keys and values of the new tokens to their slots.
+// Append the keys and values of the new tokens to the cache slots of their sequences.
 void MultiHeadAttention::append(Tape& tape, const Projected& projected, const AttentionInput& input) const {
   const Tensor &keys = projected.key.variable->value, &values = projected.value.variable->value;
   Cache& cache = *input.cache;
@@ -171,7 +171,8 @@ void MultiHeadAttention::append(Tape& tape, const Projected& projected, const At
   });
 }
 
-// Compute this layer's keys and values of the memory for slots that do not have them yet.
+// Compute this layer's keys and values for cross-attention from the encoder's output (input.memory), and
+// store them in the cache slots that do not have them yet.
 void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) const {
   if (input.memory == nullptr) return;
   Cache& cache = *input.cache;

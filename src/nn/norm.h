@@ -22,7 +22,7 @@ class Norm {
  public:
   Norm(const std::string& name, std::int64_t size, const NormConfig& config);  // NAME.weight, NAME.bias
 
-  // See ops::NormOptions for `store_bf16`.
+  // Normalise each row of x [tokens, size], then apply gain and bias. ops::NormOptions explains `store_bf16`.
   Var forward(Tape& tape, Var x, bool store_bf16 = false) const;
 
   void collect(std::vector<Parameter*>& parameters);

@@ -20,8 +20,9 @@ namespace {
 
 enum class Step : std::uint8_t { diagonal, row, column };
 
-// Sums the weights of the chosen heads, normalised over the tokens and smoothed over the positions. Forwards
-// all calls to task.probe, which may change values.
+// Sums the attention weights of the chosen heads. Before the sum, each head's weights are normalised over the
+// tokens and smoothed over the source positions. All calls are forwarded to task.probe, which may change
+// values.
 class HeadSum : public ForwardingProbe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)
@@ -49,7 +50,8 @@ class HeadSum : public ForwardingProbe {
     return -1;
   }
 
-  // Add the weights [heads, tokens, source positions] of a head.
+  // Add the attention weights of head `head` to the sum. `weights` [heads, tokens, source positions] are
+  // those of its layer.
   void add(const Tensor& weights, std::int64_t head) {
     const std::int64_t tokens = weights.shape()[1], all = weights.shape()[2];
     const std::int64_t positions = std::min(task_.positions, all);

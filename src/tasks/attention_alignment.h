@@ -30,7 +30,7 @@ struct AlignmentTask {
   std::span<const std::int32_t> ids;  // ids of the decoder, including the prompt
   std::int64_t first = 0;             // number of tokens of the prompt, which have no times
   std::int64_t positions = 0;         // number of source positions to use, from the first
-  Probe* probe = nullptr;             // changes values of the pass; not owned, may be null
+  Probe* probe = nullptr;             // probe that may change values of the pass; not owned, may be null
 };
 
 // Align tokens with source positions by dynamic time warping of the attention weights. Return the first

@@ -36,8 +36,9 @@ class Reader {
   // text.
   Reader(const infer::LoadedModel& loaded, const Options& options);
 
-  // Throws invalid_input if the text is too long and `cut` is false. Truncation of a pair removes tokens of
-  // the longer text first, like Hugging Face's longest_first.
+  // Return the model input of a text or of a pair of texts. Throws invalid_input if it is too long and `cut`
+  // is false. Truncation of a pair removes tokens of the longer text first, like Hugging Face's
+  // longest_first.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
   // Read a text like read(), but recognise special tokens ("[MASK]") in it. transformers does so for every

@@ -43,7 +43,7 @@ struct SentenceModules {
   // Maximum tokens of a text: max_seq_length or, if that is missing, the tokenizer's model_max_length. 0 if
   // both are missing.
   std::int64_t most_tokens = 0;
-  std::string prompt;  // prepended to every text
+  std::string prompt;  // text that is prepended to every input text
   // if false, the prompt and the special tokens before it are excluded from pooling
   bool pools_prompt = true;
   bool dot = false;  // compare vectors by dot product; if false, by cosine

@@ -58,7 +58,8 @@ struct Batch {
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };
 
-// Sizes of a micro-batch. The members have the meanings of those in StepResult.
+// Numbers of sequences, tokens and labels in a micro-batch, and the sum of the labels' weights. StepResult
+// explains each member.
 struct BatchSizes {
   std::int64_t sequences = 0, target_tokens = 0, tokens = 0, source_tokens = 0;
   double weight = 0;

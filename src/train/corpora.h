@@ -19,7 +19,8 @@ data::CorpusFormat corpus_format(const RunConfig& config, const std::string& fil
 // Rules by which a task reads its files.
 struct CorpusRules {
   data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files with an unknown extension
-  // If true, line i of all files of lines forms one record; if false, the files are read one after another.
+  // For files of lines. If true, the files are line-aligned: line i of all of them forms one record. If
+  // false, each line is a record, and the files are read one after another.
   bool aligned = true;
   bool normalizes_whitespace = false;  // true if the key data.normalize_whitespace has an effect
   bool limits_length = false;          // true if the key data.max_length has an effect

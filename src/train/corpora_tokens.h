@@ -47,7 +47,7 @@ class EncodedCorpora {
   std::vector<std::string> notes_;
 };
 
-// Return the folder of the caches. Runs whose folders have the same parent share this folder.
+// Return the folder of the token caches. Runs whose folders have the same parent share it.
 std::filesystem::path token_cache_folder(const RunConfig& config);
 
 // Value of data.cache in a dry run: existing caches are read, but no cache is written.

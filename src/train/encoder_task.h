@@ -51,15 +51,15 @@ class EncoderTask : public Task {
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
-// Return `traits` with the keys, families and --new settings that all encoder tasks share. `more_families`
-// are appended to the shared families.
+// Return `traits` extended by the keys, families and --new settings that all encoder tasks share.
+// `more_families` are appended to the families.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
 // Return the label names in config.json in the order of ids; empty if there are none or only default names.
 std::vector<std::string> label_names(const Json& config);
 
-// Runs forward passes, without recording, over all examples. The groups of examples do not depend on the
-// number of threads.
+// Runs forward passes over all examples without recording them for a backward pass. The examples are divided
+// into groups, one pass for each; the division does not depend on the number of threads.
 class PredictionPass {
  public:
   PredictionPass(Network& model, const PassResources& resources);

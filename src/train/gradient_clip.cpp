@@ -40,7 +40,7 @@ double absolute(ThreadPool& pool, const float* x, std::int64_t count, NormType t
   return result;
 }
 
-// Combine the parts of two parameters: add them or, for NormType::infinity, take the maximum.
+// Return sum + part or, for NormType::infinity, the larger of the two; used to combine the norm's parts.
 double joined(double sum, double part, NormType type) {
   return type == NormType::infinity ? larger(sum, part) : sum + part;
 }

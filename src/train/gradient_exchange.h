@@ -81,11 +81,11 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;  // ordered by the leaves of their nodes
+  std::vector<Operand> operands_;  // sorted by the leaves of their tree nodes
   std::vector<std::int64_t>
       offsets_;  // for each bucket, the total size of this rank's parts of all earlier buckets
   Tensor received_, total_;
-  std::unique_ptr<distributed::Exchange> exchange_;  // null between finish() and post()
+  std::unique_ptr<distributed::Exchange> exchange_;  // exchange in progress; null between finish() and post()
   std::vector<float*> sums_;
   std::vector<Posted> arriving_;
   std::int64_t posted_ = 0, summed_ = 0;

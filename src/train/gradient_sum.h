@@ -76,11 +76,11 @@ class GradientSum {
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   std::vector<Slot> slots_;  // only the first depth_ slots are in use
   std::size_t depth_ = 0;
-  // Slot of the last leaf. The leaf completes leaf_slot_ + 1 − depth_ sums; each adds a slot to the slot
-  // before it.
+  // Slot of the last leaf. The slots from depth_ to leaf_slot_ are the right operands of the sums that the
+  // leaf completes; each is added to the slot before it.
   std::size_t leaf_slot_ = 0;
-  std::unique_ptr<GradientExchange> exchange_;  // null on one rank
-  bool in_last_ = false;                        // between begin_last() and finish()
+  std::unique_ptr<GradientExchange> exchange_;  // exchange with other ranks; null on one rank
+  bool in_last_ = false;                        // true between begin_last() and finish()
   std::size_t final_ = 0;  // gradients of parameters with this index or a higher index are final
 };
 

@@ -26,8 +26,8 @@ struct Sample {
 };
 
 struct MetricKind {
-  const char* name = "";   // name in run files and in the log
-  const char* label = "";  // name on the terminal
+  const char* name = "";   // name of the metric in run files and in the log
+  const char* label = "";  // name of the metric on the terminal
   int decimals = 2;
   bool higher_is_better = true;
 };

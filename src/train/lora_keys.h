@@ -25,7 +25,8 @@ struct LoraKeys {
   bool used() const { return rank > 0; }
 };
 
-// Append the fields to the list. Their targets point into `keys`.
+// Append the run file's fields of [lora] to `list`. Each field refers to the member of `keys` that holds its
+// value.
 void add_lora_fields(std::vector<Field>& list, LoraKeys& keys);
 
 // Return the configuration of the adapter. adapter_config.json will contain `base_model`. Throws usage,

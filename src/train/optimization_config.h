@@ -45,7 +45,8 @@ struct OptimizationConfig {
   std::int64_t max_skipped_steps = 10;
 };
 
-// Append the fields to the list. Their targets point into `config`.
+// Append the run file's fields for optimiser, schedule and regularisation to `list`. Each field refers to the
+// member of `config` that holds its value.
 void add_optimization_fields(std::vector<Field>& list, OptimizationConfig& config);
 
 // Return the reason why a key of [training] has no effect; "" if it has an effect or is not a key of this

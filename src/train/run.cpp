@@ -234,7 +234,8 @@ void Run::note_skipped(const StepResult& result) {
   log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 
-// Returns false, and discards the results, if the validation was stopped.
+// Validate the current weights, log and report the result, and write a checkpoint. If the validation was
+// stopped, return false and discard its results.
 bool Run::run_validation() {
   const AveragedWeights averaged(*context_.trainer);
   ValidationReport report;
@@ -250,8 +251,8 @@ bool Run::run_validation() {
   return true;
 }
 
-// Determine whether the validation is the best so far. `checkpoint` is the step number of the checkpoint that
-// contains the weights.
+// Set report.best, which is true if the validation is the best so far; the best value and its step are then
+// updated. `checkpoint` is the step number of the checkpoint that contains the weights.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);

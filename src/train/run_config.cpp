@@ -303,7 +303,8 @@ void apply_older_rules(RunConfig& config, const std::string& run_toml) {
 }
 
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 24;  // many thousands of shards may be listed
+  // Maximum size of a run file. It may list many thousands of shards.
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 24;
   const bool is_folder = formats::RunFolder::is_run_folder(path);
   const fs::path file = is_folder ? fs::path(path) / "run.toml" : fs::path(path);
   const fs::path folder = fs::absolute(file).parent_path();

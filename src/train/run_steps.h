@@ -77,7 +77,7 @@ class Run {
   std::vector<RunChange> changes_;  // settings that differ from those before resuming
   Stopwatch watch_;                 // time since begin() or the last checkpoint
   Stopwatch interval_;              // time since the last logged step or validation
-  // sum of loss · weight and sum of the weights since the last logged step
+  // sum of loss · weight and sum of the label weights since the last logged step
   double interval_loss_ = 0, interval_weight_ = 0;
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;

@@ -23,10 +23,11 @@ struct SequenceKeys {
   std::string cell = "gru";
 };
 
-// Append the fields to the list. Their targets point into `keys`.
+// Append the run file's fields of [model] for the families mlp, cnn, rnn, lstm, gru and rnn-search to `list`.
+// Each field refers to the member of `keys` that holds its value.
 void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys);
 
-// Return the names of these families, which are values of model.family.
+// Return the names of the families mlp, cnn, rnn, lstm, gru and rnn-search, which are values of model.family.
 const std::vector<std::string>& sequence_families();
 bool is_sequence_family(const std::string& family);
 // Return the reason why a key of [model] has no effect: the run's family is one of sequence_families() and

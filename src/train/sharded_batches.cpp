@@ -78,7 +78,7 @@ RunConfig config_of_micro_batch(const RunConfig& config, std::int64_t index) {
   own.train_places.clear();
   const auto step = static_cast<std::size_t>(config.training.accumulate);
   const std::vector<std::vector<std::string>> shards = shards_of(config);
-  std::size_t file = 0;  // index in data.train
+  std::size_t file = 0;  // index of the file in data.train
   for (std::size_t shard = 0; shard < shards.size(); ++shard)
     for (const std::string& path : shards[shard]) {
       const std::size_t place = file++;

@@ -29,7 +29,7 @@ class ShardedBatches : public BatchSource {
   // micro-batches of all ranks, and update epochs().
   void exchange_sizes(std::span<const Batch> own, std::span<BatchSizes> all);
 
-  // Return the smallest number of passes of a micro-batch over its shards.
+  // Return the number of completed passes over the shards, for the micro-batch with the fewest.
   double epochs() const override;
   Json state() const override;  // collective
   void restore(const Json& state, const std::string& file) override;
@@ -39,7 +39,7 @@ class ShardedBatches : public BatchSource {
   std::size_t first() const { return static_cast<std::size_t>(ranks_.rank()) * own_.size(); }
   std::vector<std::unique_ptr<BatchSource>> own_;
   distributed::Ranks& ranks_;
-  std::vector<double> epochs_;  // passes over the shards of each micro-batch of all ranks
+  std::vector<double> epochs_;  // for each micro-batch of all ranks, passes over its shards
   std::size_t at_ = 0;          // index in own_ of the next micro-batch
   struct Drawn {
     BatchSizes sizes;

@@ -91,9 +91,10 @@ class Trainer {
   // optimiser do not change. If more than max_skipped_steps would be skipped in a row, throws numeric
   // instead. The batches are then consumed, so training must not continue.
   StepResult step();
-  // Set a function that step() calls between operations. An empty function disables interruption. If it
-  // returns true, step() throws StepAbandoned, and weights, optimiser and position in the data are as before
-  // the step. Throws usage if there are several ranks, because the others would wait for the abandoned step.
+  // Set the function that step() calls between operations; an empty function disables interruption. If the
+  // function returns true, step() throws StepAbandoned, and weights, optimiser and position in the data are
+  // as before the step. Throws usage if there are several ranks, because the others would wait for the
+  // abandoned step.
   void set_interrupt(std::function<bool()> interrupt);
   // Collective. Compute loss and gradients of the next batches, which is the first half of step(). Weights
   // and steps() do not change. Throws numeric if loss or gradient norm is not finite.

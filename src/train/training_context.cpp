@@ -103,7 +103,7 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
   trainer = std::make_unique<Trainer>(*model, pool, *batches, *task, options);
 }
 
-// Make the task or, with data.sharded, one for each micro-batch of this rank.
+// Create the task of the run or, with data.sharded, one task for each micro-batch of this rank.
 void TrainingContext::make_tasks(const RunConfig& config) {
   if (!config.data.sharded) {
     task = make_task(config);

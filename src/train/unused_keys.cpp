@@ -86,7 +86,7 @@ const std::vector<Rule>& encoder_rules() {
   return all;
 }
 
-// Return the rules about the format of the files.
+// Return the rules for keys about the format of the data files, and for keys about files that are not named.
 const std::vector<Rule>& form_rules() {
   static const std::vector<Rule> all{
       {{"data.delimiter"},

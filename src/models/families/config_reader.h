@@ -37,7 +37,7 @@ class ConfigReader {
   std::int64_t divisor(std::string_view key, std::int64_t whole, std::string_view whole_key) const;
 
   double number(std::string_view key, double fallback, double low, double high) const;
-  double epsilon(std::string_view key, double fallback) const;  // number above 0 and below 1
+  double epsilon(std::string_view key, double fallback) const;  // a number above 0 and below 1
   // dropout rate from 0 to 1; at most 0.9999 is returned
   float rate(std::string_view key, float fallback) const;
   bool flag(std::string_view key, bool fallback) const;

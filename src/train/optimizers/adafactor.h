@@ -23,7 +23,7 @@ class FactoredOptimizer : public Optimizer {
 
   // Update the means of the squared gradient: state += share · (mean + epsilon − state).
   void update_means(ThreadPool& pool, Slot& slot, const Step& step, double share, double epsilon);
-  // Return the mean of the row state of a matrix.
+  // Return the mean of the elements of the state "row" that belong to matrix `matrix`.
   static double mean_of_rows(const Slot& slot, const Layout& layout, std::int64_t matrix);
 
   // Return the root mean square of the update u. Element (row, column) of u is g · row_factor_ ·
@@ -42,7 +42,7 @@ class FactoredOptimizer : public Optimizer {
   std::vector<double> partial_;                    // partial sums, one per row
 };
 
-// The variant of transformers.Adafactor.
+// Adafactor as in transformers.Adafactor.
 class Adafactor : public FactoredOptimizer {
  public:
   Adafactor(std::span<Parameter* const> parameters, const OptimizerOptions& options,
@@ -54,7 +54,7 @@ class Adafactor : public FactoredOptimizer {
   void update(ThreadPool& pool, Slot& slot, const Step& step) override;
 };
 
-// The variant of torch.optim.Adafactor. The learning rate is at most 1 / √step; it is always multiplied by
+// Adafactor as in torch.optim.Adafactor. The learning rate is at most 1 / √step; it is always multiplied by
 // the root mean square of the weight. Epsilon is the lower bound of the second moment.
 class AdafactorTorch : public FactoredOptimizer {
  public:

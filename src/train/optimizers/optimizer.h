@@ -52,7 +52,7 @@ struct OptimizerOptions {
   MuonOptions muon;
 };
 
-// Return the names of all methods.
+// Return the names of all optimisation methods, such as "adamw".
 const std::vector<std::string>& optimizer_names();
 
 class Optimizer {

@@ -101,7 +101,7 @@ class EmbeddingTask : public EncoderTask {
     }
   };
 
-  // Return the number of texts per row. It is 3 if rows have a text of different meaning, otherwise 2.
+  // Return the number of texts per row: 3 if a row also has a text of different meaning, otherwise 2.
   std::size_t width() const { return train_.columns.size(); }
   // Return true if the loss compares vectors by their cosine.
   bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }

@@ -24,8 +24,8 @@ MaskUnit unit_of(const std::string& name) {
   return name == "span" ? MaskUnit::span : MaskUnit::word;
 }
 
-// Return groups of tokens as ranges [begin, end), in the order in which they are masked. All tokens of a
-// group are masked together.
+// Return the groups of tokens that are masked together, as ranges [begin, end), in random order. A group is a
+// token, a word or a span of words.
 std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std::int32_t> starts,
                                                             MaskUnit unit, RandomStream& random) {
   std::vector<std::pair<std::size_t, std::size_t>> words;

@@ -115,7 +115,7 @@ void QuestionAnswering::read() {
 
 text::LineSource QuestionAnswering::training_texts() const {
   return [this, at = std::size_t{0}, last = std::string::npos](std::string& line) mutable {
-    // Return each question. The context is returned before its first question.
+    // Return the questions one after another. Each context is returned before its first question.
     if (at == train_.questions.size()) return false;
     const data::MarkedQuestion& question = train_.questions[at];
     if (question.context != last) {
@@ -226,7 +226,7 @@ void QuestionAnswering::validate(Network& model, const PassResources& resources,
   report_answers(answers, report);
 }
 
-// Compute the metrics and select the samples.
+// Compute the metrics of the answers and select the samples of the report.
 void QuestionAnswering::report_answers(const std::vector<Answer>& answers, ValidationReport& report) const {
   std::vector<metrics::AnsweredQuestion> scored(answers.size());
   for (std::size_t q = 0; q < answers.size(); ++q) {

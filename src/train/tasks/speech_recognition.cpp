@@ -164,7 +164,8 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   spec_ = model.input_spec();
 }
 
-// Each label requires a frame, and a repeated label also requires a frame for the blank before it.
+// Return true if the labels are not too long for a sound with `positions` frames. For CTC, each label
+// requires a frame, and a repeated label also requires a frame for the blank before it.
 bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64_t positions) const {
   if (ctc_ == nullptr) return std::ssize(labels) <= config_.data.max_length;
   std::int64_t needed = std::ssize(labels);

@@ -110,7 +110,7 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     read_valid = records.report();
   }
   RecordReader records(config, config.data.train);
-  std::vector<std::size_t> ends;  // number of pairs from the first corpus to the end of each corpus
+  std::vector<std::size_t> ends;  // for each corpus, number of pairs in it and all earlier ones
   while (records.next()) {
     while (ends.size() < records.corpus()) {
       train.flush();
