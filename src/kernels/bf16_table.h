@@ -93,7 +93,7 @@ struct Bf16ScoreRow {
   // Dropout draws of the keys; keys with a draw below `threshold` are dropped. Null means no dropout.
   const std::uint16_t* draws = nullptr;
   std::uint32_t threshold = 0;
-  float kept = 1.0f;  // factor of kept weights
+  float kept = 1.0f;  // factor of the attention weights that dropout keeps
 };
 // Dropout draws for `count` keys, starting at `first_key`, which is a multiple of 8 (attention_dropout.h).
 struct Bf16DrawRow {
