@@ -67,7 +67,7 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
 }
 
 // Print the lines of follow_query(). For a long text, print only the lines of the tokens with the largest
-// weights.
+// attention weights.
 void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
   const std::vector<std::string> lines = follow_query(steps, query);
   // The lines are a heading, one line per token, the sum, one line per token, and the result.
