@@ -24,7 +24,7 @@ struct AttentionRows {
 class PanelTurns {
  public:
   virtual void wait(std::int64_t panel,
-                    std::int64_t turn) = 0;  // wait until `turn` chunks have finished the panel
+                    std::int64_t turn) = 0;  // wait until `turn` key chunks have updated the panel
   virtual void done(std::int64_t panel) = 0;
 
  protected:

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kPagedRows = 64, kPagedRowsOfLongText = 16, kManyPagedKeys = 4096;
 constexpr double kPagedWorkForThreads = 400e3;  // number of multiply-adds; below it, one thread is faster
 
-// Number of queries of a unit. A row is one query of one head.
+// Return the number of queries of a unit. A row is one query of one head.
 std::int64_t queries_of_unit(const Attention& problem, std::int64_t keys) {
   const std::int64_t rows = keys > kManyPagedKeys ? kPagedRowsOfLongText : kPagedRows;
   return std::max<std::int64_t>(1, rows / (problem.heads / problem.kv_heads));

@@ -134,7 +134,7 @@ struct Bf16Table {
   // Compute NormTable::sum_rows for dy in bf16.
   void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    float* sum) = nullptr;
-  // Operations on rows of scores in bf16 attention that do not round.
+  // Operations on rows of scores in bf16 attention. They do not round to bf16, so all paths share them.
   void (*draw_row)(const Bf16DrawRow& row) = nullptr;
   void (*apply_rule)(const Bf16ScoreRule& rule) = nullptr;
   float (*product_sum)(const float* x, const std::uint16_t* y, std::int64_t size) = nullptr;

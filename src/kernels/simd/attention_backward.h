@@ -290,8 +290,8 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Wait until the earlier chunks that update this panel have finished it. These are the first chunk, and
-    // the chunks with keys that the panel attends to.
+    // Wait until the earlier key chunks that update the gradients of this panel are finished: the first
+    // chunk, and the chunks with keys that queries of the panel may attend to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

@@ -162,7 +162,7 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
 struct ScoreRule {
   bool complete = false;     // true if finish_scores() applies scale, softcap and bias
   bool added = false;        // true if there is a mask or a bias
-  float log2_factor = 0.0f;  // 2^(log2_factor · score) is the weight before normalisation
+  float log2_factor = 0.0f;  // 2^(log2_factor · score) is the attention weight before normalisation
 
   explicit ScoreRule(const Attention& problem)
       : complete(problem.softcap > 0.0f || problem.bias != nullptr || !(problem.scale > 0.0f)),
