@@ -130,7 +130,8 @@ double score_slope(const kernels::Attention& problem, const float* query, const 
   return scale * (1 - bent * bent);
 }
 
-// Adds the gradients of one replaced head in one sequence to those of `problem`.
+// Adds the gradients of one head whose attention weights were replaced, in one sequence, to those of
+// `problem`.
 class HeadBackward {
  public:
   HeadBackward(const kernels::Attention& problem, const ReplacedHead& head)

@@ -84,7 +84,7 @@ class Tape {
   }
 
   // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate` is true,
-  // the caller must add to it instead of overwriting it.
+  // the caller must add to the memory at `data`; otherwise, the caller must overwrite it.
   struct Gradient {
     float* data = nullptr;  // memory with the variable's shape, contiguous; null if no gradient is needed
     bool accumulate = false;
