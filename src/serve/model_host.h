@@ -62,8 +62,8 @@ struct Waiting {
   // returns true if the client has disconnected; may be empty if the client cannot disconnect
   std::function<bool()> gone = {};
 
-  // Throw HttpError 503 if the client has disconnected, and 504 if the deadline has passed. Called between
-  // passes.
+  // Throw HttpError 503 if the client has disconnected, and 504 if the deadline has passed. Call it between
+  // the parts of a long computation.
   void require() const;
 };
 
