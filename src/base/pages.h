@@ -16,8 +16,8 @@ void* allocate_pages(std::size_t bytes, std::size_t small = 0);
 // Request huge pages for the whole pages inside [memory, memory + bytes): a hint that the system may ignore.
 void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
 
-// Return the physical memory of the whole pages inside [memory, memory + bytes) to the system. The memory
-// stays allocated; its contents are lost.
+// Release the physical memory of the whole pages inside [memory, memory + bytes) to the system. The address
+// range stays allocated; its contents are lost.
 void discard_pages(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace regard::base

@@ -1,4 +1,4 @@
-// Adds a place to errors that have none.
+// Adds a location to errors that have none.
 #pragma once
 
 #include "base/namespaces.h"

@@ -27,7 +27,7 @@ void require_no_text_options(const AttendOptions& options, const char* reads);
 // Throw usage if --beam is given although the model does not generate the target.
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind);
 
-// Add the text under the model's tokenizer and under those of --tokenizer.
+// Add the tokens of the text under the model's tokenizer and under those of --tokenizer.
 void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
 // Add the data that only the HTML page shows: the results with one head ablated at a time, for the heads with

@@ -12,7 +12,8 @@
 namespace regard::cli {
 namespace {
 
-// Return the view of another text with the same options.
+// Return the view of the text of --compare under the same options. Its target, if the model has one, is
+// generated.
 inspect::View compared_view(const AttendOptions& options, const infer::LoadedModel& opened,
                             const inspect::AttendRequest& request, Globals& globals) {
   inspect::AttendRequest other = request;

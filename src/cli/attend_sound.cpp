@@ -31,7 +31,7 @@ void add_sentence(std::string& text, const std::string& sentence) {
   if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
 }
 
-// Return the keys with the largest weights, as "0.42 s 31 %, …".
+// Return the names of the keys with the largest attention weights, as "0.42 s 31 %, …".
 std::string largest(std::span<const float> weights, std::span<const std::string> names) {
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -46,8 +46,8 @@ std::string largest(std::span<const float> weights, std::span<const std::string>
   return text;
 }
 
-// Print the times with the largest weights, for each generated token or for the mean over the encoder's
-// positions.
+// Print the times with the largest attention weights, for each generated token or for the mean over the
+// encoder's positions.
 void print_map(const inspect::View& view, const inspect::Map& map) {
   print_result("\n{}; percent of each row\n{}\n", map.title(), map.summary->caption);
   const auto names = view.column_labels(map);

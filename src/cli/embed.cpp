@@ -120,7 +120,7 @@ class EmbedVerb {
     inputs_.push_back(source_->read(line));
     waiting_.push_back(std::move(line));
     cut_ += inputs_.back().cut ? 1 : 0;
-    // Number of tokens counted for each image. It limits the number of images in memory.
+    // Count each image as this many tokens of a batch, to limit the number of images in memory.
     constexpr std::int64_t kImageTokens = 1024;
     return request_.images ? kImageTokens : inputs_.back().tokens();
   }

@@ -138,8 +138,9 @@ bool reads_sound(const std::string& path) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
-// Evaluate with the ablated heads and interventions of the options: run(probe). Add them to the facts of
-// the result, and print a warning for each intervention that changed nothing.
+// Call run(probe), where `probe` applies the ablated heads and interventions of the options, and return its
+// result. Add both to the facts of the result, and print a warning for each intervention that changed
+// nothing.
 template <class Run>
 evaluate::Evaluation evaluate_changed(const EvaluateOptions& options, const infer::LoadedModel& model,
                                       ThreadPool& pool, const Run& run) {

@@ -66,8 +66,8 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   return json;
 }
 
-// Print the lines of follow_query(). For a long text, print only the lines of the tokens with the largest
-// weights.
+// Print the lines of follow_query(). For a long text, print only the lines of the first kMostShown tokens,
+// unless `full` is set.
 void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
   const std::vector<std::string> lines = follow_query(steps, query);
   // The lines are a heading, one line per token, the sum, one line per token, and the result.
@@ -99,7 +99,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input, const st
   print_query(steps, *query, tokens, request.full);
 }
 
-// Return a sentence that compares the weights of the explanation with the attention weights of the model.
+// Return a sentence that compares the attention weights of the explanation with those of the model.
 std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
   for (const ExplainStep& step : steps) {
     if (step.name != "weights") continue;

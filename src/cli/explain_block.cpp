@@ -35,7 +35,7 @@ class LayerProbe : public Probe {
   void see(std::string_view point, std::int64_t, const Tensor& value) override {
     seen_[std::string(point)] = value.clone();
   }
-  // Return the value at SIDE.LAYER.WHAT; null if the model has no such point.
+  // Return the value at the probe point SIDE.LAYER.WHAT; null if the model has no such probe point.
   const Tensor* at(const std::string& side, const std::string& what) const {
     return find(fmt::format("{}.{}.{}", side, layer_, what));
   }
@@ -162,7 +162,7 @@ class BlockText {
     add(output, "residual: x + a");
   }
 
-  // Print the three largest weights of each head.
+  // Print the three largest attention weights of each head.
   void weights(const std::string& name) {
     const Tensor* all = probe_.at(side_.name, name + ".weights");
     if (all == nullptr || all->shape().rank() != 3) return;

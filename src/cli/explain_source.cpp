@@ -46,7 +46,7 @@ std::vector<std::string> tokens_of(const text::Tokenizer& tokenizer, const std::
   return tokens;
 }
 
-// Record the tensors of one self-attention layer: input, query, key, value and weights.
+// Record the tensors of one self-attention layer: input, query, key, value and attention weights.
 class HeadProbe : public Probe {
  public:
   HeadProbe(const std::string& side, std::int64_t layer)

@@ -47,8 +47,8 @@ class HttpClient {
     }
   }
   Error malformed() const;  // return the error for a malformed response
-  // Print the warnings that every response contained, such as the warning that an intervention changed no
-  // input.
+  // Print the warnings that every response contained, such as the warning that an intervention changed
+  // nothing.
   void print_warnings() const;
 
  private:

@@ -72,7 +72,7 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
   return results;
 }
 
-// Write one capture for each row of the inputs, on one line each.
+// For each row of the inputs, write its attention capture (docs/capture-format.md) as one line of JSON.
 void write_captures(infer::LoadedModel& loaded, const formats::ModelFolder& folder,
                     const inspect::TensorMap& inputs, const inspect::EditedPass* edits,
                     const RunOptions& options, Globals& globals, ResultOutput& output) {

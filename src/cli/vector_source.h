@@ -15,7 +15,7 @@ class VectorSource {
  public:
   virtual ~VectorSource() = default;
   virtual const infer::LoadedModel* loaded() const = 0;  // the local model; null if the model is on a server
-  // Load what is needed to compute vectors; call this first. `probe` may be null.
+  // Prepare read() and embed(); call this first. `probe` may be null.
   virtual void start(ThreadPool& pool, Probe* probe) = 0;
   virtual tasks::Input read(const std::string& line) = 0;
   virtual Tensor embed(std::span<const tasks::Input> inputs) = 0;  // vectors [inputs, size()]

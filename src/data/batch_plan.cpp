@@ -15,7 +15,7 @@ namespace {
 // batches of similar lengths, and small enough that batches differ from epoch to epoch.
 constexpr std::int64_t kBatchesSortedTogether = 64;
 
-// Number of blocks of consecutive items in a window.
+// Number of blocks that form a window. A block consists of consecutive items.
 constexpr std::size_t kBlocksOfAWindow = 256;
 
 // Divide `count` items into blocks, shuffle the blocks, and return the blocks [begin, end) of each window.

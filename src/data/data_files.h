@@ -1,4 +1,4 @@
-// Data files of a task as options name them, and the rows of tables in them.
+// Data files that options name for a task, and the tables in these files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct DataFiles {
   std::vector<std::string> files;
   std::vector<std::string> columns{};
   bool header = false;       // tsv, csv: the first line is a header; implied if columns are given by name
-  std::int64_t highest = 0;  // tables of pixels: the value of white; 0 for tables of paths
+  std::int64_t highest = 0;  // maximum pixel value in tables of pixels; 0 means tables of paths
 };
 
 // Return options with the files, columns and header of `data`, and with empty lines skipped.

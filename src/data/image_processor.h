@@ -27,7 +27,8 @@ enum class Resampling {
 // direction.
 Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter);
 
-// Return the centre of the image; if the image is smaller than the result, black pixels are added.
+// Return the central part of the image, with the given size. Where the image is smaller, black pixels are
+// added.
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width);
 
 struct ImageProcessor {

@@ -43,8 +43,8 @@ class LogMel {
   }
 
   // Compute frames: frame f covers samples [f · hop, f · hop + window). `samples` has at least window +
-  // (frames − 1) · hop elements. Writes to [frames, bins]. Frames are computed in parallel; the results are
-  // bit-identical for any number of threads.
+  // (frames − 1) · hop elements. The logarithms of the energies are written to `to` [frames, bins]. Frames
+  // are computed in parallel; the results are bit-identical for any number of threads.
   void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;
 
  private:

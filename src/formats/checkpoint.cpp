@@ -282,9 +282,10 @@ void RunFolder::prune(int keep_last) const {
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // Each checkpoint records the best step so far, which is never later than its own step. The loop runs from
-  // the last step to the first. It therefore marks the best step of a kept checkpoint before it visits that
-  // step, and it removes any other checkpoint before the best step that this checkpoint names.
+  // Each checkpoint names the best step so far, which is never later than its own step. The loop runs from
+  // the last step to the first. Therefore, the best step that a kept checkpoint names is added to `kept`
+  // before the loop reaches that step. Any other checkpoint is removed before the checkpoint that it names as
+  // best.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);

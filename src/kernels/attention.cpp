@@ -92,7 +92,7 @@ void backward_columns(const Attention& problem, const AttentionDropout& dropout,
   } while (begin < keys);
 }
 
-// Counts, for each panel, the chunks that have finished it.
+// Counts, for each panel of queries, the key chunks that have finished updating its gradients.
 class Turns final : public PanelTurns {
  public:
   Turns(const ThreadPool& pool, std::int32_t* done) : pool_(pool), done_(done) {}

@@ -1,6 +1,7 @@
 // Scaled dot-product attention over ragged batches (Vaswani et al. 2017, section 3.2.1), forward and
-// backward, with the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022). The weights are never
-// stored. The log-sum-exp (lse) of each row is stored, and the backward pass recomputes the weights from it.
+// backward, with the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022). The attention weights are
+// never stored. The log-sum-exp (lse) of each row is stored, and the backward pass recomputes the weights
+// from it.
 //
 // For query i and key j of the same sequence, head h:
 //   s = scale · (q_i · k_j);  s = cap · tanh(s / cap) if softcap;  s += bias;  masked: s = −∞
@@ -45,8 +46,8 @@ struct AttentionSequence {
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// Arguments of the kernels. The AttentionSpec must be a result of resolved(). The dropout draw of a weight
-// has the counter (index, i + offset, head, key).
+// Arguments of the kernels. The AttentionSpec must be a result of resolved(). The dropout draw of an
+// attention weight has the counter (index, i + offset, head, key).
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   const float* bias = nullptr;  // bias added to the scores; may be null
   // Gradient of `bias`, with the same strides as `bias`. Terms are added in the order of sequences, then of
@@ -76,8 +77,8 @@ void attention_forward(ThreadPool& pool, const Attention& problem);
 // Compute the gradients. Requires query, keys and values, and out and lse from the forward pass.
 void attention_backward(ThreadPool& pool, const Attention& problem);
 
-// Compute the weights [queries, keys] of one sequence and head from q, k and lse, without dropout. Used by
-// probes. Rows sum to one, or to zero if no key may be attended to.
+// Compute the attention weights [queries, keys] of one sequence and head from q, k and lse, without dropout.
+// Used by probes. Rows sum to one, or to zero if no key may be attended to.
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights);
 
 }  // namespace regard::kernels

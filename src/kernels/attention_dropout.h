@@ -1,5 +1,5 @@
 // Dropout of attention weights. Each weight has one draw, which depends only on the weight's coordinates, not
-// on the division of the work. Shared by the fused kernels, the composed path and the tests.
+// on the division of the work. Shared by the fused kernels and the tests.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline AttentionDropout attention_dropout(const RandomKey& key, float rate) {
   return dropout_draw(key, rate);
 }
 
-// Return the factor of one weight: 0 or `kept`. `position` is the query's position among the keys, i +
-// offset. One Philox block serves eight consecutive keys.
+// Return the factor of one attention weight: 0 or `kept`. `position` is the query's position among the keys,
+// i + offset. One Philox block serves eight consecutive keys.
 inline float dropout_factor(const AttentionDropout& dropout, std::uint64_t sequence_index,
                             std::int64_t position, std::int64_t head, std::int64_t key) {
   const Counter counter{static_cast<std::uint32_t>(sequence_index), static_cast<std::uint32_t>(position),

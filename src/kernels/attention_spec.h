@@ -19,7 +19,7 @@ struct AttentionSpec {
   // window; if above 0, query i may attend to key j only if |i + offset − j| < window (with `causal`, the
   // last `window` keys)
   std::int64_t window = 0;
-  // dropout rate of the weights in training; kept weights are multiplied by 1 / (1 − dropout)
+  // dropout rate of the attention weights in training; kept weights are multiplied by 1 / (1 − dropout)
   float dropout = 0.0f;
 
   // Return the options with every default replaced by its value. The kernels require resolved options.

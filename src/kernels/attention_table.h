@@ -24,14 +24,14 @@ struct AttentionRows {
 class PanelTurns {
  public:
   virtual void wait(std::int64_t panel,
-                    std::int64_t turn) = 0;  // wait until `turn` chunks have finished the panel
+                    std::int64_t turn) = 0;  // wait until `turn` key chunks have updated the panel
   virtual void done(std::int64_t panel) = 0;
 
  protected:
   ~PanelTurns() = default;
 };
 
-// Keys of one sequence and one key head, for all query heads that use it.
+// A range of keys of one sequence and one key/value head. All query heads that use this head are included.
 struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   // range of keys within the sequence; begin is a multiple of backward_keys
@@ -47,8 +47,8 @@ struct AttentionTable {
   std::int64_t backward_queries = 0;  // number of queries in a panel of PanelTurns
 
   std::size_t (*forward_bytes)(const Attention& problem);
-  // Compute the rows. `following` holds the rows that this thread computes next; their keys are prefetched.
-  // It may be null.
+  // Compute out and, unless it is null, lse of `rows`. `following` holds the rows that this thread computes
+  // next, so that their keys can be prefetched; it may be null.
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 
@@ -59,7 +59,7 @@ struct AttentionTable {
   void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
                    const AttentionColumns* following, std::byte* scratch);
 
-  // Write the weights of `rows` to weights [queries, keys], starting at row query_begin.
+  // Write the attention weights of `rows` to weights [queries, keys], starting at row query_begin.
   std::size_t (*weights_bytes)(const Attention& problem);
   void (*weights)(const Attention& problem, const AttentionRows& rows, float* weights, std::byte* scratch);
 };

@@ -1,4 +1,4 @@
-// Division of bf16 attention into products of panels. A task is one key/value head of a sequence. It packs
+// Attention in bf16 as matrix products of packed panels. A task is one key/value head of a sequence. It packs
 // the keys and values once and multiplies them by one block of queries after another. Blocks and chunks start
 // at fixed positions of the sequence, so no sum depends on the batch.
 #include "kernels/bf16_attention.h"
@@ -31,7 +31,7 @@ struct HeadTask {
   const std::uint16_t* value = nullptr;
   const Bf16Table& table;
   const Bf16Table::Path& path;
-  const AttentionDropout* dropout = nullptr;  // dropout of the weights; null means none
+  const AttentionDropout* dropout = nullptr;  // dropout of the attention weights; null means none
 
   // Store the dropout draws for the row's keys in `draws`, beginning with `first_key`.
   void drop(Bf16ScoreRow& row, std::int64_t i, std::int64_t head, std::int64_t first_key,

@@ -1,8 +1,8 @@
-// Attention in bf16, with the formula of attention.h. Queries, keys, values, weights and, in the backward
-// pass, their gradients are rounded to bf16 for the products of bf16.h. Scores, softmax and sums are f32. A
-// row's weights are divided by their sum only after the product with the values, as in Dao et al. 2022.
-// Dropout draws are those of attention_dropout.h. A result depends only on its own sequence, for any number
-// of threads.
+// Attention in bf16, with the formula of attention.h. Queries, keys, values, attention weights and, in the
+// backward pass, their gradients are rounded to bf16 for the products of bf16.h. Scores, softmax and sums are
+// f32. In the forward pass, a row's weights are divided by their sum only after the product with the values,
+// as in Dao et al. 2022. Dropout draws are those of attention_dropout.h. A result depends only on its own
+// sequence, for any number of threads.
 #pragma once
 
 #include <cstdint>

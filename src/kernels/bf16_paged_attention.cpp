@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kPagedRows = 64, kPagedRowsOfLongText = 16, kManyPagedKeys = 4096;
 constexpr double kPagedWorkForThreads = 400e3;  // number of multiply-adds; below it, one thread is faster
 
-// Number of queries of a unit. A row is one query of one head.
+// Return the number of queries of a unit. A row is one query of one head.
 std::int64_t queries_of_unit(const Attention& problem, std::int64_t keys) {
   const std::int64_t rows = keys > kManyPagedKeys ? kPagedRowsOfLongText : kPagedRows;
   return std::max<std::int64_t>(1, rows / (problem.heads / problem.kv_heads));
@@ -116,8 +116,9 @@ class Unit {
     path_.multiply(block);
   }
 
-  // Compute the rounded weights of a row from its scores, and set the row's log-sum-exp. Store the factor of
-  // the output in the row's first score, which is no longer needed.
+  // Compute the attention weights of a row from its scores: rounded to bf16, and not yet divided by their
+  // sum. Also set the row's log-sum-exp. Store the factor of the output, 1 / sum or 0, in the row's first
+  // score, which is no longer needed.
   void finish_scores(const Room& room, std::int64_t row) const {
     const std::int64_t query = query_of(row), head = head_of(row);
     const Range own = keys_of(query);

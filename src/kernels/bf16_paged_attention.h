@@ -1,6 +1,7 @@
 // Attention in bf16 for inference, with the formula of attention.h: the forward pass over keys and values in
-// bf16 pages (bf16_pages.h). Queries and weights are rounded to bf16 for the products of bf16.h. Scores,
-// softmax and sums are f32. A row's weights are divided by their sum only after the product with the values.
+// bf16 pages (bf16_pages.h). Queries and attention weights are rounded to bf16 for the products of bf16.h.
+// Scores, softmax and sums are f32. A row's weights are divided by their sum only after the product with the
+// values.
 //
 // Keys are processed in blocks of 32 from the sequence's first key. The result of a query depends only on its
 // own row and on the keys that it may attend to. It is therefore bit-identical for any number of queries in

@@ -13,12 +13,12 @@ std::uint16_t* numbers(float* floats) {
   return reinterpret_cast<std::uint16_t*>(floats);
 }
 
-// Index of feature `dim` of row `row` in the keys of a head.
+// Return the index of feature `dim` of row `row` in the packed keys of a head.
 std::int64_t key_place(std::int64_t dim, std::int64_t row) {
   return (dim / 2 * kBf16PageRows + row) * 2 + dim % 2;
 }
 
-// Index of feature `dim` of row `row` in the values of a head.
+// Return the index of feature `dim` of row `row` in the packed values of a head.
 std::int64_t value_place(const Bf16PageShape& shape, std::int64_t dim, std::int64_t row) {
   const std::int64_t first = dim / kBf16PanelColumns * kBf16PanelColumns;
   const std::int64_t width = std::min(kBf16PanelColumns, round_up(shape.value_dim - first, kBf16Columns));

@@ -1,4 +1,4 @@
-// Products of bf16 attention, and the memory of their operands in a worker's scratch buffer.
+// Matrix products of bf16 attention, and the memory of their operands in a worker's scratch buffer.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline std::int64_t padded_steps(std::int64_t k) {
 
 constexpr std::int64_t kCacheLine = 64;  // size of a cache line in bytes
 
-// Allocates aligned pieces of a buffer. If the buffer is null, it only counts the bytes.
+// Allocates aligned pieces of a buffer. If the buffer is null, the class only counts the required bytes.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}

@@ -93,7 +93,7 @@ struct Bf16ScoreRow {
   // Dropout draws of the keys; keys with a draw below `threshold` are dropped. Null means no dropout.
   const std::uint16_t* draws = nullptr;
   std::uint32_t threshold = 0;
-  float kept = 1.0f;  // factor of kept weights
+  float kept = 1.0f;  // factor of the attention weights that dropout keeps
 };
 // Dropout draws for `count` keys, starting at `first_key`, which is a multiple of 8 (attention_dropout.h).
 struct Bf16DrawRow {
@@ -134,7 +134,7 @@ struct Bf16Table {
   // Compute NormTable::sum_rows for dy in bf16.
   void (*sum_rows)(const std::uint16_t* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    float* sum) = nullptr;
-  // Operations on rows of scores in bf16 attention that do not round.
+  // Operations on rows of scores in bf16 attention. They do not round to bf16, so all paths share them.
   void (*draw_row)(const Bf16DrawRow& row) = nullptr;
   void (*apply_rule)(const Bf16ScoreRule& rule) = nullptr;
   float (*product_sum)(const float* x, const std::uint16_t* y, std::int64_t size) = nullptr;

@@ -20,7 +20,8 @@ constexpr std::int64_t class_blocks(std::int64_t classes) {
   return (classes + kClassBlock - 1) / kClassBlock;
 }
 
-// Some rows of logits and their statistics. Members described as a statistic are arrays [blocks, rows].
+// Rows of logits with statistics for each block of classes. A member described as a statistic is an array
+// [blocks, rows].
 struct BlockedLogits {
   std::int64_t rows = 0, classes = 0;
   const std::int32_t* targets = nullptr;

@@ -17,7 +17,8 @@ class Runs {
     }
   }
 
-  // Call body(unit) for one unit after another until all are taken.
+  // Call body(unit) for the units in the range of `worker`, then for units of the other ranges, until every
+  // unit has been taken.
   template <class Body>
   void take(int worker, Body&& body) {
     for (int i = 0; i < runs_; ++i) {

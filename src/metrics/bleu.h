@@ -11,7 +11,7 @@
 
 namespace regard::metrics {
 
-// Smoothing of n-gram orders (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
+// Smoothing of the n-gram precisions (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
 enum class BleuSmoothing {
   none,   // an order without a match has precision 0
   floor,  // count `smoothing_value` matches for an order without a match. Default: 0.1

@@ -7,6 +7,7 @@
 
 namespace regard::ops {
 
-Var activate(Tape& tape, Var x, kernels::Activation activation);  // x must be contiguous
+// return activation(x); x must be contiguous
+Var activate(Tape& tape, Var x, kernels::Activation activation);
 
 }  // namespace regard::ops

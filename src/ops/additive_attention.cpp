@@ -13,7 +13,7 @@ struct AdditiveNode : Tape::Node {
   Var query, key, value, score;
   std::span<const KeyRange> keys;
   std::span<float> weights;
-  std::span<std::int64_t> first;  // [rows]: position in `weights` of each row's first weight
+  std::span<std::int64_t> first;  // [rows]: index in `weights` of each row's first attention weight
   static void backward(AdditiveNode& node, Tape& tape);
 };
 

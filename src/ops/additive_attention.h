@@ -15,8 +15,8 @@ struct KeyRange {
 
 struct AdditiveAttention {
   Var context = nullptr;  // [rows, value features]
-  // The weights of each row's keys, concatenated in the order of rows. The weights of a row sum to 1. Valid
-  // until the next Tape::begin().
+  // The attention weights of each row's keys, concatenated in the order of rows. The weights of a row sum to
+  // 1. Valid until the next Tape::begin().
   std::span<const float> weights;
 };
 

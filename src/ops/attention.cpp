@@ -161,8 +161,8 @@ void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands)
   }
 }
 
-// Run the forward pass. Return the heads whose weights the probe replaced if the tape records, otherwise an
-// empty span. There is no probe if operands or the result are stored as bf16.
+// Run the forward pass. If the tape records, return the heads whose attention weights the probe replaced;
+// otherwise return an empty span. If operands or the result are stored as bf16, the tape has no probe.
 std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out,
                                   bool wanted, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);

@@ -1,5 +1,6 @@
-// Scaled dot-product attention over a ragged batch with the fused kernel, which does not store the weights.
-// If a probe requests them, they are recomputed from the log-sum-exp; the result does not change.
+// Scaled dot-product attention over a ragged batch with the fused kernel, which does not store the attention
+// weights. If a probe requests the weights, they are recomputed from the log-sum-exp; the result does not
+// change.
 #pragma once
 
 #include <span>
@@ -30,11 +31,12 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
   bool store_bf16 = false;  // if true, the result is stored as bf16 (bf16_store.h)
-  // bf16: if the tape does not record, round queries, keys, values and weights to bf16 (bf16_pages.h)
+  // bf16: if the tape does not record, round queries, keys, values and attention weights to bf16
+  // (bf16_pages.h)
   kernels::Precision precision = kernels::Precision::f32;
 
-  // Prefix of probe points: POINT.weights is reported and, without a cache, POINT.query, POINT.key and
-  // POINT.value. If empty, nothing is reported.
+  // Prefix of the names of probe points. POINT.weights (the attention weights) is reported and, without a
+  // key/value cache, POINT.query, POINT.key and POINT.value. If empty, nothing is reported.
   std::string_view point;
 };
 

@@ -18,8 +18,9 @@ struct Projection {
 };
 
 struct HeadParameters {
-  // [hidden, size]. In cross-attention, key and value have the hidden size of the memory. With grouped-query
-  // attention, several heads have the same key and value.
+  // The projections of one head; each weight is [hidden, size of the head]. In cross-attention, `hidden` of
+  // key and value is the hidden size of the encoder. With grouped-query attention, several heads have the
+  // same key and value.
   Projection query, key, value;
   Projection output;  // rows of W_O for this head [value size, hidden], and the bias of the layer
 };
@@ -28,17 +29,19 @@ class AttentionParameters {
  public:
   virtual ~AttentionParameters() = default;
   virtual float scale() const = 0;                   // factor of the products of queries and keys
-  virtual std::int64_t weights_of_head() const = 0;  // number of elements of the weights of one head
-  // Return copies in f32, with low-rank updates added. Call only while no pass runs and the model exists.
+  virtual std::int64_t weights_of_head() const = 0;  // elements of one head's projections, without biases
+  // Return copies in f32, with low-rank updates added. Call this only while the model exists and no forward
+  // or backward pass runs.
   virtual HeadParameters of_head(ThreadPool& pool, std::int64_t head) const = 0;
 };
 
-// Interface of a probe that requests parameters of attention layers. During a pass, each attention layer
-// calls wants_parameters() with its point ("encoder.3.self") and, if it returns true, see_parameters().
+// Interface of a probe that requests parameters of attention layers. During a forward pass, each attention
+// layer calls wants_parameters() with the name of its probe point ("encoder.3.self") and, if it returns true,
+// see_parameters().
 class ParametersProbe {
  public:
   virtual ~ParametersProbe() = default;
-  // Return true if the probe requests the parameters at this point.
+  // Return true if the probe requests the parameters of the attention layer at the probe point `point`.
   virtual bool wants_parameters(std::string_view point) = 0;
   virtual void see_parameters(std::string_view point,
                               const std::shared_ptr<const AttentionParameters>& parameters) = 0;

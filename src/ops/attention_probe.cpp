@@ -14,7 +14,7 @@ namespace {
 
 using kernels::AttentionSequence;
 
-// Return for each head whether the probe requests its weights.
+// Return, for each head, whether the probe requests the head's attention weights.
 std::vector<bool> shown_heads(Tape& tape, std::string_view point, std::int64_t heads) {
   std::vector<bool> shown(static_cast<std::size_t>(heads));
   if (tape.probe->wants(std::string(point) + ".weights"))
@@ -87,7 +87,8 @@ T* kept(Tape& tape, const T* values, std::int64_t count) {
   return copy.data();
 }
 
-// Call the probe to replace the weights of a head in place, and compute the head's output again.
+// Call the probe, which replaces the attention weights of a head in place, and compute the head's output
+// again.
 ReplacedHead replace_head(Tape& tape, const kernels::Attention& problem, std::int64_t s, std::int64_t head,
                           std::string_view point, float* weights) {
   const AttentionSequence& sequence = problem.sequences[static_cast<std::size_t>(s)];
@@ -129,7 +130,8 @@ double score_slope(const kernels::Attention& problem, const float* query, const 
   return scale * (1 - bent * bent);
 }
 
-// Adds the gradients of one replaced head in one sequence to those of `problem`.
+// Adds the gradients of one head whose attention weights were replaced, in one sequence, to those of
+// `problem`.
 class HeadBackward {
  public:
   HeadBackward(const kernels::Attention& problem, const ReplacedHead& head)
@@ -209,7 +211,7 @@ std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention
     const AttentionSequence& sequence = problem.sequences[s];
     const std::int64_t size = sequence.queries * sequence.keys;
     const Tensor weights = Tensor::empty({shown_count, sequence.queries, sequence.keys});
-    Tensor spare;  // buffer for the weights of a replaced head that the probe did not request
+    Tensor spare;  // buffer for the attention weights of a replaced head that the probe did not request
     float* next = weights.f32();
     for (std::int64_t h = 0; h < problem.heads; ++h) {
       const bool shows = shown[static_cast<std::size_t>(h)], changes = replaced[static_cast<std::size_t>(h)];

@@ -12,23 +12,23 @@
 
 namespace regard::ops {
 
-// Return true if the tape's probe requests or replaces weights of the attention at `point`. The kernel must
-// then store the log-sum-exp, and sequences of the batch must not be merged in the problem.
+// Return true if the tape's probe requests or replaces attention weights at the probe point `point`. The
+// kernel must then store the log-sum-exp, and sequences of the batch must not be merged in the problem.
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads);
 
-// The values that the backward pass requires for a head whose weights a probe replaced. Arrays are [queries,
-// keys], in the tape's arena.
+// The values that the backward pass requires for a head whose attention weights a probe replaced. Arrays are
+// [queries, keys], in the tape's arena.
 struct ReplacedHead {
   std::int64_t sequence = 0, head = 0;
-  const float* computed = nullptr;  // the weights before the replacement
-  const float* used = nullptr;      // the weights that were applied to the values
+  const float* computed = nullptr;  // the attention weights before the replacement
+  const float* used = nullptr;      // the attention weights that were applied to the values
   const float* slope = nullptr;     // element-wise derivative d used / d computed
   const std::uint8_t* allowed = nullptr;
 };
 
-// Report weights to the probe; call this after the forward pass. The output of a head whose weights the probe
-// replaces is computed again in double, in the order of the keys. Other heads are unchanged. Return the
-// replaced heads if the tape records, otherwise an empty span.
+// Report attention weights to the probe; call this after the forward pass. The output of a head whose
+// attention weights the probe replaces is computed again in double, in the order of the keys. Other heads are
+// unchanged. Return the replaced heads if the tape records, otherwise an empty span.
 std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
                                             std::string_view point);
 

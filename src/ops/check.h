@@ -17,7 +17,8 @@ struct Named {
   Var variable;  // the argument; null if it is absent
 };
 
-// Return the dtype unless it is f32, the shape, and "not contiguous" if that is the case: "bf16 [3, 4]".
+// Return a description such as "bf16 [3, 4] not contiguous": the dtype unless it is f32, the shape, and "not
+// contiguous" if that is so.
 std::string described(const Tensor& value);
 
 // Return a usage error such as "linear: WHY (found x [3, 4], weight [2, 5])".

@@ -7,7 +7,7 @@
 
 namespace regard::ops {
 
-// Return true if dropout is active in this pass.
+// Return true if dropout is active: the tape is in training mode and the rate is not 0.
 bool drops(const Tape& tape, const DropoutOptions& options);
 
 // Return the kernel's arguments for dropout of a matrix [shape.tokens(), columns], without data pointers.

@@ -15,7 +15,7 @@ namespace regard::ops {
 Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1);
 
-// A table held for inference only, of dtype f32, f16, bf16, or i8 with one scale per row.
+// An embedding table that is used for inference only: f32, f16, bf16, or i8 with one scale per row.
 struct HeldTable {
   const Tensor& numbers;  // [vocabulary, features]
   const Tensor& scale;    // [vocabulary], for i8 only

@@ -48,7 +48,7 @@ class ForwardingProbe : public ReplacingProbe, public ParametersProbe {
   bool replaces_weights(std::string_view point, std::int64_t head) override {
     return replacing_ != nullptr && replacing_->replaces_weights(point, head);
   }
-  // Does nothing if the next probe does not replace these weights.
+  // Forwards the call only if the next probe replaces the attention weights of this head.
   void replace_weights(std::string_view point, const ProbedWeights& weights) override {
     if (ForwardingProbe::replaces_weights(point, weights.head)) replacing_->replace_weights(point, weights);
   }

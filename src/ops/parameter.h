@@ -56,7 +56,7 @@ struct Parameter {
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
-  // Use of the weight by its layer. A weight with `other` cannot be held in a smaller type.
+  // Layout of the weight in its layer. A weight with Use::other cannot be stored in a smaller type.
   enum class Use : std::uint8_t {
     other,
     linear,             // [out, in]

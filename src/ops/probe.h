@@ -18,9 +18,9 @@ class Probe {
   // Return true to request the value at `point`. Attention weights are computed only if they are requested.
   virtual bool wants(std::string_view point) = 0;
 
-  // Return true if the weights of head `head` of the attention at `point` ("encoder.3.self") are requested.
-  // Called for every head in order after wants() returned true for the attention's weights. The weights of
-  // other heads are neither computed nor stored.
+  // Return true if the attention weights of head `head` at `point` ("encoder.3.self") are requested. Called
+  // for every head in order after wants() returned true for the attention weights of the layer. The attention
+  // weights of other heads are neither computed nor stored.
   virtual bool wants_head(std::string_view point, std::int64_t head) {
     (void)point, (void)head;
     return true;

@@ -1,5 +1,5 @@
 // Relative position bias (Shaw et al. 2018, in the form of T5: Raffel et al. 2020, section 2.1). The table
-// has one number per bucket of distances and head, which is added to the scores.
+// has one number for each bucket of distances and each head; this number is added to the attention scores.
 #pragma once
 
 #include "base/namespaces.h"

@@ -12,24 +12,24 @@
 
 namespace regard::ops {
 
-// The weights of one head for one sequence, before they are applied to the values.
+// The attention weights of one head for one sequence, before they are applied to the values.
 struct ProbedWeights {
   std::int64_t sequence = 0, head = 0;  // sequence: index of the sequence in the batch of begin()
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
-  // weights [queries, keys] to be changed; elements where `allowed` is 0 are unused
+  // attention weights [queries, keys] to be changed; elements where `allowed` is 0 are unused
   float* weights = nullptr;
   // [queries, keys], initially all 1. The probe sets it to the derivative of each changed weight with
   // respect to the weight before the change. Null if no gradients are recorded.
   float* slope = nullptr;
 };
 
-// Probe::see() receives the replaced values.
+// A probe that replaces values. Probe::see() receives each value after its replacement.
 class ReplacingProbe : public Probe {
  public:
-  // Called at the start of a pass over a stack of layers ("encoder", "decoder"), with the shape of its batch.
-  // A model with two encoders first makes a call with the name of the encoder ("text", "vision"), because
-  // their points have the same names.
+  // Called before the layers of a stack ("encoder", "decoder") are computed, with the shape of the stack's
+  // batch. A model with two encoders first calls begin() with the name of the encoder ("text", "vision"),
+  // because the probe points of both encoders have the same names.
   virtual void begin(std::string_view stack, const Ragged& shape) { (void)stack, (void)shape; }
 
   // Return a variable of the same shape to replace `value` [tokens, features], or `value` itself to keep it.

@@ -6,7 +6,7 @@
 
 namespace regard::ops {
 
-Var scale(Tape& tape, Var x, float factor);  // x must be contiguous
+Var scale(Tape& tape, Var x, float factor);  // return factor · x; x must be contiguous
 
 // Multiply head h of x [tokens, heads × size] (contiguous) by factors[h]; 0 ablates a head. A head with
 // factor 1 is unchanged. The factors are copied.

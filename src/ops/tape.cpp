@@ -133,7 +133,7 @@ bool Tape::wanted(std::initializer_list<Var> inputs) const {
 }
 
 void Tape::backward(Var loss) {
-  const auto turn = pool_.take_turn();  // lock the pool for the whole pass
+  const auto turn = pool_.take_turn();  // lock the pool for the whole backward pass
   if (!loss->gradient_started) {
     const Gradient start = gradient(loss);
     if (start.data == nullptr) return;

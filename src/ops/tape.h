@@ -47,12 +47,12 @@ class Tape {
     return {options_.seed ^ pass_ * 0x9E3779B97F4A7C15u, options_.step, place};
   }
 
-  // Index of this pass among the passes over the same batch, such as the two passes of R-Drop. Passes with
+  // Index of this forward pass among those over the same batch, such as the two of R-Drop. Passes with
   // different indices have different random draws. begin() sets it to 0.
   std::uint64_t pass() const { return pass_; }
   void set_pass(std::uint64_t pass) { pass_ = pass; }
 
-  Probe* probe = nullptr;  // may be null
+  Probe* probe = nullptr;  // observes values at probe points; may be null
 
   // Discard all variables and nodes and reset the arena.
   void begin(const Options& options);
@@ -84,7 +84,7 @@ class Tape {
   }
 
   // Destination of the gradient of `variable`, allocated by the tape if necessary. If `accumulate` is true,
-  // the caller must add to it instead of overwriting it.
+  // the caller must add to the memory at `data`; otherwise, the caller must overwrite it.
   struct Gradient {
     float* data = nullptr;  // memory with the variable's shape, contiguous; null if no gradient is needed
     bool accumulate = false;

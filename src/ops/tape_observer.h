@@ -1,5 +1,5 @@
-// TapeObserver: observes the passes that the tapes of a thread record and run. It reports when the gradient
-// of a weight is final, so that the gradient can be sent during the backward pass.
+// TapeObserver: observes the forward and backward passes of the tapes of a thread. It reports when the
+// gradient of a weight is final, so that the gradient can be sent during the backward pass.
 //
 // The backward pass runs the nodes in reverse order. The gradient of a weight is therefore final as soon as
 // the first node that uses the weight has run.
@@ -17,8 +17,8 @@ namespace regard::ops {
 
 class TapeObserver {
  public:
-  // Observe the tapes of this thread until the object is destroyed. One object observes one pass: create it
-  // after Tape::begin(). A thread has at most one observer at a time.
+  // Observe the tapes of this thread until the object is destroyed. One object observes one forward pass and
+  // its backward pass: create it after Tape::begin(). A thread has at most one observer at a time.
   TapeObserver();
   virtual ~TapeObserver();
   TapeObserver(const TapeObserver&) = delete;

@@ -1,5 +1,5 @@
-// Windows of consecutive tokens as rows. Applied to them, linear() with the weight of torch.nn.Conv1d, viewed
-// as [out, features × width], computes a convolution over time that does not cross sequences.
+// Windows of consecutive tokens as rows. linear(), applied to these rows with the weight of torch.nn.Conv1d
+// viewed as [out, features × width], computes a convolution over time that does not cross sequences.
 #pragma once
 
 #include "base/namespaces.h"

@@ -19,7 +19,8 @@ struct Point {
   double value = 0;
 };
 
-// A training step in epochs and in seconds, the two alternatives to steps on the horizontal axis.
+// The numbers of epochs and seconds at a training step. The report can show either on the horizontal axis,
+// instead of steps.
 struct Progress {
   std::int64_t step = 0;
   double epochs = 0, seconds = 0;
@@ -39,7 +40,7 @@ struct RunHistory {
   // {"labels": […], "counts": [[…]]} of the last validation that has a confusion matrix; otherwise null
   Json confusion = {};
   std::int64_t best_step = -1;  // step of the last validation that is marked as best; −1 if there is none
-  Json average = {};            // validation results of the average of checkpoints; null if there are none
+  Json average = {};            // validation results of the averaged checkpoints; null if there are none
 };
 
 // Read a run folder. An incomplete last line of the log, which a run is still writing, is ignored. Throws

@@ -123,7 +123,7 @@ void set_interventions(inspect::AttendRequest& request, const ExclusiveUse& use)
   request.edits = use.edits()->pass(), request.interventions = use.edits()->texts();
 }
 
-// Add the text under the tokenizers of all models that read text, that of the requested model first.
+// Add the tokens of the text under the tokenizer of each model that reads text. The requested model is first.
 void add_tokenizers(const Call& call, const ModelHost& host, inspect::View& view) {
   view.tokenizers.push_back(inspect::tokenized(host.tokenizer(), host.name(), view.text));
   for (const auto& other : call.services.models.all()) {
@@ -202,8 +202,8 @@ void read_request(Call& call) {
   call.body = std::move(body);
 }
 
-// Reduce request.selection until the weights are within the limit. Return a sentence that states what is
-// omitted, or "".
+// Reduce request.selection until the attention weights are within the limit. Return a sentence that states
+// what is omitted, or "".
 std::string limit_weights(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
   return inspect::limit_weights(
       *host.loaded().model, host.pool(), *request.input, std::ssize(request.written),

@@ -131,8 +131,8 @@ std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   const std::shared_ptr<Generation>* next = nullptr;
   // If the next generation must wait for free rows, do not admit generations of other clients before it.
   while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
-    // If the cache may have too few pages for a generation, admit no other generation before the next step.
-    // It needs fewer pages if it shares some with other generations.
+    // A generation for which the cache may have too few pages is admitted only if it is the only one in this
+    // step. It needs fewer pages than counted if it shares some with others.
     const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
     if (!fits && !joining.empty()) break;
     std::string client;

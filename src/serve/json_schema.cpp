@@ -106,8 +106,8 @@ Violation check_any(const Json& schema, const Json& value, const std::string& pl
   for (const Json& one : *choices) {
     Violation bad = check(one, value, place);
     if (!bad) return std::nullopt;
-    // Of the violations of all alternatives, report the one with the deepest place, because its alternative
-    // is most likely the intended one.
+    // If no alternative is valid, report the violation with the deepest place. Its alternative is most likely
+    // the intended one.
     if (!closest || bad->place.size() > closest->place.size()) closest = std::move(bad);
   }
   return closest;

@@ -62,8 +62,8 @@ struct Waiting {
   // returns true if the client has disconnected; may be empty if the client cannot disconnect
   std::function<bool()> gone = {};
 
-  // Throw HttpError 503 if the client has disconnected, and 504 if the deadline has passed. Called between
-  // passes.
+  // Throw HttpError 503 if the client has disconnected, and 504 if the deadline has passed. Call it between
+  // the parts of a long computation.
   void require() const;
 };
 
@@ -90,15 +90,16 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t positions() const { return loaded().model->max_positions(); }
   std::int64_t cache_tokens() const { return session_limits_.cache_tokens; }
 
-  // Return the number of elements of a vector.
+  // Return the number of elements of an embedding.
   std::int64_t vector_size() const { return embedder_->size(); }
   // Return the maximum number of tokens of a text; 0 means no limit.
   std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }
   const std::vector<tasks::PoolingMode>& pooling() const { return embedding_.modules.pooling; }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // With `scale`, vectors are normalised to length 1. `probe` (see ops/probe.h) is used in every pass. If it
-  // is not null, the inputs are not computed in one batch with those of other requests.
+  // Return one embedding per input, in order. If `scale` is true, they are normalised to length 1. `probe`
+  // (see ops/probe.h) is used in every forward pass. If `probe` is not null, the inputs are not computed in
+  // one batch with those of other requests.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // Return the last hidden states [tokens, hidden] of each input.
@@ -125,7 +126,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // Return the word counts of the training data, or null if the folder has none.
   const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
 
-  // Return the text of a conversation in the template of ServeOptions or, if empty, of the folder.
+  // Render a conversation as text with the template in ServeOptions or, if that is empty, with the folder's.
   std::string render_chat(const Json& messages) const;
 
  private:

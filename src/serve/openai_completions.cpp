@@ -106,7 +106,8 @@ class Completion {
   }
 
  private:
-  // Offset of the next token in the text, with the values from which it is computed.
+  // State for the member "text_offset": the ids of all tokens before the next one, and the offset of the next
+  // token in the generated text, in characters.
   struct Offset {
     std::vector<std::int32_t> before;
     std::size_t characters = 0;

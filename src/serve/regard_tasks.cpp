@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;  // maximum tokens in all windows of a text
 constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;    // maximum bytes of the sequences of /fill
 
-// Ends a pass at its next probe point if the client has disconnected or the deadline has passed, by throwing
-// the errors of Waiting::require().
+// Ends a forward pass at its next probe point if the client has disconnected or the deadline has passed, by
+// throwing the errors of Waiting::require().
 class DeadlineProbe final : public Probe {
  public:
   explicit DeadlineProbe(const Waiting& waiting) : waiting_(waiting) {}

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostInterventions = 32;
 constexpr std::size_t kLongest = 16384;  // maximum bytes of one intervention
-// maximum number of places in all interventions; each place is an edit of every token
+// maximum number of edited feature ranges in all interventions together; each may be edited in every token
 constexpr std::size_t kMostPlaces = 1024;
 
 HttpError refused(std::size_t index, const std::string& message) {

@@ -72,7 +72,7 @@ struct Call {
   std::string model = {};
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
 
-  // Send the response. Adds the member "warnings" to an object if interventions of the request changed
+  // Send the response. Adds the member "warnings" to an object if an intervention of the request changed
   // nothing.
   void reply(Json json, int status = 200);
   void reply_text(std::string text, std::string type);

@@ -32,18 +32,20 @@ class AddedTokens {
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
-  // Return true if `text` starts with the spelling of a token (see spelling()).
+  // Return true if `text` starts with an added token, spelled as spelling() returns it.
   bool begins(std::string_view text) const noexcept {
     return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
   }
   bool seeks_normalized() const noexcept { return !normalized_.empty(); }
-  // Split off the tokens that are matched before normalisation (if `normalized` is false) or after it.
+  // Split the text pieces at the added tokens that are matched before normalisation or, if `normalized` is
+  // true, at those that are matched in normalised text. Special tokens are matched only if `match_special` is
+  // true.
   void extract(Pieces& pieces, bool normalized, bool match_special) const;
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Return the text of a token in vocabulary lists and in decoded text: the normalised content for a token
-  // with `normalized`, otherwise the content. Null if the id is not an added token.
+  // Return the text that represents an added token in vocabulary lists and in decoded text: the normalised
+  // content if its `normalized` is true, otherwise the content. Null if the id is not an added token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 

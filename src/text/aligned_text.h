@@ -29,8 +29,8 @@ struct Match {
 class AlignedText {
  public:
   AlignedText() = default;
-  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start of
-  // the range in the input; if offsets are not tracked, it only matters whether `origin` is 0.
+  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the byte
+  // offset of `text` in the input. If offsets are not tracked, the code only tests whether `origin` is 0.
   AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 
@@ -39,7 +39,8 @@ class AlignedText {
   std::uint32_t origin() const noexcept { return origin_; }
   bool tracked() const noexcept { return tracked_; }
 
-  // Rewrite the whole text; the first `dropped` code points of the old text are removed.
+  // Replace the whole text with the code points of `changes`, which are aligned with the old text as
+  // described at unicode::Change. The first `dropped` code points of the old text are removed.
   void transform(std::span<const unicode::Change> changes, std::size_t dropped = 0);
   void prepend(std::string_view prefix);
   void append(std::string_view suffix);

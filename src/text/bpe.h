@@ -71,7 +71,8 @@ class Bpe final : public Model {
   // Throws bad_file with `file` if a merge or the unknown token refers to a token outside the vocabulary.
   Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
 
-  // Return true if the vocabulary has, for each of the 256 byte values, the character that stands for it.
+  // Return true if the vocabulary contains the letter of each of the 256 bytes (byte_letters.h), and if no
+  // continuing prefix, end-of-word suffix or byte fallback is set.
   bool can_take_bytes() const override { return can_take_bytes_; }
   void take_bytes() override;
 
@@ -83,7 +84,7 @@ class Bpe final : public Model {
   std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
-  // Returns true for a tokenizer without merges and without options that combine symbols.
+  // Return true if there are no merges and no options that combine symbols.
   bool divides_anywhere() const override { return characters_alone_; }
 
  private:

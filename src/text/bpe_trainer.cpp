@@ -134,7 +134,8 @@ void BpeTrainer::write_lists(Side& side) {
   side.gainers.clear();
 }
 
-// The pair (id, id) has a list of words in both sides. Create one candidate with the words of both lists.
+// After a merge, the new pair (id, id) has one list of words in left_ and one in right_. Replace both with
+// their union, so that the pair becomes a single candidate.
 void BpeTrainer::join_lists_of(std::int32_t id) {
   Neighbour& left = left_.neighbours[static_cast<std::size_t>(id)];
   Neighbour& right = right_.neighbours[static_cast<std::size_t>(id)];

@@ -65,8 +65,9 @@ class BpeTrainer {
       return a.right > b.right;
     }
   };
-  // Changes to the pairs of a neighbour token on one side of a merge. `lost` counts the removed pairs with a
-  // merged part, and `gained` counts the new pairs with the merged token.
+  // Changes of the counts of a neighbour token's pairs on one side of a merge. `lost` is the decrease for the
+  // pair with the adjacent part of the merge, and `gained` is the increase for the pair with the merged
+  // token.
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
     std::uint32_t words = 0;  // number of words that gained the pair

@@ -17,8 +17,8 @@ class ByteTrie {
   static constexpr std::int32_t kRoot = 0, kNone = -1;
 
   ByteTrie() = default;
-  // `strings` have values of at least 0. Empty strings are skipped; for equal strings, the value of the last
-  // one is kept.
+  // The value of each string must be at least 0. Empty strings are skipped; for equal strings, the value of
+  // the last one is kept.
   explicit ByteTrie(std::span<const TokenView> strings);
 
   bool empty() const noexcept { return nodes_.empty(); }

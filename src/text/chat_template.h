@@ -22,9 +22,9 @@ struct ChatTemplate {
 };
 
 // Render `messages`, a list of {"role": …, "content": …}, as transformers' apply_chat_template does. The text
-// contains all special tokens, including the first one; to encode it, match special tokens and add none.
-// Throws bad_file for a template that is invalid or uses unsupported parts of Jinja, and invalid_input for
-// malformed messages or a conversation that the template rejects.
+// contains all special tokens, including the first one; encode it with EncodeOptions::match_special = true
+// and add_special = false. Throws bad_file for a template that is invalid or uses unsupported parts of Jinja,
+// and invalid_input for malformed messages or a conversation that the template rejects.
 std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,
                         const Json& messages, const ChatOptions& options = {});
 

@@ -12,8 +12,8 @@ namespace regard::text {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Rewrite the list. The text is the concatenation of the rewritten strings. The strings contain ill-formed
-  // UTF-8 only if the vocabulary does.
+  // Rewrite the list of tokens. The decoded text is the concatenation of the rewritten strings. They contain
+  // ill-formed UTF-8 only if tokens of the vocabulary do.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 

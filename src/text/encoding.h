@@ -27,7 +27,7 @@ struct Encoding {
   std::vector<std::uint8_t> attention_mask;  // for each position, 1 for a token and 0 for padding
   // For each token, the index of its word from the pre-tokenizer; −1 for added special tokens.
   std::vector<std::int32_t> words;
-  // the truncated rest of the text, in parts that overlap by `stride` tokens
+  // the tokens that truncation removed, in parts that overlap by `stride` tokens
   std::vector<Encoding> overflowing;
 
   std::size_t size() const noexcept { return ids.size(); }
@@ -54,8 +54,8 @@ struct Truncation {
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
 // Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
-// missing or if the stride is too large (see truncate()). Throws invalid_input if max_length cannot be
-// reached.
+// missing or if the stride is too large (see truncate()). Throws invalid_input if the selected text is too
+// short to reduce the total to max_length tokens.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {

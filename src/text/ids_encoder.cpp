@@ -139,7 +139,8 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// The split points of scan_spaces() are valid for every scan and for every normalizer with a locality.
+// Splitting a text before the spaces that scan_spaces() finds does not change its ids. This is so for every
+// scanner, and for every normalizer whose locality is not `none`.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;

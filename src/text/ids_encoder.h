@@ -95,7 +95,7 @@ class IdsEncoder {
   Pipeline pipeline_;
   WordScan scan_ = WordScan::none;
   Parts parts_ = Parts::chunks;
-  // the model if its parts must be processed in order, otherwise null
+  // the model if it must process the parts of a text in order, otherwise null
   const RunningModel* running_ = nullptr;
   RunningModel::Tables running_tables_;
   bool divides_ = false;  // true if there is no pre-tokenizer and the model allows a split at any character

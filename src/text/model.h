@@ -36,7 +36,7 @@ class Model {
   virtual ~Model() = default;
   // Append the tokens of a non-empty word.
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
-  // Append only the ids. `scratch` is a buffer with undefined content.
+  // Append only the ids of the word's tokens. `scratch` is a buffer whose content does not matter.
   virtual void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const;
   // Return at most `most` segmentations of a word, best first. Only models with scores have more than one.
   virtual std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const;
@@ -56,8 +56,8 @@ class Model {
   }
   // Return true if the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
-  // Return this model as a RunningModel if the cutting at_spaces is valid only when the parts of a text are
-  // processed in order. Otherwise, return null.
+  // Return this model as a RunningModel if the parts of a text that is split at spaces must be processed in
+  // order. Otherwise, return null.
   virtual const RunningModel* running() const { return nullptr; }
   // Return where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }

@@ -25,7 +25,7 @@ class Normalizer {
   // Return true only if normalisation certainly does not change the text. False means unknown.
   virtual bool surely_unchanged(std::string_view) const { return false; }
   virtual Locality locality() const { return Locality::none; }
-  // A sequence of spaces is normalised to text that starts with this string. Default: a space.
+  // Return the string at the start of the normalised form of a sequence of spaces. Default: a space.
   virtual std::string_view space_mark() const { return " "; }
 };
 

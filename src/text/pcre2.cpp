@@ -80,7 +80,8 @@ bool belongs(unicode::Category category, std::string_view property) {
   return !property.empty() && place > 0 && place < kNames.size() && kNames[place].starts_with(property);
 }
 
-// Return the members of a class that PCRE2's tables lack, as text for use inside brackets.
+// Return the code points that belong to a class but are missing from PCRE2's tables, as text for use inside
+// brackets.
 std::string newer_members(std::initializer_list<std::string_view> properties) {
   static const std::vector<Newer> newer = find_newer();
   std::string members;

@@ -14,7 +14,8 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // range of the piece in bytes of the buffer
-  // Start in the input, in bytes. If offsets are not tracked, it only matters whether it is 0, the start.
+  // Byte offset of the piece in the input. If offsets are not tracked, the code only tests whether it is
+  // 0.
   std::uint32_t origin = 0;
   std::int32_t token = -1;  // id of an added token; −1 for text
 };

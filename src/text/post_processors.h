@@ -13,7 +13,8 @@ namespace regard::text {
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  // Return the number of tokens that the post-processor adds.
+  // Return the number of tokens that the post-processor adds to a single text or, if `pair` is true, to a
+  // pair.
   virtual std::size_t added(bool pair) const = 0;
   // Before the call, `parts` has one encoding per text; afterwards, it has the parts of the result in order.
   virtual void apply(std::vector<Encoding>& parts, bool add_special) const = 0;

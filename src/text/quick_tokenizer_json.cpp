@@ -78,7 +78,7 @@ class TapeModelSource final : public ModelSource {
         add(settings_, key, json_of(value));
       }
     }
-    // Only the general reader can read the further parts of these model types.
+    // Models of these types have further members, which only the general reader supports.
     const std::string type = settings_.value("type", "");
     if (type == "SentencePiece" || type == "Marian") give_up();
   }

@@ -7,8 +7,8 @@
 namespace regard::text {
 namespace {
 
-// A suffix ends at the end of its word. Suffixes are compared by their first `most_` characters only, because
-// no substring is longer.
+// Sorts the suffixes of all words. A suffix ends at the end of its word. Suffixes are compared by their first
+// `most_` characters only, because no substring is longer.
 class Suffixes {
  public:
   Suffixes(const std::vector<char32_t>& text, std::uint32_t most) : text_(text), most_(most) {}

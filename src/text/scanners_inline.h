@@ -235,7 +235,8 @@ inline bool is_solid(char32_t c) noexcept {
          !unicode::is_prepended(c);
 }
 
-// Return the start of the next sequence of spaces after a solid character, or the end of the text.
+// Return the start of the next sequence of spaces that follows a character for which is_solid() returns true,
+// or the end of the text.
 inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
   std::size_t place = begin;
   while (place < text.size()) {

@@ -102,7 +102,7 @@ class Tokenizer {
   std::optional<std::int32_t> id_of(std::string_view token) const;
   std::string token_of(std::int32_t id) const;  // return the text of a token; "" for an id without a token
   bool is_special(std::int32_t id) const;
-  // Return the largest id + 1, which is the number of rows of an embedding.
+  // Return the largest id + 1, which is the number of rows of an embedding table.
   std::int64_t vocabulary_size() const noexcept;
   // Return the number of tokens. It is less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;

@@ -30,7 +30,8 @@ struct BpeTrainingOptions {
   std::int64_t min_frequency = 2;       // minimum count of a merge
   std::size_t max_token_length = 0;     // maximum token length in symbols (BpeTrainer::Limits); 0: no limit
   Alphabet alphabet = Alphabet::bytes;
-  // characters of the alphabet; others are encoded as bytes; ignored for Alphabet::bytes
+  // limits that select the characters of the alphabet; other characters are encoded as bytes; ignored for
+  // Alphabet::bytes
   AlphabetLimits characters;
   WordRule words = WordRule::words;
   bool normalize = true;    // normalise to NFC

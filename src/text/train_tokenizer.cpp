@@ -14,9 +14,9 @@
 namespace regard::text {
 namespace {
 
-// Return the requested rule. Default: the first of `fitting`, the rules that are valid for the type. Types
-// whose decoder concatenates tokens require rules that keep spaces. Other types require rules that drop
-// spaces.
+// Return the requested word rule, or the first of `fitting` if none was requested. `fitting` lists the rules
+// that are valid for the tokenizer type: types whose decoder concatenates tokens require rules that keep
+// spaces, and other types require rules that drop spaces. Throws usage for a rule that is not in `fitting`.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();

@@ -30,7 +30,8 @@ struct TokenizerTraining {
   // Limit of the length of tokens in characters (byte-bpe: in bytes). Default: 0, which means 16 for unigram
   // and no limit for the other types. Ignored for wordpiece, word and char.
   std::size_t max_piece_length = 0;
-  AlphabetLimits alphabet;  // which characters are in the vocabulary; ignored for byte-bpe and word
+  // limits that select the characters of the vocabulary; ignored for byte-bpe and word
+  AlphabetLimits alphabet;
   std::string continuing_prefix = "##";  // for wordpiece: prefix of pieces inside words
   // A name of word_rule_names(). Default: "bert" for wordpiece, "signs" for word, "words" for all other
   // types.

@@ -12,7 +12,8 @@
 namespace regard::text {
 namespace {
 
-// Add the letters that start words, then the letters that occur inside words.
+// Add tokens for the letters, first as they occur at the start of words, then as they occur inside words.
+// Then add the words, spelled with these tokens.
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
   // ids of each letter: at the start of a word, and inside words

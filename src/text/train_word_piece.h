@@ -19,7 +19,7 @@ namespace regard::text {
 struct WordPieceTrainingOptions {
   std::size_t vocabulary_size = 30000;  // number of tokens, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  // limits of the letters in the vocabulary; a word with other characters becomes the unknown token
+  // limits that select the letters of the vocabulary; a word with other characters becomes the unknown token
   AlphabetLimits alphabet;
   std::string continuing_prefix = "##";
   // maximum length of a word in characters; a longer word becomes the unknown token

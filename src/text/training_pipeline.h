@@ -53,7 +53,8 @@ std::vector<WordCount> count_words_of(const LineSource& lines, const Json& pipel
 
 // Return `special`, with `unknown` prepended if it is missing.
 std::vector<std::string> with_unknown(std::vector<std::string> special, const std::string& unknown);
-// Throws usage if special tokens and alphabet alone need more than the vocabulary size.
+// Throw usage if `needed`, the number of special tokens and of characters in the alphabet, exceeds the
+// vocabulary size.
 void require_room(std::size_t vocabulary_size, std::size_t needed);
 
 // Return an object that maps tokens to ids. The ids are the indices of the tokens.

@@ -109,8 +109,8 @@ constexpr bool is_white_space(char32_t c) noexcept {
 inline bool is_word(char32_t c) noexcept {
   return has(c, kIsWord);
 }
-// Classes that single components of Hugging Face's tokenizers use. Each class is that of the component's
-// version of Unicode.
+// Character classes, each used by one component of Hugging Face's tokenizers and defined by the version of
+// Unicode that this component uses.
 inline bool is_bert_punctuation(char32_t c) noexcept {
   return has(c, kIsBertPunctuation);
 }  // true for all ASCII punctuation and symbols too

@@ -67,9 +67,9 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   for (ScoredPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
 }
 
-// Call body(word, scratch, add) for all words. It calls add(index, value) to add a value. Return the sum of
-// the values for each index. Values are at least 0, and each sum is at most `largest`. Values are rounded to
-// fixed point, so that the sums do not depend on the order of additions or the number of threads.
+// Call body(word, scratch, add) for all words; `body` calls add(index, value) to add a value. Return the sum
+// of the values for each index. Values are at least 0, and each sum is at most `largest`. Values are rounded
+// to fixed point, so that the sums do not depend on the order of additions or the number of threads.
 template <class Body>
 std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body body) const {
   const double scale = std::exp2(std::floor(61 - std::log2(largest + 2)));

@@ -35,7 +35,7 @@ class UnigramTrainer {
   std::vector<ScoredPiece> learn(const Limits& limits, const std::vector<char32_t>& required,
                                  const std::function<void(double)>& progress = {});
 
-  // Return the negative mean log-likelihood of a word at the last expectation step.
+  // Return the negative log-likelihood of the last expectation step, as the mean over all words.
   double objective() const noexcept { return objective_; }
 
  private:

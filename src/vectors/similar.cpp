@@ -85,7 +85,7 @@ bool better(const Neighbour& a, const Neighbour& b) {
   return a.score != b.score ? a.score > b.score : a.index < b.index;
 }
 
-// Add a candidate to the best `count`, which are a heap with the worst candidate at the top.
+// Add a candidate to `best`, a heap of at most `count` candidates with the worst one at the top.
 void offer(std::vector<Neighbour>& best, std::size_t count, const Neighbour& candidate) {
   if (best.size() == count) {
     if (!better(candidate, best.front())) return;

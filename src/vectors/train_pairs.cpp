@@ -100,7 +100,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   std::mutex telling;
   const Stopwatch watch;
   for (std::int64_t epoch = 0; epoch < options.epochs && !stop; ++epoch) {
-    // Shuffle, because corpora are often sorted: every epoch would end with the same kind of text.
+    // Shuffle the chunks: in a sorted corpus, every epoch would otherwise end with the same kind of text.
     RandomStream dealing({options.seed, static_cast<std::uint64_t>(epoch), place_of("vectors.order")});
     shuffle(order, dealing);
     const auto one = [&](std::int64_t place, int worker) {

@@ -1,5 +1,5 @@
-// The backward pass over a range of keys of one sequence and key head. With P the weights, D the factors of
-// dropout and δ_i = Σ dout_i out_i:
+// The backward pass over a range of keys of one sequence and key/value head. With P the attention weights, D
+// the factors of dropout and δ_i = Σ dout_i out_i:
 //   dV = (P ∘ D)ᵀ dout,  dP = D ∘ (dout Vᵀ),  dS = P ∘ (dP − δ),  dQ = scale dS K,  dK = scale dSᵀ Q
 // P is recomputed from q, k and the log-sum-exp. Every gradient is accumulated in one fixed order: by key for
 // dQ, by head and query for dK and dV.
@@ -67,7 +67,7 @@ inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   }
 }
 
-// Replace scores with the weights exp(score − lse), where lse is the log-sum-exp of the query.
+// Replace scores with the attention weights exp(score − lse), where lse is the log-sum-exp of the query.
 inline void weights_from_lse(float log2_factor, Column scores, const float* lse) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), base = hn::Load(d, lse);
@@ -290,8 +290,8 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Wait until the earlier chunks that update this panel have finished it. These are the first chunk, and
-    // the chunks with keys that the panel attends to.
+    // Wait until the earlier key chunks that update the gradients of this panel are finished: the first
+    // chunk, and the chunks with keys that queries of the panel may attend to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

@@ -17,7 +17,7 @@ constexpr std::int64_t kForwardPanels = (kForwardQueries + kPanel - 1) / kPanel;
 
 struct ForwardScratch {
   float *key = nullptr, *value = nullptr;  // [kKeyBlock, padded dim]
-  float* scores = nullptr;                 // [kKeyBlock, kPanel]; overwritten by the weights
+  float* scores = nullptr;                 // [kKeyBlock, kPanel]; overwritten by the attention weights
   float *added = nullptr, *factors = nullptr;
   float* query = nullptr;                                           // [panels, head_dim, kPanel]
   float* out = nullptr;                                             // [panels, kPanel, padded value_dim]

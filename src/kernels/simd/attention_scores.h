@@ -112,8 +112,9 @@ struct Panel {
   std::int64_t last() const { return begin + queries - 1; }
 };
 
-// The part of a tile that is computed. For vector v, the rows are those of `keys` up to the last key that
-// causality allows for one of its queries. The other rows are set to zero when the tile contains weights.
+// The part of a tile that is computed. For vector v of queries, this is the rows of `keys` up to the last key
+// that causality and the window allow for at least one of these queries. The other rows are set to zero when
+// the tile contains attention weights.
 struct Scope {
   KeyRange keys;
   std::int64_t diagonal = 0;  // number of rows of vector 0; each further vector has kLanes more rows
@@ -161,7 +162,7 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
 struct ScoreRule {
   bool complete = false;     // true if finish_scores() applies scale, softcap and bias
   bool added = false;        // true if there is a mask or a bias
-  float log2_factor = 0.0f;  // 2^(log2_factor · score) is the weight before normalisation
+  float log2_factor = 0.0f;  // 2^(log2_factor · score) is the attention weight before normalisation
 
   explicit ScoreRule(const Attention& problem)
       : complete(problem.softcap > 0.0f || problem.bias != nullptr || !(problem.scale > 0.0f)),
