@@ -24,6 +24,19 @@ struct StudyOptions {
   std::size_t rows = 40;
 };
 
+// Add the options of this command to an error of the library, which names settings only.
+void add_options(Error& error, const std::string& view) {
+  const std::pair<const char*, const char*> options[] = {{"data", "DATA"},
+                                                         {"data or text", "DATA or --text"},
+                                                         {"text", "--text"},
+                                                         {"other", "--other"},
+                                                         {"answer", "--answer"},
+                                                         {"instead", "--instead"},
+                                                         {"alignments", "--alignments"}};
+  for (const auto& [setting, option] : options)
+    if (error.message() == inspect::needs_setting(view, setting)) error.remedy(std::string("Add ") + option);
+}
+
 void study(const inspect::StudyRequest& request, const StudyOptions& options, Globals& globals) {
   const std::vector<std::string> continued{"heads", "sets", "flip", "patch", "path"};
   if (!request.state.empty() && std::ranges::find(continued, request.view) == continued.end())
@@ -45,10 +58,18 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
     bar.update(share, "studying " + request.view);
     return stop_signal() == 0;
   };
-  const inspect::StudyTable table = inspect::study_table(loaded, globals.pool(), request, globals.seed,
-                                                         progress, api::media_reader(loaded, globals.pool()));
+  const inspect::StudyTable table = [&] {
+    try {
+      return inspect::study_table(loaded, globals.pool(), request, globals.seed, progress,
+                                  api::media_reader(loaded, globals.pool()));
+    } catch (Error& error) {
+      add_options(error, request.view);
+      throw;
+    }
+  }();
   bar.clear();
-  for (const std::string& warning : table.warnings) print_message("regard: warning: {}\n", warning);
+  for (const inspect::InterventionWarning& warning : table.warnings)
+    print_message("regard: warning: {}\n", warning.text());
   if (!options.csv.empty()) write_whole_result(options.csv, table.csv(), globals.quiet);
   if (!options.svg.empty()) write_whole_result(options.svg, table.svg(), globals.quiet);
   if (globals.json)
@@ -84,7 +105,8 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_option(
           "--position", request.position,
           "Position where the answer is predicted. Default: the last of a decoder, the first after the\n"
-          "prompt of a transcript, else 0. rollout: list only this position")
+          "prompt of a transcript, the first mask of a masked language model, else 0. rollout: list only\n"
+          "this position")
       ->check(not_negative());
 }
 

@@ -23,8 +23,12 @@ struct StudyRequest {
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
 };
 
-// Names of the views, for --view.
+// Names of the views.
 std::vector<std::string> study_views();
+
+// Return the message of the error for a view that needs a setting of StudyRequest. The command adds the name
+// of its option.
+std::string needs_setting(const std::string& view, const std::string& setting);
 
 // Run the study. progress(share) is called during long studies; if it returns false, the study stops. `media`
 // reads images and sounds; if its functions are empty, models that read them are refused. Throws usage for a
