@@ -42,10 +42,14 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
   if (!request.state.empty() && std::ranges::find(continued, request.view) == continued.end())
     throw usage_error("--state does not apply to --view " + request.view)
         .expected("--view heads, sets, flip, patch or path; other views run about one pass for each input");
-  for (const std::string& file : {options.csv, options.svg})
-    if (!file.empty() && file != "-") require_writable(file);
   // this view computes gradients, which require weights in f32
   const bool gradients = request.view == "tokens";
+  if (gradients && (globals.int8 || globals.bf16))
+    throw usage_error(std::string(globals.int8 ? "--quantize" : "--precision bf16") +
+                      " does not apply to --view tokens, which computes gradients in f32")
+        .remedy("Remove the option");
+  for (const std::string& file : {options.csv, options.svg})
+    if (!file.empty() && file != "-") require_writable(file);
   const infer::LoadedModel loaded = infer::LoadedModel::open(
       request.model, {.weight_mode = gradients ? WeightMode::widened : weight_mode(globals),
                       .reads = std::nullopt,

@@ -87,7 +87,11 @@ BetweenPasses StudyContext::between_passes(std::int64_t passes) const {
 }
 
 StudyDataOptions StudyContext::data_options(bool limits) const {
-  return {request_.examples, limits ? request_.answer : "", between_passes(), &media_, edits_.get()};
+  return {.most_examples = request_.examples,
+          .answer = limits ? request_.answer : "",
+          .between = between_passes(),
+          .media = &media_,
+          .edits = edits_.get()};
 }
 
 FileReader StudyContext::file_reader() const {
@@ -95,9 +99,11 @@ FileReader StudyContext::file_reader() const {
   return [this](const std::string& file) { return media_.file(file).file; };
 }
 
-std::vector<StudyExample> StudyContext::examples() const {
+std::vector<StudyExample> StudyContext::examples(bool labels) const {
   if (request_.data.files.empty()) return {example(false)};
-  return read_examples(loaded_, pool_, request_.data, data_options(true));
+  StudyDataOptions options = data_options(true);
+  options.labels = labels;
+  return read_examples(loaded_, pool_, request_.data, options);
 }
 
 StudyExample StudyContext::example(bool whole) const {

@@ -36,7 +36,9 @@ class StudyContext {
   BetweenPasses between_passes(std::int64_t passes = 0) const;
   // Return the options for reading examples. If `limits` is true, --answer restricts the predictions.
   StudyDataOptions data_options(bool limits) const;
-  std::vector<StudyExample> examples() const;  // returns the examples of DATA, or that of --text
+  // Return the examples of the data, or that of the text. If `labels` is false, those of an encoder have
+  // none.
+  std::vector<StudyExample> examples(bool labels = true) const;
   // the example of --text; if `whole`, --answer does not restrict its labels
   StudyExample example(bool whole) const;
   FileReader file_reader() const;  // returns the reader of the files that interventions name

@@ -66,7 +66,7 @@ std::vector<std::int32_t> classes_of(Network& model, const std::string& target) 
 void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& options, StudyExample& example) {
   Network& model = *loaded.model;
   if (model.kind() == ModelKind::encoder) {
-    if (example.target.empty()) return;
+    if (example.target.empty() || !options.labels) return;
     if (model.output() == Output::sequence_classes) example.labels = classes_of(model, example.target);
     if (model.output() == Output::ctc && options.media != nullptr)
       example.labels = options.media->ctc_labels(example.target);

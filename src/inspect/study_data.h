@@ -34,6 +34,7 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
+  bool labels = true;                  // if false, the labels of an encoder are not read
   BetweenPasses between = {};          // called before every pass and step while a target is generated
   const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
   const EditedPass* edits = nullptr;   // interventions while a target is generated; may be null

@@ -138,7 +138,7 @@ std::vector<StudyCell> kinds_row(const std::string& head, const HeadSummary& mea
 
 StudyTable Study::kinds() {
   if (dual_encoder_of(model_) != nullptr && !request_.data.files.empty()) return kinds_of_pairs();
-  const std::vector<StudyExample> data = examples();
+  const std::vector<StudyExample> data = examples(false);
   StudyTable table = begin_kinds(fmt::format("{} {}s", data.size(), input_name(model_)), unit_of_distance());
   const BetweenPasses between = between_passes(std::ssize(data));
   for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between, edits_.get()))

@@ -90,6 +90,20 @@ TEST_F(StudyInputs, AMultiLabelClassifierHasABinaryLoss) {
   expect_error({model, "labels.tsv"}, 3, {"labels.tsv:2", "not a JSON list"});
 }
 
+// The patterns of heads do not depend on labels, so labels that the model does not have are accepted.
+TEST_F(StudyInputs, KindsNeedNoLabels) {
+  write_file(folder_.path(), "images.tsv", image_ + "\tno such label\n");
+  const std::string model = golden("hf-tiny/vit-patch16").string();
+  EXPECT_EQ(table({model, "images.tsv", "--view", "kinds"})["rows"].size(), 8u);
+  expect_error({model, "images.tsv"}, 3, {"no such label"});
+}
+
+TEST_F(StudyInputs, GradientsOfQuantisedWeightsAreRefused) {
+  write_text_model(folder_ / "gpt", "gpt", 64);
+  expect_error({"gpt", "--view", "tokens", "--text", "a b", "--answer", "a", "--quantize", "int8"}, 2,
+               {"--quantize does not apply to --view tokens"});
+}
+
 TEST_F(StudyInputs, ModelsWithoutALossAreRefused) {
   write_file(folder_.path(), "lines.tsv", "the cat\t1\n");
   expect_error({golden("tasks/tag-distilbert").string(), "lines.tsv"}, 2,
