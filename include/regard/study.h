@@ -44,8 +44,8 @@ struct StudyOptions {
   // or components that are finished. A later call with this file computes only the others.
   std::filesystem::path state = {};
   // Position at which the answer is predicted. Default: -1, which means the last position for a decoder, the
-  // first position after the prompt for a transcript, and 0 otherwise. With the view "rollout", only the
-  // contributions to this position are listed.
+  // first position after the prompt for a transcript, the first mask for a masked language model, and 0
+  // otherwise. With the view "rollout", only the contributions to this position are listed.
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines or files of `data`; 0 means all
   std::int64_t most = 3;       // views "sets" and "flip": maximum number of heads to ablate
@@ -80,6 +80,13 @@ struct Study {
   std::vector<std::string> columns;  // the first columns hold text that names the row
   std::vector<Row> rows;
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
+
+  // An intervention that changed nothing. `reason` names what no input or pass has: "place", "positions" or
+  // "keys"; `message` is one sentence.
+  struct Warning {
+    std::string intervention, reason, message;
+  };
+  std::vector<Warning> warnings = {};
 };
 
 // Return the names of the views: heads, sets, flip, kinds, induction, lens, direct, patch, path, tokens,

@@ -38,12 +38,15 @@ inspect::StudyRequest inner(const Model& model, std::string_view view, const Stu
 }
 
 inspect::StudyTable inner(const Study& study) {
-  return {.study = study.view,
-          .title = study.title,
-          .columns = study.columns,
-          .rows = study.rows,
-          .notes = study.notes,
-          .warnings = {}};
+  inspect::StudyTable table{.study = study.view,
+                            .title = study.title,
+                            .columns = study.columns,
+                            .rows = study.rows,
+                            .notes = study.notes,
+                            .warnings = {}};
+  for (const Study::Warning& one : study.warnings)
+    table.warnings.push_back({one.intervention, inspect::progress_of(one.reason)});
+  return table;
 }
 
 }  // namespace
@@ -65,8 +68,11 @@ Study study(const Model& model, std::string_view view, const StudyOptions& optio
   const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;
   inspect::StudyTable table =
       inspect::study_table(loaded, *pool, request, options.seed, progress, api::media_reader(loaded, *pool));
-  return {std::move(table.study), std::move(table.title), std::move(table.columns), std::move(table.rows),
-          std::move(table.notes)};
+  Study study{std::move(table.study), std::move(table.title), std::move(table.columns), std::move(table.rows),
+              std::move(table.notes)};
+  for (const inspect::InterventionWarning& one : table.warnings)
+    study.warnings.push_back({one.intervention, one.reason(), one.text()});
+  return study;
 }
 
 std::string format(const Study& study, std::string_view format, std::size_t most_rows) {

@@ -17,6 +17,7 @@
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
+#include "data/image.h"
 #include "formats/model_folder.h"
 #include "infer/stoppable_search.h"
 #include "inspect/attend.h"
@@ -26,6 +27,7 @@
 #include "inspect/page.h"
 #include "inspect/resolve.h"
 #include "inspect/svg.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -54,7 +56,8 @@ constexpr const char* kFooter =
     "heads with the highest scores have them; the others have a thumbnail. --full writes all weights in\n"
     "f32. For an image model, TEXT is an image file, and --svg shows which patches of the image each\n"
     "head attends to, and attention rollout; for a captioning model, which patches each generated word\n"
-    "attends to. For a sound model, TEXT is a sound file of which the first 30 seconds are read, and\n"
+    "attends to. For CLIP and SigLIP, TEXT is a text or an image file; the encoder that reads it is shown. "
+    "For a sound model, TEXT is a sound file of which the first 30 seconds are read, and\n"
     "--html shows the attention over the spectrogram.";
 
 // Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only
@@ -103,8 +106,10 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
 
 void attend(const AttendOptions& options, Globals& globals) {
   const formats::ModelFolder folder = formats::ModelFolder::open(options.model);
-  const InputKind reads = make_model(folder.config, folder.config_file)->input_spec().kind;
-  if (reads == InputKind::pixels) return attend_picture(options, globals);
+  const std::unique_ptr<Network> network = make_model(folder.config, folder.config_file);
+  const InputKind reads = network->input_spec().kind;
+  const bool image = dual_encoder_of(*network) != nullptr && data::names_image(options.text, ".");
+  if (reads == InputKind::pixels || image) return attend_picture(options, globals);
   if (reads == InputKind::features) return attend_sound(options, globals);
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});

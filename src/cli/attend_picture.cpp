@@ -19,6 +19,7 @@
 #include "inspect/page.h"
 #include "inspect/picture_attention.h"
 #include "inspect/resolve.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
 #include "tasks/image_reader.h"
 
@@ -73,10 +74,12 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   require_no_text_options(options, "images");
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model,
-      {.weight_mode = weight_mode(globals), .reads = InputKind::pixels, .adapter = options.adapter});
+      {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
   print_warning(opened.warning);
-  const InputSpec& spec = opened.model->input_spec();
-  const ModelKind kind = opened.model->kind();
+  DualEncoder* const dual = dual_encoder_of(*opened.model);
+  Network& network = dual == nullptr ? *opened.model : dual->vision();
+  const InputSpec& spec = network.input_spec();
+  const ModelKind kind = network.kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
   require_generated(options, options.target.empty() && kind == ModelKind::encoder_decoder, kind);
@@ -87,13 +90,17 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
                                       inspect::parse_interventions(options.interventions), {},
                                       api::file_reader(opened, globals.pool()));
   inspect::AttendRequest request = attend_request_of(options, kind);
-  request.edits = edits.get(), request.interventions = options.interventions;
+  inspect::EditedPass of_encoder;
+  if (dual != nullptr && edits != nullptr) of_encoder.add_tower(*edits, "vision");
+  request.edits = dual != nullptr && edits != nullptr ? &of_encoder : edits.get();
+  request.interventions = options.interventions, request.network = &network;
   request.input = tasks::ImageReader(folder, spec).read({&image, 1})[0];
   if (!options.target.empty())
     request.written = inspect::written_ids(opened, options.target);
   else if (kind == ModelKind::encoder_decoder)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
+  if (edits != nullptr) view.warnings = edits->warnings();
   warn_of_unused(edits.get());
   if (!options.html.empty()) {
     add_page_parts(options, opened, request, globals, view);

@@ -253,17 +253,17 @@ HttpClient::Response HttpClient::exchange(const std::string& request) {
 // Keep only the warnings of interventions that every response so far names. If an intervention changes
 // nothing in one request, it may still change the result of another one.
 void HttpClient::keep_warnings(const Json& response) {
-  std::vector<std::string> now;
-  if (response.is_object() && response.contains("warnings") && response["warnings"].is_array())
-    for (const Json& one : response["warnings"])
-      if (one.is_string()) now.push_back(one.get<std::string>());
+  std::vector<inspect::InterventionWarning> now;
+  if (response.is_object() && response.contains("warnings")) now = inspect::warnings_in(response["warnings"]);
   warnings_ = warnings_ ? inspect::common_warnings(*warnings_, now) : std::move(now);
 }
 
 void HttpClient::print_warnings() const {
   if (!warnings_) return;
-  for (const std::string& warning : *warnings_)
-    print_message("regard: warning: {}\n", printable(warning, warning.size()));
+  for (const inspect::InterventionWarning& warning : *warnings_) {
+    const std::string text = warning.text();
+    print_message("regard: warning: {}\n", printable(text, text.size()));
+  }
 }
 
 Json HttpClient::post(const std::string& path, const Json& body) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "cli/verb.h"
+#include "inspect/intervention_warning.h"
 
 namespace regard::cli {
 
@@ -70,7 +71,7 @@ class HttpClient {
   int socket_ = -1;
   std::string received_;
   // warnings that every response so far contained; unset before the first one
-  std::optional<std::vector<std::string>> warnings_;
+  std::optional<std::vector<inspect::InterventionWarning>> warnings_;
 };
 
 }  // namespace regard::cli

@@ -68,7 +68,8 @@ void ModelProbes::write_line(const std::string& line) {
 
 void warn_of_unused(const inspect::EditedPass* edits) {
   if (edits == nullptr) return;
-  for (const std::string& warning : edits->warnings()) print_message("regard: warning: {}\n", warning);
+  for (const inspect::InterventionWarning& warning : edits->warnings())
+    print_message("regard: warning: {}\n", warning.text());
 }
 
 void ModelProbes::finish() {

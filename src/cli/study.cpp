@@ -24,15 +24,32 @@ struct StudyOptions {
   std::size_t rows = 40;
 };
 
+// Add the options of this command to an error of the library, which names settings only.
+void add_options(Error& error, const std::string& view) {
+  const std::pair<const char*, const char*> options[] = {{"data", "DATA"},
+                                                         {"data or text", "DATA or --text"},
+                                                         {"text", "--text"},
+                                                         {"other", "--other"},
+                                                         {"answer", "--answer"},
+                                                         {"instead", "--instead"},
+                                                         {"alignments", "--alignments"}};
+  for (const auto& [setting, option] : options)
+    if (error.message() == inspect::needs_setting(view, setting)) error.remedy(std::string("Add ") + option);
+}
+
 void study(const inspect::StudyRequest& request, const StudyOptions& options, Globals& globals) {
   const std::vector<std::string> continued{"heads", "sets", "flip", "patch", "path"};
   if (!request.state.empty() && std::ranges::find(continued, request.view) == continued.end())
     throw usage_error("--state does not apply to --view " + request.view)
         .expected("--view heads, sets, flip, patch or path; other views run about one pass for each input");
-  for (const std::string& file : {options.csv, options.svg})
-    if (!file.empty() && file != "-") require_writable(file);
   // this view computes gradients, which require weights in f32
   const bool gradients = request.view == "tokens";
+  if (gradients && (globals.int8 || globals.bf16))
+    throw usage_error(std::string(globals.int8 ? "--quantize" : "--precision bf16") +
+                      " does not apply to --view tokens, which computes gradients in f32")
+        .remedy("Remove the option");
+  for (const std::string& file : {options.csv, options.svg})
+    if (!file.empty() && file != "-") require_writable(file);
   const infer::LoadedModel loaded = infer::LoadedModel::open(
       request.model, {.weight_mode = gradients ? WeightMode::widened : weight_mode(globals),
                       .reads = std::nullopt,
@@ -45,10 +62,18 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
     bar.update(share, "studying " + request.view);
     return stop_signal() == 0;
   };
-  const inspect::StudyTable table = inspect::study_table(loaded, globals.pool(), request, globals.seed,
-                                                         progress, api::media_reader(loaded, globals.pool()));
+  const inspect::StudyTable table = [&] {
+    try {
+      return inspect::study_table(loaded, globals.pool(), request, globals.seed, progress,
+                                  api::media_reader(loaded, globals.pool()));
+    } catch (Error& error) {
+      add_options(error, request.view);
+      throw;
+    }
+  }();
   bar.clear();
-  for (const std::string& warning : table.warnings) print_message("regard: warning: {}\n", warning);
+  for (const inspect::InterventionWarning& warning : table.warnings)
+    print_message("regard: warning: {}\n", warning.text());
   if (!options.csv.empty()) write_whole_result(options.csv, table.csv(), globals.quiet);
   if (!options.svg.empty()) write_whole_result(options.svg, table.svg(), globals.quiet);
   if (globals.json)
@@ -84,7 +109,8 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_option(
           "--position", request.position,
           "Position where the answer is predicted. Default: the last of a decoder, the first after the\n"
-          "prompt of a transcript, else 0. rollout: list only this position")
+          "prompt of a transcript, the first mask of a masked language model, else 0. rollout: list only\n"
+          "this position")
       ->check(not_negative());
 }
 

@@ -72,13 +72,14 @@ class TranscribeVerb {
       ResultOutput output(request_.output);
       for (const std::string& file : request_.files) write(file, output);
       output.finish();
-      return;
+    } else {
+      for (const std::string& file : request_.files) {
+        ResultOutput output(path_for(file).string());
+        write(file, output);
+        output.finish();
+      }
     }
-    for (const std::string& file : request_.files) {
-      ResultOutput output(path_for(file).string());
-      write(file, output);
-      output.finish();
-    }
+    probes_.finish();
   }
 
  private:

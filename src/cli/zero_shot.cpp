@@ -53,9 +53,15 @@ class ZeroShotVerb {
   }
 
   void run() {
-    if (classify_named_files(request_, data::looks_like_image,
-                             [this](const std::string& file) { classify_file(file); }))
-      return;
+    if (!classify_named_files(request_, data::looks_like_image,
+                              [this](const std::string& file) { classify_file(file); }))
+      classify_list();
+    probes_.finish();
+  }
+
+ private:
+  // Classify the image files that the lines of the input name.
+  void classify_list() {
     BadLines bad_lines(request_.task.skip_bad);
     std::int64_t line = 0;
     const LineWork work{
@@ -68,7 +74,6 @@ class ZeroShotVerb {
     bad_lines.report(globals_.quiet);
   }
 
- private:
   static infer::LoadedModel open(const ClassifyRequest& request, Globals& globals) {
     if (request.pair)
       throw usage_error("--pair needs a text model; this model reads images").remedy("Remove --pair");

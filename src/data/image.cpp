@@ -1,5 +1,6 @@
 #include "data/image.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -175,6 +176,15 @@ bool looks_like_image(const std::filesystem::path& path) {
   }
   return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || is_webp(bytes) || bytes.starts_with(kIdx) ||
          is_pnm(bytes);
+}
+
+bool names_image(const std::string& text, const std::filesystem::path& folder) {
+  std::string ending = std::filesystem::path(text).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".webp", ".ppm", ".pgm"};
+  if (std::ranges::find(kEndings, ending) != std::end(kEndings)) return true;
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(folder / text, ignored) && looks_like_image(folder / text);
 }
 
 std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits) {

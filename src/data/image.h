@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,10 @@ Image read_one_image(const std::filesystem::path& path);
 // Return true if the file starts with the magic bytes of a format that read_images() reads. Commands read any
 // other file as a list of paths of images, one per line.
 bool looks_like_image(const std::filesystem::path& path);
+
+// Return true if a text is the path, relative to `folder`, of a file that looks_like_image() accepts, or if
+// it has the usual file extension of such a file, which need not exist.
+bool names_image(const std::string& text, const std::filesystem::path& folder);
 
 // Each function decodes one format. `bytes` is the content of the whole file, `file` its name for messages.
 Image decode_png(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);

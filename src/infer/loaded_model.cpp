@@ -299,8 +299,9 @@ std::vector<std::int32_t> LoadedModel::encode_source(std::string_view given) con
       ids.push_back(*id);
       text.remove_prefix(language + 2);
     }
+  const bool masked = model->output() == Output::vocabulary;
   const std::vector<std::int32_t> rest =
-      source->encode_ids(text, {.add_special = true, .match_special = false});
+      source->encode_ids(text, {.add_special = true, .match_special = masked});
   ids.insert(ids.end(), rest.begin(), rest.end());
   if (source_end >= 0 && (ids.empty() || ids.back() != source_end)) ids.push_back(source_end);
   return ids;

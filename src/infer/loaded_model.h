@@ -72,7 +72,8 @@ struct LoadedModel {
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
   // Return the token ids of a source, encoded as in training. Special tokens are added. They are not
-  // recognised in the text, except the language code at the start of a Marian source (">>fra<< …").
+  // recognised in the text, except the language code at the start of a Marian source (">>fra<< …") and, in a
+  // masked language model, all of them, so that a text can contain masks.
   std::vector<std::int32_t> encode_source(std::string_view text) const;
   // Return `text` with normalised white space if normalizes_whitespace is set, otherwise unmodified.
   std::string as_trained(std::string_view text) const;

@@ -39,10 +39,9 @@ class AnswerPass {
       : tape_(pool, arena_) {
     tape_.begin({.record = record});
     tape_.probe = probe;
-    RaggedBuffer shape;
-    shape.add(std::ssize(input.target), 0);
+    targets_.add(std::ssize(input.target), 0);
     Memory memory;
-    Ragged used = shape.view();
+    Ragged used = targets_.view();
     Var hidden = nullptr;
     if (model.kind() != ModelKind::decoder) {
       sources_.add(input.source, model.input_spec().length_of(input.source), 0);
@@ -50,7 +49,7 @@ class AnswerPass {
       hidden = memory.hidden = model.encode(tape_, sources_.batch());
     }
     if (model.kind() != ModelKind::encoder) {
-      used = shape.view();
+      used = targets_.view();
       hidden =
           model.decode(tape_, {input.target, used}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
     }
@@ -93,7 +92,9 @@ class AnswerPass {
  private:
   Arena arena_;
   Tape tape_;
+  // Nodes of the tape refer to the inputs and their shapes until the backward pass.
   InputBuffer sources_;
+  RaggedBuffer targets_;
   Var logits_ = nullptr;
 };
 

@@ -22,8 +22,8 @@ TensorMap row_of(const TensorMap& inputs, std::int64_t row) {
   return rows;
 }
 
-// Return the name of the main input: that of the encoder, if there is one.
-std::string input_name(const InputSpec& spec) {
+// Return the name of the tensor of the main input: that of the encoder, if there is one.
+std::string tensor_name(const InputSpec& spec) {
   return spec.kind == InputKind::tokens ? "input_ids" : spec.name;
 }
 
@@ -36,7 +36,7 @@ std::string text_of(const infer::LoadedModel& loaded, const AttendRequest& reque
 // Add the inputs of sequence `row` to the request, and return the view of attend() for this request.
 View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, Network& network, const PassSides& sides,
              std::int64_t row, AttendRequest request) {
-  const std::string name = input_name(network.input_spec());
+  const std::string name = tensor_name(network.input_spec());
   for (const auto& side : {&sides.source, &sides.target})
     if (*side && (*side)->batch().shape.tokens() == 0)
       throw input_error(fmt::format("row {} of \"{}\" has no tokens", row,

@@ -11,6 +11,7 @@
 #include "infer/hypotheses.h"
 #include "inspect/capture.h"
 #include "inspect/head_summary.h"
+#include "inspect/intervention_warning.h"
 #include "models/network.h"
 #include "ops/attention_parameters.h"
 #include "text/encoding.h"
@@ -198,8 +199,8 @@ struct View {
   std::vector<std::string> unseen_words = {};  // words of `text` that do not occur in the training data
   std::vector<Map> maps;
   std::vector<Head> ablated;
-  std::vector<std::string> interventions = {};  // interventions as they were given
-  std::vector<std::string> warnings = {};       // EditedPass::warnings() of the interventions
+  std::vector<std::string> interventions = {};     // interventions as they were given
+  std::vector<InterventionWarning> warnings = {};  // EditedPass::warnings() of the interventions
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
   // one step for each of tokens.written; empty if the model has no logits

@@ -56,7 +56,7 @@ class Writer {
     FloatJson& ablated = out["ablated"] = FloatJson::array();
     for (const Head& head : view_.ablated) ablated.push_back(head.text());
     add_interventions(out["interventions"] = FloatJson::array());
-    if (!view_.warnings.empty()) out["warnings"] = view_.warnings;
+    if (!view_.warnings.empty()) out["warnings"] = inspect::to_json(view_.warnings);
     if (view_.size) out["drawing"] = drawing();
     FloatJson& attention = out["attention"] = FloatJson::array();
     for (std::size_t i = 0; i < view_.maps.size(); ++i) attention.push_back(map_json(i));

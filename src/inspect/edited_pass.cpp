@@ -16,22 +16,6 @@ void record(const SharedProgress& progress, EditProgress reached) {
   }
 }
 
-// Return why an intervention with this progress has changed nothing.
-const char* reason_of(EditProgress progress) {
-  if (progress == EditProgress::none) return "no pass computes its place";
-  if (progress == EditProgress::position) return "no input has a token at its keys";
-  return "no input has a token at its positions";
-}
-
-constexpr std::string_view kChangedNothing = " changed nothing: ";
-
-// Return the progress of the intervention that the warning names.
-EditProgress progress_of(std::string_view warning) {
-  for (const EditProgress one : {EditProgress::position, EditProgress::place})
-    if (warning.ends_with(reason_of(one))) return one;
-  return EditProgress::none;
-}
-
 }  // namespace
 
 std::string attention_name(Kind kind, std::int64_t layer) {
@@ -61,20 +45,6 @@ void EditedPass::add(SharedProgress progress, std::string intervention) {
   interventions_.emplace_back(std::move(progress), std::move(intervention));
 }
 
-std::vector<std::string> common_warnings(const std::vector<std::string>& a,
-                                         const std::vector<std::string>& b) {
-  std::vector<std::string> common;
-  for (const std::string& one : a) {
-    const std::string start = one.substr(0, one.rfind(kChangedNothing));
-    for (const std::string& other : b)
-      if (other.substr(0, other.rfind(kChangedNothing)) == start) {
-        common.push_back(progress_of(one) < progress_of(other) ? other : one);
-        break;
-      }
-  }
-  return common;
-}
-
 std::string EditedPass::text() const {
   std::string text;
   for (const auto& [progress, intervention] : interventions_)
@@ -89,12 +59,12 @@ std::vector<std::string> EditedPass::unused() const {
   return unused;
 }
 
-std::vector<std::string> EditedPass::warnings() const {
-  std::vector<std::string> sentences;
+std::vector<InterventionWarning> EditedPass::warnings() const {
+  std::vector<InterventionWarning> warnings;
   for (const auto& [progress, intervention] : interventions_)
     if (const EditProgress reached = *progress; reached != EditProgress::changed)
-      sentences.push_back(fmt::format("'{}'{}{}", intervention, kChangedNothing, reason_of(reached)));
-  return sentences;
+      warnings.push_back({intervention, reached});
+  return warnings;
 }
 
 void EditedPass::add(const EditedPass& other) {

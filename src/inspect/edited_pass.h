@@ -12,18 +12,12 @@
 
 #include "inspect/head.h"
 #include "inspect/intervention.h"
+#include "inspect/intervention_warning.h"
 #include "ops/forwarding_probe.h"
 #include "regard/tensor.h"
 
 namespace regard::inspect {
 
-// How far the passes have applied the edits of an intervention.
-enum class EditProgress : std::uint8_t {
-  none,      // no pass has computed the place
-  place,     // a pass has computed the place, but not at a position of the intervention
-  position,  // attention weights: a query was at one of the positions, but no key was
-  changed,
-};
 // Progress of an intervention. All copies of the intervention's edits refer to the same progress.
 using SharedProgress = std::shared_ptr<std::atomic<EditProgress>>;
 
@@ -88,8 +82,8 @@ class EditedPass : public ForwardingProbe {
   // Return the interventions that have changed nothing so far, in this object or in passes that have a copy
   // of its edits.
   std::vector<std::string> unused() const;
-  // Return one sentence with the reason for each intervention in unused().
-  std::vector<std::string> warnings() const;
+  // Return a warning for each intervention in unused().
+  std::vector<InterventionWarning> warnings() const;
   bool empty() const { return values_.empty() && weights_.empty(); }
   // Return true if there is an edit of the value at this probe point.
   bool changes(std::string_view point) const { return edits_at(point) != nullptr; }
@@ -124,12 +118,6 @@ class EditedPass : public ForwardingProbe {
   std::vector<std::pair<SharedProgress, std::string>> interventions_;
   Ragged encoder_, decoder_;  // batch shapes of the encoder and decoder in the current pass
 };
-
-// Combine EditedPass::warnings() of two sets of passes: return the warnings about the interventions that are
-// in both lists, in the order of `a`. If the two lists give different reasons for an intervention, return the
-// reason with the greater EditProgress.
-std::vector<std::string> common_warnings(const std::vector<std::string>& a,
-                                         const std::vector<std::string>& b);
 
 // Captures the values [tokens, features] at selected probe points of a forward pass over one batch.
 class PointCapture : public Probe {

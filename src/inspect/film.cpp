@@ -45,7 +45,8 @@ Film::Frame frame_of(const infer::LoadedModel& loaded, ThreadPool& pool, const A
   for (const Head& head : heads) {
     const auto map = std::ranges::find_if(view.maps, [&](const Map& one) { return one.head == head; });
     if (map == view.maps.end())
-      throw usage_error("a checkpoint of the run has no head " + head.text()).remedy("Remove --checkpoints");
+      throw usage_error("a checkpoint of the run has no head " + head.text())
+          .remedy("Show one checkpoint instead of all");
     frame.maps.push_back(std::move(*map));
   }
   if (options.generate)
@@ -55,8 +56,9 @@ Film::Frame frame_of(const infer::LoadedModel& loaded, ThreadPool& pool, const A
 
 void require_unmodified(const AttendRequest& request) {
   if (!request.ablated.empty() || request.edits != nullptr || request.average)
-    throw usage_error("--checkpoints cannot be combined with --ablate, --intervene or --average")
-        .remedy("Remove these options");
+    throw usage_error(
+        "the attention of all checkpoints cannot be combined with ablations, interventions or averages")
+        .remedy("Show one checkpoint instead of all");
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   const formats::RunFolder folder = formats::RunFolder::open(run);
   const std::vector<std::int64_t> steps = folder.steps();
   if (steps.size() < 2)
-    throw usage_error("the run has too few checkpoints for --checkpoints")
+    throw usage_error("the run has too few checkpoints")
         .found(std::to_string(steps.size()) + " checkpoints")
         .expected("at least 2 checkpoints")
         .remedy("Train with output.keep above 1");

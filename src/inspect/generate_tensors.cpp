@@ -39,7 +39,8 @@ infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder) {
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options) {
   if (model.kind() == ModelKind::encoder)
-    throw usage_error("this model cannot generate text: it has no decoder").remedy("Remove --generate");
+    throw usage_error("this model cannot generate text: it has no decoder")
+        .expected("a decoder or an encoder-decoder");
   const bool decoder = model.kind() == ModelKind::decoder;
   const InputSpec& spec = model.input_spec();
   const PaddedSide given =

@@ -198,8 +198,8 @@ std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassI
   constexpr std::int64_t kMost = 64;
   if (tokens > kMost)
     throw usage_error("the input is too long for attention flow")
-        .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {} tokens", kMost));
+        .found(fmt::format("{} positions", tokens))
+        .expected(fmt::format("at most {} positions", kMost));
   if (position < 0 || position >= tokens)
     throw usage_error("the position is out of range")
         .found(std::to_string(position))

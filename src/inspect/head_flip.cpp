@@ -26,9 +26,11 @@ class Flipping {
   // Open the state file and read the measurements in it. It must belong to a search for the same input,
   // answer and interventions, with the same difference `whole` of the unablated model.
   void open_state(const std::filesystem::path& path, double whole) {
-    std::string all = fmt::format("flip {:.17g} {}", whole, identity_of(input_, answer_));
-    if (edits_ != nullptr) all += "\n" + edits_->text();
-    state_.open(path, fmt::format("{:016x}", xxh3(all)));
+    state_.open(path, {{"study", "flip"},
+                       {"answer", text_of(answer_)},
+                       {"an input with the hash", hash_of(input_)},
+                       {"interventions", edits_ == nullptr ? "" : edits_->text()},
+                       {"a model with the difference", fmt::format("{:.17g}", whole)}});
   }
 
   double without(const std::vector<Head>& heads) {

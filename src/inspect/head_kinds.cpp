@@ -46,7 +46,9 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
   if (model.max_positions() > 0 && tokens > model.max_positions())
     throw usage_error("the repeated sequence is longer than the model's positions")
         .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {} tokens", model.max_positions()));
+        .expected(fmt::format("at most {} tokens", model.max_positions()))
+        .remedy(fmt::format("Set the length to at most {}",
+                            (model.max_positions() - std::ssize(options.first)) / 2));
   const bool given = !options.choices.empty();
   const std::int64_t choices =
       given ? std::ssize(options.choices) : model.vocabulary() - options.first_random;

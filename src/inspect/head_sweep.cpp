@@ -122,15 +122,18 @@ class Sweep {
   std::vector<KnownPass> known_;
 };
 
-// Return a key that identifies model, examples and options. The model's weights are identified by the loss of
-// the whole model, because a hash of their first bytes could be the same after training.
-std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
-                   const StudyLoss& whole) {
-  std::string all = fmt::format("{:.17g} {}", whole.sum, whole.count);
-  for (const Head& head : options.off) all += " " + head.text();
-  if (options.edits != nullptr) all += "\n" + options.edits->text();
-  for (const StudyExample& example : examples) all += "\n" + example.text + "\t" + example.target;
-  return fmt::format("{:016x}", xxh3(all));
+// The model's weights are identified by the loss of the whole model, because a hash of their first bytes
+// could be the same after training.
+SweepSettings settings_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
+                          const StudyLoss& whole) {
+  std::string all;
+  for (const StudyExample& example : examples) all += example.text + "\t" + example.target + "\n";
+  return {{"study", "heads"},
+          {"data", fmt::format("of {} examples with the hash {:016x}", examples.size(), xxh3(all))},
+          {"predictions", fmt::format("{}", whole.count)},
+          {"ablated heads", text_of(options.off)},
+          {"interventions", options.edits == nullptr ? "" : options.edits->text()},
+          {"a model with the loss", fmt::format("{:.17g}", whole.mean())}};
 }
 
 void sort_heads(std::vector<HeadLoss>& heads) {
@@ -146,7 +149,7 @@ HeadSweep sweep_with(Network& model, ThreadPool& pool, const std::vector<StudyEx
   options.off.insert(options.off.end(), added.begin(), added.end());
   Sweep sweep(model, pool, examples, options);
   const StudyLoss whole = sweep.start();
-  if (!options.state.empty()) state.open(options.state, key_of(examples, given, whole));
+  if (!options.state.empty()) state.open(options.state, settings_of(examples, given, whole));
   const std::set<Head> off(options.off.begin(), options.off.end());
   std::vector<Head> heads = options.heads.empty() ? sweep.all_heads() : options.heads;
   std::erase_if(heads, [&](const Head& head) { return off.count(head) != 0; });

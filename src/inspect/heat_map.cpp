@@ -88,7 +88,7 @@ std::string left_out(const Map& map, const Layout& layout) {
     if (!what.empty()) what += " and ";
     what += fmt::format("{} of {} columns", map.columns - shown_columns, map.columns);
   }
-  return what.empty() ? "" : "… " + what + " omitted; --json has all.\n";
+  return what.empty() ? "" : "… " + what + " omitted; the JSON output has all.\n";
 }
 
 }  // namespace

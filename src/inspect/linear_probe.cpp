@@ -146,7 +146,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
   std::map<std::string, std::size_t> labels;
   for (const LabeledInput& one : inputs) labels.emplace(one.label, labels.size());
   if (inputs.size() < 10 || labels.size() < 2)
-    throw usage_error(fmt::format("too few {}s or labels for --view probe", input_name(model)))
+    throw usage_error(fmt::format("too few {}s or labels for the view probe", input_name(model)))
         .found(fmt::format("{} {}s and {} different labels", inputs.size(), input_name(model), labels.size()))
         .expected(fmt::format("at least 10 {}s and 2 different labels", input_name(model)));
   const std::vector<std::string> points = points_of(model, pool);

@@ -51,7 +51,7 @@ std::int64_t ModelPoints::head_size(const Head& head) const {
     if (context == features.end())
       throw usage_error("interventions cannot change the head outputs of this model")
           .found(head.text())
-          .remedy("Ablate the head with --ablate");
+          .remedy("Use an ablation of the head instead of an intervention");
     return context->second / found->second;
   }
   std::int64_t layers = 0, count = 0;

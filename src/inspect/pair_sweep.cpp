@@ -87,12 +87,15 @@ class PairPasses {
   Tensor texts_, images_;
 };
 
-// A key that identifies model, pairs and options.
-std::string key_of(const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options, double whole) {
-  std::string all = fmt::format("{:.17g} {}", whole, options.off);
-  if (options.edits != nullptr) all += "\n" + options.edits->text();
-  for (const ImageTextPair& pair : pairs) all += "\n" + pair.name + "\t" + pair.caption;
-  return fmt::format("{:016x}", xxh3(all));
+SweepSettings settings_of(const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options,
+                          double whole) {
+  std::string all;
+  for (const ImageTextPair& pair : pairs) all += pair.name + "\t" + pair.caption + "\n";
+  return {{"study", "heads of two encoders"},
+          {"data", fmt::format("of {} pairs with the hash {:016x}", pairs.size(), xxh3(all))},
+          {"ablated heads", options.off},
+          {"interventions", options.edits == nullptr ? "" : options.edits->text()},
+          {"a model with the loss", fmt::format("{:.17g}", whole)}};
 }
 
 // Return true if `off` lists the head.
@@ -162,7 +165,7 @@ PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
         .found(fmt::format("{}", sweep.loss))
         .remedy("Check the weights for values that are not finite");
   SweepState finished;
-  if (!options.state.empty()) finished.open(options.state, key_of(pairs, options, sweep.loss));
+  if (!options.state.empty()) finished.open(options.state, settings_of(pairs, options, sweep.loss));
   std::vector<std::pair<std::string, Head>> heads;
   std::map<std::string, ModelPoints> points;
   for (const std::string tower : {"text", "vision"}) {

@@ -42,6 +42,7 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
 
 std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, ThreadPool& pool,
                                            const AttendRequest& request, const TargetGeneration& generation) {
+  if (!generation.written.empty()) return generation.written;
   EditedPass edits(generation.edits);
   return generated_ids(loaded, pool, request, 0, edits.empty() ? nullptr : &edits, generation.between);
 }

@@ -29,7 +29,8 @@ struct AttendRequest;
 // How the model generates a target that is not given.
 struct TargetGeneration {
   BetweenPasses between = {};
-  const EditedPass* edits = nullptr;  // interventions of every pass; may be null
+  const EditedPass* edits = nullptr;       // interventions of every pass; may be null
+  std::vector<std::int32_t> written = {};  // if not empty, the target; no pass is then run
 };
 
 // Return the decoder input that predicts the tokens `written`: `start` and `written` without its last token.

@@ -29,12 +29,12 @@ std::int64_t order_of(std::string_view point) {
   return (decoder ? std::int64_t{1} << 40 : 0) + 4 * layer + branch;
 }
 
-// Return the numbers of tokens of the encoder and the decoder as text for messages. If only one of them is
-// not 0, the text contains only that one.
-std::string lengths(std::int64_t encoder, std::size_t decoder) {
+// Return the numbers of positions of the encoder and the decoder as text for messages. If only one of them is
+// not 0, the text contains only that one. `unit` is the unit of the encoder's positions.
+std::string lengths(const char* unit, std::int64_t encoder, std::size_t decoder) {
   if (encoder == 0) return fmt::format("{} tokens", decoder);
-  if (decoder == 0) return fmt::format("{} tokens", encoder);
-  return fmt::format("{} tokens in the encoder and {} in the decoder", encoder, decoder);
+  if (decoder == 0) return fmt::format("{} {}", encoder, unit);
+  return fmt::format("{} {} in the encoder and {} tokens in the decoder", encoder, unit, decoder);
 }
 
 class Patching {
@@ -48,10 +48,13 @@ class Patching {
         corrupted_input_(corrupted),
         points_(ModelPoints::of(model, pool)) {
     const std::int64_t positions = source_positions(clean), others = source_positions(corrupted);
+    const bool texts = model.input_spec().kind == InputKind::tokens;
+    const char* unit = texts ? "tokens" : "positions";
     if (positions != others || clean.target.size() != corrupted.target.size())
-      throw usage_error("the two inputs of patching have different numbers of tokens")
-          .found(lengths(others, corrupted.target.size()))
-          .expected(lengths(positions, clean.target.size()));
+      throw usage_error(fmt::format("the two inputs of patching have different numbers of {}", unit))
+          .found(lengths(unit, others, corrupted.target.size()))
+          .expected(lengths(unit, positions, clean.target.size()))
+          .remedy(fmt::format("Give two {}s of equal length", input_name(model)));
     for (const auto& [point, features] : points_.features) {
       if (!ends_branch(point) && !point.ends_with(".residual")) continue;
       clean_.want(point), corrupted_.want(point);
@@ -60,11 +63,13 @@ class Patching {
     result_.clean = difference(clean, &clean_pass);
     result_.corrupted = difference(corrupted, &corrupted_pass);
     if (options.state.empty()) return;
-    std::string all =
-        fmt::format("{} {:.17g} {:.17g} {} {}", static_cast<int>(options.mode), result_.clean,
-                    result_.corrupted, identity_of(clean, answer), identity_of(corrupted, answer));
-    if (options.edits != nullptr) all += "\n" + options.edits->text();
-    state_.open(options.state, fmt::format("{:016x}", xxh3(all)));
+    state_.open(options.state, {{"study", options.mode == PatchMode::direct ? "path" : "patch"},
+                                {"answer", text_of(answer)},
+                                {"an input with the hash", hash_of(clean)},
+                                {"another input with the hash", hash_of(corrupted)},
+                                {"interventions", options.edits == nullptr ? "" : options.edits->text()},
+                                {"a model with the differences",
+                                 fmt::format("{:.17g} and {:.17g}", result_.clean, result_.corrupted)}});
   }
 
   PatchResult run() {
@@ -159,13 +164,21 @@ PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& 
   return Patching(model, pool, clean, corrupted, answer, options).run();
 }
 
-std::string identity_of(const PassInput& input, const AnswerDifference& answer) {
+std::string text_of(const AnswerDifference& answer) {
+  const bool strongest = answer.answer == AnswerDifference::kStrongest;
+  std::string ids = strongest ? "with the highest logit" : std::to_string(answer.answer);
+  if (answer.instead >= 0) ids += fmt::format(" minus {}", answer.instead);
+  return fmt::format("{} at position {}", ids, answer.position);
+}
+
+std::string hash_of(const PassInput& input) {
   std::string values;
   if (input.source.values.defined())
     values.assign(static_cast<const char*>(input.source.values.data()), input.source.values.bytes());
-  return fmt::format("{} {} {} {} {} {} {:016x}", answer.position, answer.answer, answer.instead,
-                     fmt::join(input.source.ids, ","), fmt::join(input.source.types, ","),
-                     fmt::join(input.target, ","), xxh3(values));
+  const std::string all =
+      fmt::format("{} {} {} {:016x}", fmt::join(input.source.ids, ","), fmt::join(input.source.types, ","),
+                  fmt::join(input.target, ","), xxh3(values));
+  return fmt::format("{:016x}", xxh3(all));
 }
 
 }  // namespace regard::inspect

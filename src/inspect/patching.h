@@ -66,7 +66,8 @@ PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& 
                              const PassInput& corrupted, const AnswerDifference& answer,
                              const PatchOptions& options = {});
 
-// Return a text that identifies the answer and the content of the input, for keys of state files.
-std::string identity_of(const PassInput& input, const AnswerDifference& answer);
+// Return texts that identify the answer and the content of the input, for state files.
+std::string text_of(const AnswerDifference& answer);
+std::string hash_of(const PassInput& input);
 
 }  // namespace regard::inspect

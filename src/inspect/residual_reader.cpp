@@ -201,6 +201,21 @@ void add_attention(const HeadedPass& pass, Kind kind, std::int64_t layer, std::i
   components.add(point + ".bias", std::nullopt, bias.data(), output.columns());
 }
 
+[[noreturn]] void no_sum_of_branches() {
+  throw usage_error("direct attribution needs a residual that is the sum of its branches")
+      .found("a model that normalises the residual or the outputs of its branches, or has other branches")
+      .expected("a pre-norm Transformer decoder");
+}
+
+// Return the number of layers. Throws usage if a layer has other branches than attention and feed-forward.
+std::int64_t branched_layers(const ModelPoints& points) {
+  const std::int64_t layers = layers_of(points);
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    if (points.features.count(fmt::format("decoder.{}.feed_forward.output", layer)) == 0)
+      no_sum_of_branches();
+  return layers;
+}
+
 void require_sum(const Components& components, const float* residual, std::int64_t width) {
   double wrong = 0, whole = 0;
   for (std::int64_t i = 0; i < width; ++i) {
@@ -210,10 +225,7 @@ void require_sum(const Components& components, const float* residual, std::int64
     wrong = std::max(wrong, std::abs(sum - static_cast<double>(residual[i])));
     whole = std::max(whole, std::abs(static_cast<double>(residual[i])));
   }
-  if (wrong > 1e-3 * std::max(whole, 1.0))
-    throw usage_error("direct attribution needs a residual that is the sum of its branches")
-        .found("a model that normalises the residual or the outputs of its branches")
-        .expected("a pre-norm model");
+  if (wrong > 1e-3 * std::max(whole, 1.0)) no_sum_of_branches();
 }
 
 }  // namespace
@@ -335,7 +347,7 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
           .found(std::to_string(id))
           .expected(fmt::format("an id from 0 to {}", model.vocabulary() - 1));
   const ModelPoints points = ModelPoints::of(model, pool);
-  const std::int64_t layers = layers_of(points);
+  const std::int64_t layers = branched_layers(points);
   PointCapture pass;
   for (const auto& [point, features] : points.features) pass.want(point);
   const Tensor model_logits = run_pass(model, pool, example.input, edits, pass);

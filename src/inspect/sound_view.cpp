@@ -73,8 +73,8 @@ std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& in
   if (all && model.kind() == ModelKind::encoder_decoder) {
     selection.kinds = {Kind::decoder, Kind::cross};
     said =
-        "The encoder's attention is left out, because it would take too much memory; --kind encoder "
-        "--layer L shows it.";
+        "The encoder's attention is left out, because it would take too much memory; select the "
+        "kind encoder and a layer to show it.";
   } else if (all) {
     std::int64_t layers = 0;
     for (const auto& [place, heads] : points.heads) layers = std::max(layers, place.second + 1);
@@ -86,8 +86,8 @@ std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& in
       break;
     }
     said = fmt::format(
-        "The attention of layers 0 to {} is left out, because it would take too much memory; "
-        "--layer L shows it.",
+        "The attention of layers 0 to {} is left out, because it would take too much memory; select "
+        "one of them to show it.",
         first - 1);
   }
   if (count.of(selection) > numbers)

@@ -10,6 +10,7 @@
 #include "inspect/usual_kind.h"
 #include "models/dual_encoder.h"
 #include "regard/error.h"
+#include "text/mask_token.h"
 
 namespace regard::inspect {
 namespace {
@@ -47,16 +48,16 @@ void StudyContext::require_fit() const {
     needed = "an encoder-decoder that reads texts";
   const bool dual = dual_encoder_of(model_) != nullptr;
   if (dual && !one_of({"heads", "kinds", "rollout", "flow", "probe"}))
-    needed = "--view heads or kinds over pairs of an image and a text; rollout, flow or probe of texts";
+    needed = "heads or kinds of pairs of an image and a text; rollout, flow or probe of images or texts";
   if (needed == nullptr) return;
   if (dual)
-    throw usage_error(fmt::format("--view {} does not apply to this model", request_.view))
+    throw usage_error(fmt::format("the view {} does not apply to this model", request_.view))
         .found("two encoders, of texts and of images")
         .expected(needed);
   const char* kind = model_.kind() == ModelKind::encoder   ? "an encoder"
                      : model_.kind() == ModelKind::decoder ? "a decoder"
                                                            : "an encoder-decoder";
-  throw usage_error(fmt::format("--view {} does not apply to this model", request_.view))
+  throw usage_error(fmt::format("the view {} does not apply to this model", request_.view))
       .found(fmt::format("{} that reads {}s", kind, input_name(model_)))
       .expected(needed);
 }
@@ -73,8 +74,8 @@ void StudyContext::add_interventions(StudyTable& table) const {
   table.warnings = edits_->warnings();
 }
 
-void StudyContext::need(const std::string& value, const char* option) const {
-  if (value.empty()) throw usage_error(fmt::format("--view {} needs {}", request_.view, option));
+void StudyContext::need(const std::string& value, const char* setting) const {
+  if (value.empty()) throw usage_error(needs_setting(request_.view, setting));
 }
 
 BetweenPasses StudyContext::between_passes(std::int64_t passes) const {
@@ -86,7 +87,11 @@ BetweenPasses StudyContext::between_passes(std::int64_t passes) const {
 }
 
 StudyDataOptions StudyContext::data_options(bool limits) const {
-  return {request_.examples, limits ? request_.answer : "", between_passes(), &media_, edits_.get()};
+  return {.most_examples = request_.examples,
+          .answer = limits ? request_.answer : "",
+          .between = between_passes(),
+          .media = &media_,
+          .edits = edits_.get()};
 }
 
 FileReader StudyContext::file_reader() const {
@@ -94,13 +99,15 @@ FileReader StudyContext::file_reader() const {
   return [this](const std::string& file) { return media_.file(file).file; };
 }
 
-std::vector<StudyExample> StudyContext::examples() const {
+std::vector<StudyExample> StudyContext::examples(bool labels) const {
   if (request_.data.files.empty()) return {example(false)};
-  return read_examples(loaded_, pool_, request_.data, data_options(true));
+  StudyDataOptions options = data_options(true);
+  options.labels = labels;
+  return read_examples(loaded_, pool_, request_.data, options);
 }
 
 StudyExample StudyContext::example(bool whole) const {
-  need(request_.text, request_.data.files.empty() && !whole ? "DATA or --text" : "--text");
+  need(request_.text, request_.data.files.empty() && !whole ? "data or text" : "text");
   return study_example(loaded_, pool_, request_.text, request_.target, data_options(!whole));
 }
 
@@ -124,13 +131,19 @@ std::int32_t StudyContext::answer_id(const std::string& text) const {
   return ids[0];
 }
 
+std::int64_t StudyContext::usual_position(const StudyExample& example) const {
+  if (model_.kind() == ModelKind::decoder) return std::ssize(example.input.target) - 1;
+  if (model_.output() == Output::next_token) return first_prediction(example);
+  if (model_.output() != Output::vocabulary || loaded_.source == nullptr) return 0;
+  const auto mask = text::mask_token(*loaded_.source);
+  const std::vector<std::int32_t>& ids = example.input.source.ids;
+  const auto found = mask ? std::ranges::find(ids, mask->id) : ids.end();
+  return found == ids.end() ? 0 : found - ids.begin();
+}
+
 AnswerDifference StudyContext::answer_of(const StudyExample& example, bool strongest) const {
   AnswerDifference answer{request_.position, -1, -1};
-  const bool per_position = model_.output() == Output::next_token;
-  if (answer.position < 0 && model_.kind() == ModelKind::decoder)
-    answer.position = std::ssize(example.input.target) - 1;
-  else if (answer.position < 0)
-    answer.position = per_position ? first_prediction(example) : 0;
+  if (answer.position < 0) answer.position = usual_position(example);
   const auto at = static_cast<std::size_t>(answer.position);
   if (!request_.answer.empty())
     answer.answer = answer_id(request_.answer);
@@ -139,7 +152,7 @@ AnswerDifference StudyContext::answer_of(const StudyExample& example, bool stron
   else if (model_.output() != Output::ctc && at < example.labels.size() && example.labels[at] >= 0)
     answer.answer = example.labels[at];
   else
-    need("", "--answer");
+    need("", "answer");
   if (!request_.instead.empty()) answer.instead = answer_id(request_.instead);
   return answer;
 }

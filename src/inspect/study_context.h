@@ -28,14 +28,17 @@ class StudyContext {
   void add_interventions(StudyTable& table) const;
 
  protected:
-  void need(const std::string& value, const char* option) const;  // throws usage if `value` is empty
-  void need_data() const { need(request_.data.files.empty() ? "" : request_.data.files[0], "DATA"); }
+  // Throw usage if `value`, the value of the setting with this name, is empty.
+  void need(const std::string& value, const char* setting) const;
+  void need_data() const { need(request_.data.files.empty() ? "" : request_.data.files[0], "data"); }
   // Return a function that reports progress, for a study that calls it `passes` times. Default: the study
   // reports no fraction of its work.
   BetweenPasses between_passes(std::int64_t passes = 0) const;
   // Return the options for reading examples. If `limits` is true, --answer restricts the predictions.
   StudyDataOptions data_options(bool limits) const;
-  std::vector<StudyExample> examples() const;  // returns the examples of DATA, or that of --text
+  // Return the examples of the data, or that of the text. If `labels` is false, those of an encoder have
+  // none.
+  std::vector<StudyExample> examples(bool labels = true) const;
   // the example of --text; if `whole`, --answer does not restrict its labels
   StudyExample example(bool whole) const;
   FileReader file_reader() const;  // returns the reader of the files that interventions name
@@ -43,9 +46,13 @@ class StudyContext {
   std::string token(std::int32_t id) const;
   // returns the id of a class, or of a text's first token
   std::int32_t answer_id(const std::string& text) const;
-  // Return the difference that --position, --answer and --instead select. Default position: the last one for
-  // a decoder, otherwise the first one with a known prediction, or 0. Default answer: the label at that
-  // position, or AnswerDifference::kStrongest if `strongest` is true.
+  // Return the position where the answer is predicted, if none is given: the last one for a decoder, the
+  // first one with a known prediction for an encoder–decoder, the first mask for a masked language model,
+  // else 0.
+  std::int64_t usual_position(const StudyExample& example) const;
+  // Return the difference that the position, `answer` and `instead` select. Default position:
+  // usual_position(). Default answer: the label at that position, or AnswerDifference::kStrongest if
+  // `strongest` is true.
   AnswerDifference answer_of(const StudyExample& example, bool strongest = false) const;
   std::string measured(const AnswerDifference& answer) const;  // returns a description of the difference
   HeadSweepOptions sweep_options() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/json.h"
@@ -39,12 +40,34 @@ std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<
   return inside;
 }
 
+// Return the class of a target or, for a multi-label classifier, its classes: labels separated by spaces, or
+// a JSON list of labels.
+std::vector<std::int32_t> classes_of(Network& model, const std::string& target) {
+  if (model.labels() == 1)
+    throw usage_error("the study needs a classifier").found("a model that predicts a number");
+  if (!is_multi_label(model)) return {class_of(model, target)};
+  std::vector<std::int32_t> classes;
+  if (target.starts_with("[")) {
+    const Json labels = Json::parse(target, nullptr, false);
+    if (!labels.is_array())
+      throw input_error("the labels are not a JSON list")
+          .found("'" + target + "'")
+          .expected("[\"LABEL\", …]");
+    for (const Json& label : labels)
+      classes.push_back(class_of(model, label.is_string() ? label.get<std::string>() : label.dump()));
+    return classes;
+  }
+  std::istringstream words(target);
+  for (std::string label; words >> label;) classes.push_back(class_of(model, label));
+  return classes;
+}
+
 // Set the labels of an example whose input is complete.
 void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& options, StudyExample& example) {
   Network& model = *loaded.model;
   if (model.kind() == ModelKind::encoder) {
-    if (example.target.empty()) return;
-    if (model.output() == Output::sequence_classes) example.labels = {class_of(model, example.target)};
+    if (example.target.empty() || !options.labels) return;
+    if (model.output() == Output::sequence_classes) example.labels = classes_of(model, example.target);
     if (model.output() == Output::ctc && options.media != nullptr)
       example.labels = options.media->ctc_labels(example.target);
     return;
@@ -108,8 +131,8 @@ void require_media(Network& network, const StudyDataOptions& options) {
 void read_lines(const data::DataFiles& data,
                 const std::function<bool(const std::string&, const std::string&, const Place&)>& add) {
   if (!data.columns.empty() || data.header || data.highest > 0)
-    throw usage_error("--columns, --header and --highest apply only to tables of images and sounds")
-        .remedy("Remove these options");
+    throw usage_error("columns, header and highest apply only to tables of images and sounds")
+        .remedy("Remove these settings");
   for (const std::string& file : data.files) {
     LineReader reader(file);
     std::string line;
@@ -142,17 +165,6 @@ std::vector<MediaRow> media_rows(Network& network, const data::DataFiles& data,
   return rows;
 }
 
-// Return true if a text names an image: it has the file extension of an image, or it is the path of a file
-// that contains an image. Paths are relative to `folder`.
-bool names_image(const std::string& text, const fs::path& folder) {
-  std::string ending = fs::path(text).extension().string();
-  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".webp", ".ppm", ".pgm"};
-  if (std::ranges::find(kEndings, ending) != std::end(kEndings)) return true;
-  std::error_code ignored;
-  return fs::is_regular_file(folder / text, ignored) && data::looks_like_image(folder / text);
-}
-
 // Return true if the first column of a file contains names of images, false if it contains texts.
 bool lists_images(const std::string& file) {
   std::optional<bool> images;
@@ -161,7 +173,7 @@ bool lists_images(const std::string& file) {
   for (std::string line; reader.next(line);) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const std::string text = line.substr(0, line.find('\t'));
-    const bool image = names_image(text, fs::path(file).parent_path());
+    const bool image = data::names_image(text, fs::path(file).parent_path());
     if (!images) images = image, first = reader.line_number();
     if (*images != image)
       throw Error(ErrorKind::invalid_input, "the table mixes images and texts",
@@ -201,6 +213,10 @@ std::int32_t class_of(Network& model, const std::string& label) {
   throw input_error("the model has no such label")
       .found("'" + label + "'")
       .expected(fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+bool is_multi_label(Network& model) {
+  return model.config().value("problem_type", Json()) == "multi_label_classification";
 }
 
 const char* input_name(Network& model) {
@@ -280,7 +296,7 @@ LabeledInputs read_labeled_inputs(const infer::LoadedModel& loaded, const data::
   read_lines(data, [&](const std::string& text, const std::string& label, const Place& place) {
     if (label.empty())
       throw Error(ErrorKind::invalid_input, "the line has no label", place).expected("TEXT<tab>LABEL");
-    if (dual != nullptr && data.files[0] == "-" && names_image(text, "."))
+    if (dual != nullptr && data.files[0] == "-" && data::names_image(text, "."))
       throw Error(ErrorKind::invalid_input, "standard input cannot be a table of images", place)
           .found("'" + text + "'")
           .remedy("Write the table to a file");

@@ -20,8 +20,9 @@ struct StudyExample {
   std::string text, target;
   PassInput input;
   std::vector<std::string> places = {};  // images and sounds: names of the encoder's positions
-  // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class.
-  // For a CTC head: the labels of the target, without blanks. Empty if unknown.
+  // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class, or
+  // all classes of a multi-label classifier. For a CTC head: the labels of the target, without blanks. Empty
+  // if unknown.
   std::vector<std::int32_t> labels = {};
 
   // Return labels[0], which for classifiers is the class. Throws usage if there is none.
@@ -33,16 +34,22 @@ struct StudyDataOptions {
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
+  bool labels = true;                  // if false, the labels of an encoder are not read
   BetweenPasses between = {};          // called before every pass and step while a target is generated
   const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
   const EditedPass* edits = nullptr;   // interventions while a target is generated; may be null
+  // If not empty: the ids of a target that is not given; the model then generates none.
+  std::vector<std::int32_t> written = {};
 
-  TargetGeneration generation() const { return {between, edits}; }
+  TargetGeneration generation() const { return {between, edits, written}; }
 };
 
 // Return the class with this name in the configuration's id2label, or with this number. Throws invalid_input
 // if there is none.
 std::int32_t class_of(Network& model, const std::string& label);
+
+// Return true for a classifier that gives an input any number of labels.
+bool is_multi_label(Network& model);
 
 // Return "text", "image" or "sound": what the model reads.
 const char* input_name(Network& model);

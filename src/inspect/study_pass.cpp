@@ -25,6 +25,17 @@ double cross_entropy(const float* logits, std::int64_t count, std::int32_t label
   return most + std::log(sum) - static_cast<double>(logits[label]);
 }
 
+// Return the mean over the classes of −log σ(±logit), with + for the classes in `labels`.
+double binary_cross_entropy(const float* logits, std::int64_t count, std::span<const std::int32_t> labels) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool on = std::ranges::find(labels, static_cast<std::int32_t>(i)) != labels.end();
+    const double logit = static_cast<double>(logits[i]), wrong = on ? -logit : logit;
+    sum += std::max(wrong, 0.0) + std::log1p(std::exp(-std::abs(wrong)));
+  }
+  return sum / static_cast<double>(count);
+}
+
 std::int64_t positions_of(Network& model, const StudyExample& example) {
   const std::int64_t source =
       model.kind() == ModelKind::decoder ? 0 : model.input_spec().length_of(example.input.source);
@@ -109,16 +120,22 @@ StudyLoss StudyBatch::loss_of_encoder(Tape& tape, Var hidden, const Ragged& shap
     return loss;
   }
   const Tensor& rows = logits->value;
-  for (std::int64_t row = 0; row < rows.rows(); ++row)
-    loss.sum += cross_entropy(rows.row(row), rows.columns(), labels_[static_cast<std::size_t>(row)]);
+  const bool many = is_multi_label(model_);
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    const auto first = static_cast<std::size_t>(label_offsets_[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(label_offsets_[static_cast<std::size_t>(row) + 1]);
+    const auto labels = std::span(labels_).subspan(first, end - first);
+    loss.sum += many ? binary_cross_entropy(rows.row(row), rows.columns(), labels)
+                     : cross_entropy(rows.row(row), rows.columns(), labels[0]);
+  }
   loss.count = rows.rows();
   return loss;
 }
 
 StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const {
   StudyLoss loss;
-  if (labels_.empty()) return loss;
   if (model_.kind() == ModelKind::encoder) return loss_of_encoder(tape, hidden, shape);
+  if (labels_.empty()) return loss;
   loss.count = std::ssize(labels_);
   if (rows_.size() < ids_.size()) hidden = ops::select_rows(tape, hidden, rows_);
   loss.sum = static_cast<double>(model_.loss(tape, hidden, labels_, 0.0f, 1.0f)->value.f32()[0]);
@@ -127,17 +144,19 @@ StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const
 
 std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExample> examples) {
   const std::string input = input_name(model);
+  if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes &&
+      model.output() != Output::ctc)
+    throw usage_error("the study needs the loss of a target")
+        .found("an encoder without a loss for a whole " + input)
+        .expected(fmt::format("a decoder, an encoder-decoder or a classifier of {}s", input));
+  const bool many = is_multi_label(model);
   for (const StudyExample& example : examples)
-    if (example.labels.empty()) {
-      Error error = usage_error(fmt::format("the study needs the target of each {}", input))
-                        .found("'" + example.text + "'");
-      if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes &&
-          model.output() != Output::ctc)
-        throw error.expected(
-            fmt::format("a model with a loss: a decoder, an encoder-decoder or a classifier of {}s", input));
-      throw error.expected(input == "text"                 ? "TEXT<tab>LABEL"
-                           : model.output() == Output::ctc ? "the text of each sound"
-                                                           : fmt::format("a label of each {}", input));
+    if (example.labels.empty() && (!many || example.target.empty())) {
+      throw usage_error(fmt::format("the study needs the target of each {}", input))
+          .found("'" + example.text + "'")
+          .expected(input == "text"                 ? "TEXT<tab>LABEL"
+                    : model.output() == Output::ctc ? "the text of each sound"
+                                                    : fmt::format("a label of each {}", input));
     }
   std::vector<StudyBatch> batches;
   for (std::size_t first = 0; first < examples.size();) {

@@ -37,7 +37,8 @@ class InjectedPass : public ForwardingProbe {
   std::map<std::string, Tensor, std::less<>> values_;
 };
 
-// A sum of `count` cross-entropies in nats; for a CTC head, the CTC loss of `count` labels.
+// A sum of `count` cross-entropies in nats; for a CTC head, the CTC loss of `count` labels; for a multi-label
+// classifier, the sum over `count` examples of the mean binary cross-entropy of the classes.
 struct StudyLoss {
   double sum = 0;
   std::int64_t count = 0;
@@ -65,7 +66,7 @@ class StudyBatch {
   InputBuffer sources_;
   RaggedBuffer shape_;
   std::vector<std::int32_t> ids_, labels_;
-  std::vector<std::int32_t> label_offsets_{0};  // for a CTC head, the first label of each example
+  std::vector<std::int32_t> label_offsets_{0};  // for encoders, the first label of each example
   // for decoders, the rows of ids_ that have a prediction, in the order of labels_
   std::vector<std::int32_t> rows_;
 };

@@ -30,6 +30,15 @@ bool is_text(const StudyCell& cell) {
   return std::holds_alternative<std::string>(cell);
 }
 
+// Return true if a column has texts: its first cell that is not an empty text is a text.
+bool is_text_column(const StudyTable& table, std::size_t column) {
+  for (const std::vector<StudyCell>& row : table.rows) {
+    if (!is_text(row[column])) return false;
+    if (!std::get<std::string>(row[column]).empty()) return true;
+  }
+  return !table.rows.empty();
+}
+
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   std::string out = "\"";
@@ -47,7 +56,7 @@ std::string StudyTable::text(std::size_t most_rows) const {
     widths.push_back(width_of(columns[c]));
     for (std::size_t r = 0; r < count; ++r)
       widths[c] = std::max(widths[c], width_of(shown(rows[r][c], digits)));
-    left.push_back(count > 0 && is_text(rows[0][c]));
+    left.push_back(is_text_column(*this, c));
   }
   const auto line = [&](auto&& cell_of) {
     std::string out;
@@ -94,7 +103,7 @@ Json StudyTable::json() const {
     }
     out["rows"].push_back(std::move(object));
   }
-  if (!warnings.empty()) out["warnings"] = warnings;
+  if (!warnings.empty()) out["warnings"] = to_json(warnings);
   return out;
 }
 
@@ -106,20 +115,20 @@ std::string StudyTable::svg() const {
   svg.text(kMargin, 22, title, "title");
   double x = kMargin;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const bool text = count > 0 && is_text(rows[0][c]);
+    const bool text = is_text_column(*this, c);
     double width = text ? kLetter * static_cast<double>(width_of(columns[c])) : kCell;
     double largest = 0;
     for (std::size_t r = 0; r < count; ++r) {
       if (text)
         width = std::max(width, kLetter * static_cast<double>(width_of(std::get<std::string>(rows[r][c]))));
-      else
+      else if (!is_text(rows[r][c]))
         largest = std::max(largest, std::abs(std::get<double>(rows[r][c])));
     }
     svg.text(text ? x : x + width - 6, kTop - 10, columns[c], "quiet",
              text ? SvgWriter::Anchor::start : SvgWriter::Anchor::end);
     for (std::size_t r = 0; r < count; ++r) {
       const double y = kTop + kRow * static_cast<double>(r);
-      if (!text) {
+      if (!text && !is_text(rows[r][c])) {
         const double value = std::get<double>(rows[r][c]);
         const double share = largest > 0 && std::isfinite(value) ? std::abs(value) / largest : 0;
         svg.rectangle(x, y, width - 2, kRow - 2, "cell", 0.85 * share,

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "inspect/intervention_warning.h"
 
 namespace regard::inspect {
 
+// An empty text in a column of numbers means that there is no number.
 using StudyCell = std::variant<std::string, double>;
 
 struct StudyTable {
@@ -16,9 +18,9 @@ struct StudyTable {
   std::string study, title;
   std::vector<std::string> columns;  // names of the columns; the leading text columns name the row
   std::vector<std::vector<StudyCell>> rows;
-  std::vector<std::string> notes;     // remarks about the numbers, one sentence each
-  std::vector<std::string> warnings;  // EditedPass::warnings() of the study's interventions
-  int digits = 3;                     // number of decimals that text() prints
+  std::vector<std::string> notes;             // remarks about the numbers, one sentence each
+  std::vector<InterventionWarning> warnings;  // EditedPass::warnings() of the study's interventions
+  int digits = 3;                             // number of decimals that text() prints
 
   // Format for the terminal: text columns are aligned left, numbers right. `most_rows` > 0 limits the rows;
   // the number of omitted rows is then printed after them.

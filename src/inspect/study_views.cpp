@@ -15,15 +15,15 @@
 #include "inspect/pair_sweep.h"
 #include "inspect/patching.h"
 #include "inspect/residual_reader.h"
-#include "inspect/study_context.h"
+#include "inspect/study_rollout.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
 
-class Study : public StudyContext {
+class Study : public RolloutStudy {
  public:
-  using StudyContext::StudyContext;
+  using RolloutStudy::RolloutStudy;
 
   StudyTable table(const std::string& view);
 
@@ -37,8 +37,6 @@ class Study : public StudyContext {
   StudyTable direct();
   StudyTable patch(PatchMode mode);
   StudyTable tokens();
-  StudyTable rollout();
-  StudyTable flow();
   StudyTable probe();
   StudyTable alignment();
   // Studies of a model with two encoders, on pairs of an image and a text.
@@ -87,7 +85,7 @@ StudyTable Study::sets() {
 }
 
 StudyTable Study::flip() {
-  need(request_.instead, "--instead");
+  need(request_.instead, "instead");
   const StudyExample one = example(true);
   const AnswerDifference answer = answer_of(one, true);
   const HeadFlip found =
@@ -107,11 +105,14 @@ StudyTable Study::flip() {
     return table;
   }
   table.notes = {"Each row adds the head that lowers the difference most."};
+  const bool all = std::ssize(found.steps) < request_.most;
   table.notes.push_back(
       found.flipped ? fmt::format("Ablating these heads makes the other answer more likely ({:.3f}). Each of "
                                   "them is needed, and no two can be replaced by one: {}.",
                                   found.difference, text_of(found.needed))
-                    : "Ablating these heads does not change the answer; --most limits their number.");
+      : all         ? "Ablating all heads does not change the answer."
+            : fmt::format("Ablating these heads does not change the answer. Maximum number of heads: {}.",
+                          request_.most));
   return table;
 }
 
@@ -137,7 +138,7 @@ std::vector<StudyCell> kinds_row(const std::string& head, const HeadSummary& mea
 
 StudyTable Study::kinds() {
   if (dual_encoder_of(model_) != nullptr && !request_.data.files.empty()) return kinds_of_pairs();
-  const std::vector<StudyExample> data = examples();
+  const std::vector<StudyExample> data = examples(false);
   StudyTable table = begin_kinds(fmt::format("{} {}s", data.size(), input_name(model_)), unit_of_distance());
   const BetweenPasses between = between_passes(std::ssize(data));
   for (const HeadKind& kind : head_kinds(loaded_, pool_, data, between, edits_.get()))
@@ -209,7 +210,8 @@ StudyTable Study::lens() {
     table.rows.push_back(
         {std::to_string(cell.position), token(one.input.target[static_cast<std::size_t>(cell.position)]),
          cell.layer < 0 ? "embedding" : std::to_string(cell.layer), token(cell.best), cell.probability,
-         known ? token(cell.wanted) : "", known ? std::to_string(cell.rank) : "", cell.wanted_probability});
+         known ? token(cell.wanted) : "", known ? std::to_string(cell.rank) : "",
+         known ? StudyCell(cell.wanted_probability) : StudyCell()});
   }
   return table;
 }
@@ -232,12 +234,14 @@ StudyTable Study::direct() {
 }
 
 StudyTable Study::patch(PatchMode mode) {
-  need(request_.other, "--other");
+  need(request_.other, "other");
   const StudyExample clean = example(true);
   const AnswerDifference answer = answer_of(clean);
-  const StudyExample other = study_example(
-      loaded_, pool_, request_.other, request_.other_target.empty() ? request_.target : request_.other_target,
-      data_options(false));
+  StudyDataOptions options = data_options(false);
+  options.written = clean.input.written;
+  const StudyExample other =
+      study_example(loaded_, pool_, request_.other,
+                    request_.other_target.empty() ? request_.target : request_.other_target, options);
   const PatchResult result = patch_components(model_, pool_, clean.input, other.input, answer,
                                               {mode, request_.state, edits_.get(), progress_});
   StudyTable table;
@@ -282,49 +286,6 @@ StudyTable Study::tokens() {
   return table;
 }
 
-StudyTable Study::rollout() {
-  const StudyExample one = example(true);
-  const std::vector<std::string> labels = labels_of(one);
-  const std::vector<double> all = attention_rollout(model_, pool_, one.input, edits_.get());
-  StudyTable table;
-  table.study = "rollout";
-  if (request_.position >= 0) {
-    const auto row = static_cast<std::size_t>(require_position(request_.position, std::ssize(labels)));
-    table.title = fmt::format("Attention rollout: the contribution of each input {} to position {}",
-                              place_column(), row);
-    table.columns = {"position", place_column(), "rollout"};
-    for (std::size_t i = 0; i < labels.size(); ++i)
-      table.rows.push_back({std::to_string(i), labels[i], all[row * labels.size() + i]});
-    return table;
-  }
-  table.title = fmt::format(
-      "Attention rollout: the contribution of each input {} (column) to each position (row)", place_column());
-  table.columns = {"position"};
-  for (std::size_t i = 0; i < labels.size(); ++i) table.columns.push_back(fmt::format("{} {}", i, labels[i]));
-  for (std::size_t row = 0; row < labels.size(); ++row) {
-    std::vector<StudyCell> cells{fmt::format("{} {}", row, labels[row])};
-    for (std::size_t i = 0; i < labels.size(); ++i) cells.emplace_back(all[row * labels.size() + i]);
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
-}
-
-StudyTable Study::flow() {
-  const StudyExample one = example(true);
-  const std::vector<std::string> labels = labels_of(one);
-  const std::int64_t position = request_.position >= 0                ? request_.position
-                                : model_.kind() == ModelKind::decoder ? std::ssize(labels) - 1
-                                                                      : 0;
-  const std::vector<double> flows = attention_flow(model_, pool_, one.input, position, edits_.get());
-  StudyTable table;
-  table.study = "flow";
-  table.title = fmt::format("Attention flow from position {} to each input {}", position, place_column());
-  table.columns = {"position", place_column(), "flow"};
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    table.rows.push_back({std::to_string(i), labels[i], flows[i]});
-  return table;
-}
-
 StudyTable Study::probe() {
   need_data();
   const LabeledInputs data = read_labeled_inputs(loaded_, request_.data, data_options(false));
@@ -336,9 +297,9 @@ StudyTable Study::probe() {
 
 StudyTable Study::alignment() {
   need_data();
-  need(request_.alignments, "--alignments");
+  need(request_.alignments, "alignments");
   if (request_.data.files.size() != 1)
-    throw usage_error("--view alignment needs one file of sentence pairs")
+    throw usage_error("the view alignment needs one file of sentence pairs")
         .found(fmt::format("{} files", request_.data.files.size()));
   return table_of(study_alignment(loaded_, pool_, request_.data.files[0], request_.alignments,
                                   {request_.examples, progress_, edits_.get()}));
@@ -369,6 +330,10 @@ StudyTable Study::table(const std::string& view) {
 std::vector<std::string> study_views() {
   return {"heads", "sets", "flip",   "kinds",   "induction", "lens",  "direct",
           "patch", "path", "tokens", "rollout", "flow",      "probe", "alignment"};
+}
+
+std::string needs_setting(const std::string& view, const std::string& setting) {
+  return fmt::format("the view {} needs {}", view, setting);
 }
 
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,

@@ -23,12 +23,16 @@ struct StudyRequest {
   std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
 };
 
-// Return the names of all studies, which are the values of --view.
+// Return the names of all studies, which are the values of StudyRequest::view.
 std::vector<std::string> study_views();
+
+// Return the message of the error for a view that needs a setting of StudyRequest. The command adds the name
+// of its option.
+std::string needs_setting(const std::string& view, const std::string& setting);
 
 // Run the study request.view and return its table. progress(share) is called during long studies; if it
 // returns false, the study throws cancelled. `media` reads images and sounds; if its functions are empty,
-// models that read them are refused. Throws usage if there is no such study, if an option that it needs is
+// models that read them are refused. Throws usage if there is no such study, if a setting that it needs is
 // missing, or if it does not apply to the model. Also throws the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress,

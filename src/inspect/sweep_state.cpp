@@ -1,5 +1,8 @@
 #include "inspect/sweep_state.h"
 
+#include <cerrno>
+
+#include "base/file.h"
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "regard/error.h"
@@ -7,21 +10,43 @@
 namespace regard::inspect {
 
 namespace {
+
 namespace fs = std::filesystem;
+
+// Throws usage if `found`, the settings in the file, are not `settings`.
+void require_same(const Json& found, const SweepSettings& settings, const Place& place) {
+  const auto error = [&place] {
+    return usage_error("the file contains the state of another sweep")
+        .at(place)
+        .remedy("Remove it, or name another file");
+  };
+  if (!found.is_object()) throw error();
+  for (const auto& [name, value] : settings) {
+    const auto at = found.find(name);
+    const std::string other = at != found.end() && at->is_string() ? at->get<std::string>() : "";
+    const auto shown = [&name = name](const std::string& text) {
+      return name + (text.empty() ? ": none" : " " + text);
+    };
+    if (other != value) throw error().found(shown(other)).expected(shown(value));
+  }
 }
 
-void SweepState::open(const fs::path& path, const std::string& key) {
+}  // namespace
+
+void SweepState::open(const fs::path& path, const SweepSettings& settings) {
   if (!path_.empty()) return;
   path_ = path;
   if (path.empty()) return;
-  const std::string first = Json{{"sweep", key}}.dump();
+  Json values = Json::object();
+  for (const auto& [name, value] : settings) values[name] = value;
+  const std::string first = Json{{"sweep", values}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::error_code error;
   if (fs::exists(path, error)) {
     if (!fs::is_regular_file(path, error))
       throw usage_error("the state of a sweep is not a regular file")
           .at({path.string(), -1, -1})
           .expected("a new file or the state of this sweep");
-    read(key, first);
+    read(settings, first);
   }
   file_.open(path, std::ios::app);
   if (file_ && fs::file_size(path) == 0) file_ << first << '\n' << std::flush;
@@ -42,12 +67,11 @@ void SweepState::add(const std::string& added, const std::string& part, double v
 }
 
 void SweepState::check() const {
-  if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
+  if (!file_) throw io_error(path_, "cannot write the state of the sweep", errno == 0 ? EIO : errno);
 }
 
-// Read the finished parts. `first` is the first line that this sweep would write; it must equal the first
-// line of the file.
-void SweepState::read(const std::string& key, const std::string& first) {
+// Read the finished parts. `first` is the first line that this sweep would write.
+void SweepState::read(const SweepSettings& settings, const std::string& first) {
   LineReader reader(path_);
   std::string line;
   bool same = false, partial = false;
@@ -60,11 +84,11 @@ void SweepState::read(const std::string& key, const std::string& first) {
     }
     whole += line.size() + 1;
     const Json json = parse_json(line, path_.string());
-    if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
-    if (!same)
-      throw usage_error("the file contains the state of another sweep")
-          .at({path_.string(), reader.line_number(), -1})
-          .remedy("Remove it, or name another file");
+    if (json.is_object() && json.contains("sweep")) {
+      require_same(json["sweep"], settings, {path_.string(), reader.line_number(), -1});
+      same = true;
+    }
+    if (!same) break;
     if (!json.contains(part_) || !json.contains(value_) || !json[part_].is_string() ||
         !json[value_].is_number())
       continue;

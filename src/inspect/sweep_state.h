@@ -6,19 +6,25 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace regard::inspect {
 
-// The file has one JSON object per line: {"added": ADDED, PART: name, VALUE: number}. `added` is the list, as
-// text, of the heads that are already chosen; it is left out if empty.
+// The settings that identify a sweep, as names and values, in the order in which they are compared.
+using SweepSettings = std::vector<std::pair<std::string, std::string>>;
+
+// The first line of the file is {"sweep": {NAME: VALUE}} with the settings. The others are one JSON object
+// per line: {"added": ADDED, PART: name, VALUE: number}. `added` is the list, as text, of the heads that are
+// already chosen; it is left out if empty.
 class SweepState {
  public:
   // `part` and `value` are the names of the members PART and VALUE of every line.
   explicit SweepState(const char* part = "head", const char* value = "loss") : part_(part), value_(value) {}
 
-  // Open the file; only the first call has an effect. An empty path means no file. `key` identifies the
-  // sweep. Throws usage for a file of another sweep or with other content, io if it cannot be written.
-  void open(const std::filesystem::path& path, const std::string& key);
+  // Open the file; only the first call has an effect. An empty path means no file. Throws usage for a file of
+  // a sweep with other settings, naming the first setting that differs, or with other content; io if it
+  // cannot be written.
+  void open(const std::filesystem::path& path, const SweepSettings& settings);
 
   // Return the value of a finished part, or null.
   const double* value_of(const std::string& added, const std::string& part) const;
@@ -35,7 +41,7 @@ class SweepState {
 
  private:
   void check() const;
-  void read(const std::string& key, const std::string& first);
+  void read(const SweepSettings& settings, const std::string& first);
 
   const char *part_, *value_;
   std::filesystem::path path_;

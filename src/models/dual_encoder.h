@@ -49,6 +49,7 @@ class DualEncoder : public Network {
   Network& vision() { return *vision_; }
   std::int64_t size() const { return config_.size; }
   bool sigmoid() const { return config_.sigmoid; }
+  TextRow text_row() const { return config_.text_row; }
   // If the model was trained on padded texts, append padding to `ids` up to the length used in training.
   // Longer texts are not changed.
   void pad(std::vector<std::int32_t>& ids) const;

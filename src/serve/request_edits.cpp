@@ -65,8 +65,12 @@ Json interventions_schema() {
 
 Json warnings_schema() {
   using namespace schema;
-  return described(array(text(2 * kLongest), 1, kMostInterventions),
-                   "Interventions that changed nothing, each with the reason");
+  const Json warning = object({{"intervention", text(kLongest)},
+                               {"reason", one_of({"place", "positions", "keys"})},
+                               {"message", text(2 * kLongest)}});
+  return described(array(warning, 1, kMostInterventions),
+                   "Interventions that changed nothing, each with what no input or pass has: its place, its "
+                   "positions or its keys");
 }
 
 RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {

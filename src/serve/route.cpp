@@ -36,7 +36,8 @@ std::string json_text(const Json& json) {
 
 void Call::reply(Json json, int status) {
   if (json.is_object() && edits && !json.contains("warnings"))
-    if (const auto warnings = edits->pass()->warnings(); !warnings.empty()) json["warnings"] = warnings;
+    if (const auto warnings = edits->pass()->warnings(); !warnings.empty())
+      json["warnings"] = inspect::to_json(warnings);
   exchange->send({.status = status, .type = "application/json", .body = json_text(json)});
 }
 

@@ -5,6 +5,7 @@
 #include "regard/error.h"
 #include "tasks/best.h"
 #include "tasks/probabilities.h"
+#include "text/mask_token.h"
 
 namespace regard::tasks {
 namespace {
@@ -25,14 +26,9 @@ Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOpt
     : loaded_(loaded), reader_(loaded, options.reading), pass_(*loaded.model, pool, options.reading.probe) {
   if (loaded.model->output() != Output::vocabulary)
     throw usage_error("this model has no head for masked tokens").expected("a masked language model");
-  for (const char* name : {"[MASK]", "<mask>"}) {
-    const auto id = loaded.source->id_of(name);
-    if (!id || !loaded.source->is_special(*id)) continue;
-    mask_ = name, mask_id_ = *id;
-    break;
-  }
-  if (mask_.empty())
-    throw Error(ErrorKind::bad_file, "the tokenizer has no mask token").expected("[MASK] or <mask>");
+  const auto mask = text::mask_token(*loaded.source);
+  if (!mask) throw Error(ErrorKind::bad_file, "the tokenizer has no mask token").expected("[MASK] or <mask>");
+  mask_ = mask->text, mask_id_ = mask->id;
   for (const std::string& target : options.targets) targets_.push_back(target_id(*loaded.source, target));
   std::sort(targets_.begin(), targets_.end());
   targets_.erase(std::unique(targets_.begin(), targets_.end()), targets_.end());

@@ -57,7 +57,7 @@ TEST_F(Studies, AreFormatted) {
 
 TEST_F(Studies, RefuseWrongArguments) {
   EXPECT_REGARD_ERROR(study(model_, "dreams"), ErrorKind::usage, "dreams");
-  EXPECT_REGARD_ERROR(study(model_, "heads"), ErrorKind::usage, "--text");
+  EXPECT_REGARD_ERROR(study(model_, "heads"), ErrorKind::usage, "the view heads needs data or text");
   EXPECT_REGARD_ERROR(study(model_, "heads", {.data = "/nowhere"}), ErrorKind::io, "/nowhere");
   EXPECT_REGARD_ERROR(study(model_, "heads", {.text = "\xff"}), ErrorKind::invalid_input, "UTF-8");
   EXPECT_REGARD_ERROR(study(model_, "heads", {.text = "the fox", .off = {{Kind::decoder, 9, 0}}}),

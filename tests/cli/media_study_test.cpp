@@ -173,11 +173,11 @@ TEST_F(MediaStudyProgram, ProbesTheEncoderOfTwoThatReadsTheData) {
 TEST_F(MediaStudyProgram, ViewsThatDoNotApplyNameTheViewAndTheInput) {
   for (const std::string view : {"lens", "direct", "induction"})
     expect_error({vit_, "--view", view, "--text", golden("pictures/deep.png").string()},
-                 {"--view " + view, "an encoder that reads images"});
+                 {"the view " + view, "an encoder that reads images"});
   expect_error({vit_, "set", "--view", "alignment", "--alignments", "a"},
-               {"--view alignment", "an encoder that reads images"});
+               {"the view alignment", "an encoder that reads images"});
   expect_error({golden("sound/whisper-small").string(), "--view", "induction"},
-               {"--view induction", "an encoder-decoder that reads sounds"});
+               {"the view induction", "an encoder-decoder that reads sounds"});
   expect_error({golden("sound/whisper-small").string(), "--view", "alignment", "a", "--alignments", "b"},
                {"reads sounds"});
   expect_error({vit_, "--text", golden("pictures/deep.png").string()}, {"target of each image", "label"});
@@ -229,7 +229,7 @@ TEST_F(MediaStudyProgram, TwoEncodersAreSweptOverPairs) {
   EXPECT_EQ(table({clip, "pairs.tsv", "--state", "state"}), heads);
   const Json kinds = table({clip, "pairs.tsv", "--view", "kinds"});
   EXPECT_EQ(kinds["rows"].size(), heads["rows"].size());
-  expect_error({clip, "pairs.tsv", "--view", "sets"}, {"--view sets", "two encoders"});
+  expect_error({clip, "pairs.tsv", "--view", "sets"}, {"the view sets", "two encoders"});
 }
 
 // A CTC head: the loss of the transcript, and logits of its labels.
@@ -264,6 +264,14 @@ TEST_F(MediaStudyProgram, InCppTheTableIsTheSame) {
   const Study heads = regard::study(model, "heads", {.data = folder_ / "pictures.tsv"});
   const ProgramResult result = study({vit_, "pictures.tsv", "--json", "-q"});
   EXPECT_EQ(format(heads, "json"), result.out);
+  const Study changed =
+      regard::study(model, "kinds",
+                    {.data = folder_ / "pictures.tsv", .interventions = {"zero encoder.0.1 positions=900"}});
+  ASSERT_EQ(changed.warnings.size(), 1u);
+  EXPECT_EQ(changed.warnings[0].intervention, "zero encoder.0.1 positions=900");
+  EXPECT_EQ(changed.warnings[0].reason, "positions");
+  EXPECT_EQ(parse_json(format(changed, "json"), "json")["warnings"][0]["message"],
+            changed.warnings[0].message);
   const Study tokens = regard::study(
       model, "tokens", {.text = golden("pictures/deep.png").string(), .answer = "LABEL_1", .steps = 2});
   EXPECT_EQ(tokens.rows.size(), 10u);
@@ -275,7 +283,8 @@ TEST_F(MediaStudyProgram, OptionsOfTablesApplyToFilesOnly) {
   const Json named = table({vit_, "named.csv", "--columns", "file,label"});
   EXPECT_NE(named["title"].get<std::string>().find("1 predictions"), std::string::npos) << named["title"];
   write_file(folder_.path(), "lines.txt", "a\tb\n");
-  expect_error({golden("hf-more/bert-nli").string(), "lines.txt", "--header"}, {"--header"});
+  expect_error({golden("hf-more/bert-nli").string(), "lines.txt", "--header"},
+               {"columns, header and highest"});
 }
 
 }  // namespace

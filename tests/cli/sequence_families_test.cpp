@@ -112,6 +112,11 @@ TEST(SequenceFamilies, TranslateAttendAndContext) {
       const ProgramResult swept = run_program({"study", "run", "train.tsv"}, folder.path());
       EXPECT_EQ(swept.exit_code, 0) << swept.err;
       EXPECT_NE(swept.out.find("cross.0.0"), std::string::npos) << swept.out;
+      const ProgramResult direct = run_program(
+          {"study", "run", "--view", "direct", "--text", "the river", "--answer", "der"}, folder.path());
+      EXPECT_EQ(direct.exit_code, 2);
+      EXPECT_NE(direct.err.find("needs a residual that is the sum of its branches"), std::string::npos)
+          << direct.err;
       // Additive attention has weights that interventions cannot change.
       const ProgramResult uniform =
           run_program({"translate", "run", "--intervene", "uniform cross.0.0"}, folder.path(), "the river\n");

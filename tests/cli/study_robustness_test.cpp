@@ -66,8 +66,14 @@ TEST_F(StudyRobustness, AStateOfAChangedModelIsRefusedAndKept) {
   std::string state = file_content(folder_ / "state");
   state.resize(state.find('\n', state.find('\n') + 1) + 1);  // one head is finished
   write_file(folder_.path(), "state", state);
+  expect_error({"gpt", "lines.txt", "--off", "0.1", "--state", "state"}, 2,
+               "(expected ablated heads decoder.0.1, found ablated heads: none)");
+  write_file(folder_.path(), "one.txt", "the quick fox\n");
+  expect_error({"gpt", "one.txt", "--state", "state"}, 2, "(expected data of 1 examples");
+  expect_error({"gpt", "--view", "patch", "--text", "a", "--other", "b", "--answer", "a", "--state", "state"},
+               2, "(expected study patch, found study heads)");
   spoil(0.25f);
-  expect_error({"gpt", "lines.txt", "--state", "state"}, 2, "another sweep");
+  expect_error({"gpt", "lines.txt", "--state", "state"}, 2, "found a model with the loss");
   EXPECT_EQ(file_content(folder_ / "state"), state);
 }
 
@@ -80,6 +86,30 @@ TEST_F(StudyRobustness, AKillInTheFirstLineOfTheStateDoesNoHarm) {
     EXPECT_EQ(again.exit_code, 0) << again.err;
     EXPECT_EQ(again.out, whole.out);
     EXPECT_EQ(file_content(folder_ / "state"), state);
+  }
+}
+
+// A kill leaves any prefix of the state. The study that continues from it has the same table and state.
+TEST_F(StudyRobustness, EveryStudyContinuesFromAnyPrefixOfItsState) {
+  const std::vector<std::string> both{"--text", "the fox", "--answer", "a", "--instead", "b"};
+  for (const std::string view : {"heads", "sets", "flip", "patch", "path"}) {
+    std::vector<std::string> arguments{"gpt",    "--view", view, "--state",     "state",
+                                       "--json", "--most", "2",  "--intervene", "uniform decoder.0.1"};
+    if (view == "heads" || view == "sets")
+      arguments.emplace_back("lines.txt");
+    else
+      arguments.insert(arguments.end(), both.begin(), both.end());
+    if (view == "patch" || view == "path") arguments.insert(arguments.end(), {"--other", "the fig"});
+    std::filesystem::remove(folder_ / "state");
+    const ProgramResult whole = study(arguments);
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const std::string state = file_content(folder_ / "state");
+    for (std::size_t bytes = 1; bytes < state.size(); bytes += 1 + state.size() / 9) {
+      write_file(folder_.path(), "state", state.substr(0, bytes));
+      const ProgramResult again = study(arguments);
+      EXPECT_EQ(again.out, whole.out) << view << " " << bytes << again.err;
+      EXPECT_EQ(file_content(folder_ / "state"), state) << view << " " << bytes;
+    }
   }
 }
 

@@ -61,5 +61,16 @@ TEST_F(UnusedIntervention, OfAnEncoderThatDoesNotRunIsReported) {
     EXPECT_EQ(messages({"embed", model, "texts"}, unused), warning(unused, "no pass computes its place"));
 }
 
+TEST_F(UnusedIntervention, OfZeroShotLabelsAndOfASoundIsReported) {
+  const std::string clip = golden("hf-more/clip-words").string(), end = ".residual positions=3000";
+  const std::vector<std::string> labels{"classify", clip, golden("pictures/deep.png").string(), "--labels",
+                                        "a cat,a dog"};
+  EXPECT_EQ(messages(labels, "zero text.encoder.0" + end), warning("zero text.encoder.0" + end));
+  EXPECT_EQ(messages(labels, "zero text.encoder.0.residual positions=1"), "");
+  const std::string whisper = golden("sound/whisper-small").string();
+  EXPECT_EQ(messages({"transcribe", whisper, whisper + "/short.wav"}, "zero encoder.0" + end),
+            warning("zero encoder.0" + end));
+}
+
 }  // namespace
 }  // namespace regard::testing

@@ -172,7 +172,9 @@ TEST_F(EditedStudy, AStateFileBelongsToItsInterventions) {
     EXPECT_EQ(table(model, request).warnings.size(), 1u);
     EXPECT_EQ(table(model, request).warnings.size(), 1u);
     request.interventions = {"zero decoder.0.1 positions=91"};
-    EXPECT_REGARD_ERROR(table(model, request), ErrorKind::usage, "another sweep");
+    EXPECT_REGARD_ERROR(table(model, request), ErrorKind::usage,
+                        "another sweep (expected interventions zero decoder.0.1 positions=91, found "
+                        "interventions zero decoder.0.1 positions=90)");
   }
 }
 

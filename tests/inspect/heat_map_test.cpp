@@ -99,7 +99,7 @@ TEST(HeatMap, TakesAllTheRoomThatThereIs) {
             "    0   1\n"
             "r  10  20\n"
             "0 abc  1 def\n"
-            "… 1 of 2 rows and 1 of 3 columns omitted; --json has all.\n");
+            "… 1 of 2 rows and 1 of 3 columns omitted; the JSON output has all.\n");
   // The legend of numbered columns uses the full width.
   const Labels wide{"abcd", "efgh", "ijkl"};
   EXPECT_EQ(heat_map(map, rows, wide, {14, 2, false}),

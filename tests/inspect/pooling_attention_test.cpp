@@ -38,7 +38,7 @@ class PoolingAttention : public ::testing::Test {
     const auto edits = inspect::resolve(*model_, pool_, nullptr, inspect::parse_interventions(interventions));
     inspect::TensorMap found = inspect::run_tensors(*model_, pool_, inputs_, {.edits = edits.get()});
     if (edits != nullptr) {
-      EXPECT_EQ(edits->warnings(), std::vector<std::string>());
+      EXPECT_TRUE(edits->warnings().empty());
     }
     return found;
   }

@@ -102,7 +102,10 @@ TEST(Interventions, TheResponseNamesThoseThatChangeNothing) {
     ASSERT_EQ(reply.status, 200) << path << reply.body;
     ASSERT_TRUE(reply.json().contains("warnings")) << path << reply.body;
     EXPECT_EQ(reply.json()["warnings"],
-              Json::array({"'" + place + "200' changed nothing: no input has a token at its positions"}))
+              Json::array({{{"intervention", place + "200"},
+                            {"reason", "positions"},
+                            {"message",
+                             "'" + place + "200' changed nothing: no input has a token at its positions"}}}))
         << path;
     request["interventions"] = {place + "0"};
     EXPECT_FALSE(edits_server().post(path, request).json().contains("warnings")) << path;

@@ -61,9 +61,9 @@ export interface Capture {
    */
   interventions: Intervention[];
   /**
-   * Sentences about interventions that changed nothing, each with the reason. Absent if there are none.
+   * Interventions that changed nothing. Absent if there are none.
    */
-  warnings?: string[];
+  warnings?: Warning[];
   drawing?: Drawing;
   attention: Head[];
   /**
@@ -116,7 +116,7 @@ export interface Tokens {
 }
 export interface Intervention {
   /**
-   * The action: zero, mean, patch, add, scale, uniform, replace.
+   * The action: zero, mean, patch, add, scale, uniform, replace, freeze.
    */
   kind: string;
   /**
@@ -127,6 +127,20 @@ export interface Intervention {
    * The intervention as it was given.
    */
   detail?: string;
+}
+export interface Warning {
+  /**
+   * The intervention as it was given.
+   */
+  intervention: string;
+  /**
+   * What no input or pass has: place, positions or keys.
+   */
+  reason: 'place' | 'positions' | 'keys';
+  /**
+   * One sentence with the intervention and the reason.
+   */
+  message: string;
 }
 /**
  * The model's parts and their shapes.
