@@ -183,7 +183,7 @@ void add_attend(CLI::App& app, Globals& globals) {
       ->check(not_negative());
   verb->add_option("--beam", options->beam,
                    "Beam width of the generated text; --html and --json then also show the search. Default: "
-                   "the width set in the folder")
+                   "the width in the model's folder")
       ->check(CLI::Range(std::int64_t{1}, infer::kWidestBeam));
   add_view_options(*verb, *options);
   verb->add_flag(

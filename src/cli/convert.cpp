@@ -23,9 +23,10 @@ std::optional<DType> dtype_named(const std::string& name) {
 void add_convert(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("convert", "Write a model as a Hugging Face folder");
   verb->footer(
-      "A run folder is written as a folder that transformers opens: the model as the class with the same\n"
-      "computation, its configuration, and its tokenizer for AutoTokenizer. If no class computes the run's\n"
-      "model, the error names the key of the run file; docs/convert.md lists the classes.\n"
+      "A run folder is converted to a folder that the Python library transformers can load: the weights for\n"
+      "the class that computes the same model, its configuration, and a tokenizer for AutoTokenizer. If no\n"
+      "class computes the run's model, the error names the key of the run file; docs/convert.md lists the\n"
+      "classes.\n"
       "A Hugging Face folder is written as one model.safetensors with the names and layouts of the "
       "checkpoint,\n"
       "and copies of its configuration and tokenizer. Shards are joined; pytorch_model.bin is converted.\n"

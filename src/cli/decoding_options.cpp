@@ -25,7 +25,7 @@ void TextFlags::add_to(infer::SearchOptions& search, const infer::LoadedModel& m
 
 void add_search_flags(CLI::App& verb, SearchFlags& flags) {
   verb.add_option("--beam,-b", flags.beam,
-                  "Beam width; 1 is greedy search. Default: the width set in the folder");
+                  "Beam width; 1 is greedy search. Default: the width in the model's folder");
   verb.add_option(
       "--n-best", flags.n_best,
       "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample they are independent");

@@ -279,7 +279,7 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                 "Convert text to lower case before computing BLEU and chrF");
   verb.add_option("--bleu-tokenizer", options.tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
       ->capture_default_str();
-  verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the folder");
+  verb.add_option("--beam", options.beam, "Beam width. Default: the width in the model's folder");
   verb.add_option("--length-penalty", options.length_penalty,
                   "Length penalty of beam search. Default: the penalty set in the folder");
   verb.add_option(

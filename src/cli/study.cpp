@@ -108,9 +108,9 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
       ->check(valid_text());
   verb.add_option(
           "--position", request.position,
-          "Position where the answer is predicted. Default: the last of a decoder, the first after the\n"
-          "prompt of a transcript, the first mask of a masked language model, else 0. rollout: list only\n"
-          "this position")
+          "Position where the answer is predicted. Default: the last position for decoders, the first after\n"
+          "the prompt for speech models, the first mask for masked language models, 0 for other models.\n"
+          "rollout: list only this position")
       ->check(not_negative());
 }
 

@@ -211,7 +211,8 @@ void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
                   "GloVe: minimum co-occurrence count of a pair that has full weight")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--alpha", options.glove.alpha, "GloVe: exponent of the weight below --x-max")
+  verb.add_option("--alpha", options.glove.alpha,
+                  "GloVe: exponent of the weighting function for counts below --x-max")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   verb.add_option("--memory", options.memory,

@@ -23,8 +23,8 @@ struct TaggedOptions {
   // In CoNLL-U, lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1)
   // are left out. `automatic` selects conllu if the file's name contains ".conllu", else plain.
   enum class Dialect { automatic, conllu, plain } dialect = Dialect::automatic;
-  // Treatment of faulty sentences; Faulty::skip leaves out the whole sentence. A sentence is malformed if one
-  // of its lines has too few columns.
+  // Treatment of sentences with invalid UTF-8, and of malformed ones, in which a line has too few columns.
+  // Faulty::skip leaves out the whole sentence.
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
 };

@@ -15,7 +15,7 @@ inline constexpr int kFirstNotice = 1 << 30;
 // A message is matched only with a message of its own channel.
 enum class Channel : unsigned char {
   data,
-  results,  // sums of received data; sent while other data is still being exchanged
+  results,  // partial sums of the received numbers; sent while other data is still being exchanged
   notices,
 };
 

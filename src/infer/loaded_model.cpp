@@ -317,7 +317,8 @@ std::vector<std::int32_t> LoadedModel::encode_chat(std::string_view rendered) co
 
 void LoadedModel::ban(const std::vector<std::string>& words, TokenRules& rules) const {
   for (const std::string& word : words) {
-    if (word.empty()) throw usage_error("a bad word is empty").expected("a text of at least one character");
+    if (word.empty())
+      throw usage_error("one of the bad words is an empty text").expected("at least one character");
     for (const std::string& spelling : {word, " " + word}) {
       std::vector<std::int32_t> ids =
           target->encode_ids(spelling, {.add_special = false, .match_special = false});

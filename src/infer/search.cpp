@@ -74,7 +74,7 @@ std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options, const Stop& stop) {
   if (model.kind() != ModelKind::encoder_decoder)
-    throw usage_error("this model cannot translate: it is not an encoder-decoder");
+    throw usage_error("this model cannot translate").expected("an encoder-decoder");
   return run(model, pool, sources, options, stop);
 }
 

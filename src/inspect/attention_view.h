@@ -121,7 +121,7 @@ struct BeamTree {
   struct Step {
     std::vector<Node> kept, finished;
   };
-  // A finished hypothesis: an index in `steps`, and in Step::finished.
+  // Position of a finished hypothesis: steps[step].finished[finished].
   struct Place {
     std::size_t step = 0, finished = 0;
   };

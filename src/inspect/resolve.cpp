@@ -261,7 +261,7 @@ class Resolver {
                                 : one.positions.all() ? value.rows()
                                                       : one.positions.count();
       if (rows > value.rows())
-        throw usage_error("the other input has fewer positions than the intervention changes")
+        throw usage_error("the intervention changes more positions than its other input has")
             .found(fmt::format("{} positions in '{}'", rows, one.text))
             .expected(fmt::format("at most {} positions", value.rows()));
       edit.offset = Tensor::empty({rows, edit.end - edit.begin});

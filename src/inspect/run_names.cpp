@@ -71,7 +71,9 @@ bool is_output(std::string_view name) {
 
 Error no_input(const std::string& name) {
   if (is_output(name) || name.starts_with("grad."))
-    return input_error("an input has the name of an output").found("\"" + name + "\"").remedy("Remove it");
+    return input_error("an input has the name of an output")
+        .found("\"" + name + "\"")
+        .remedy("Remove this input");
   const std::string_view meant = nearest(name, inputs_of_models());
   return input_error("unknown input name")
       .found("\"" + name + "\"")

@@ -19,8 +19,9 @@ struct RecurrentConfig {
   std::int64_t input = 0, hidden = 0;  // hidden: size of one direction
   std::int64_t layers = 1;
   bool bidirectional = false;
-  float dropout = 0.0f;          // dropout between the layers
-  std::int64_t first_layer = 0;  // number of the first layer in the names of probes and random draws
+  float dropout = 0.0f;  // dropout between the layers
+  // index of the first layer, for the names of probe points and for the random numbers of dropout
+  std::int64_t first_layer = 0;
 };
 
 // The states of a stack with only the forward direction, one entry for each layer.

@@ -154,7 +154,7 @@ void answer_attend(Call& call) {
 // Return the schema of the beam width, whose maximum bounds the time of a request.
 Json beam_schema() {
   return schema::described(schema::integer(1, kWidestBeam),
-                           "Beam width of the generated text. Default: the width set in the folder");
+                           "Beam width of the generated text. Default: the width in the model's folder");
 }
 
 // Return the schema of the request's members that apply to a sound or an image, in addition to files.

@@ -19,7 +19,7 @@ MemoryFile::MemoryFile(std::string_view content) : descriptor_(::memfd_create("r
   }
   if (!written) {
     if (descriptor_ >= 0) ::close(descriptor_);
-    throw resource_error("the system cannot create a file in memory for the request's file");
+    throw resource_error("the system cannot create an in-memory file for the uploaded file");
   }
   path_ = "/proc/self/fd/" + std::to_string(descriptor_);
 }

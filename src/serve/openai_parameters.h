@@ -35,7 +35,7 @@ std::string response_id(const char* prefix);
 class EventStream {
  public:
   explicit EventStream(Call& call) : call_(call) {}
-  // Send an event. The first event begins the response. Returns false if the client has disconnected.
+  // Send an event; the first one begins the response. Returns false if the client has disconnected.
   bool send(const Json& data);
   void finish();  // send "[DONE]" and end the response
   bool begun() const { return begun_; }

@@ -12,7 +12,7 @@
 
 namespace regard::tasks {
 
-// Maximum length of a shown sound in seconds; a model's window may be shorter.
+// Maximum duration, in seconds, of the audio that is displayed; the model's input window may be shorter.
 constexpr double kMostShownSeconds = 30.0;
 
 struct ShownSound {

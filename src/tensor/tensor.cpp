@@ -81,7 +81,7 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
 }
 
 void Shape::no_dimension(int dimension) {
-  throw usage_error("the dimension of a tensor is out of range")
+  throw usage_error("the index of a tensor's dimension is out of range")
       .found(std::to_string(dimension))
       .expected("0 to 7");
 }

@@ -32,8 +32,8 @@ void BpeTrainer::push(std::int64_t count, std::int32_t left, std::int32_t right,
 }
 
 void BpeTrainer::count_pairs() {
-  // The first pass counts the words of each pair, the second lists them. Until make_heap(), entry i of the
-  // queue belongs to pair i.
+  // The first pass counts the words that contain each pair, and the second pass lists these words. Until
+  // make_heap(), entry i of the queue belongs to pair i.
   struct Pair {
     std::uint32_t words = 0, last_word = kNone;
   };

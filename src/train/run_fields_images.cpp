@@ -27,7 +27,7 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
        .key = "mean",
        .target = &c.mean,
        .meaning =
-           "Mean of each colour channel (red, green, blue). The mean is subtracted from values from 0 to 1.",
+           "Mean of each colour channel (red, green, blue), subtracted from pixel values scaled to 0 to 1.",
        .low = -10,
        .high = 10});
   list.push_back({.section = "images",

@@ -14,9 +14,9 @@ void check_word(const std::string& word, Format format) {
   const bool blank_ends = format != Format::glove;
   if (word.empty() || word.find('\n') != std::string::npos || word.find('\r') != std::string::npos ||
       (blank_ends && word.find_first_of(" \t") != std::string::npos))
-    throw usage_error("the format cannot store a word")
+    throw usage_error("the format cannot store this word")
         .found("'" + word + "'")
-        .expected("no line end and, in word2vec's formats, no space or tab");
+        .expected("a word without line ends and, in word2vec's formats, without spaces and tabs");
 }
 
 void add_row(std::string& text, const float* row, std::int64_t size, bool binary) {

@@ -52,7 +52,7 @@ void summarise(const BlockedLogits& problem, const LogitsTile& tile) {
     smoothed ? summarise_rows<false, true>(problem, tile) : summarise_rows<false, false>(problem, tile);
 }
 
-// Combine the statistics of all blocks into the log-sum-exp of a vector of rows.
+// Combine the maximum and the sum of each block into the log-sum-exp of `count` rows, one row per lane.
 FloatVector join(const BlockedLogits& problem, std::int64_t row, std::int64_t count) {
   const Floats d;
   const std::int64_t end = class_blocks(problem.classes) * problem.rows;
