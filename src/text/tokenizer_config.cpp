@@ -67,4 +67,32 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
   return config;
 }
 
+TokenRoles spelled_roles(const Tokenizer& tokenizer) {
+  static const TokenRoles spellings{
+      {"bos_token", "<s>"},     {"bos_token", "<bos>"},  {"bos_token", "<|startoftext|>"},
+      {"eos_token", "</s>"},    {"eos_token", "<eos>"},  {"eos_token", "<|endoftext|>"},
+      {"unk_token", "<unk>"},   {"unk_token", "[UNK]"},  {"pad_token", "<pad>"},
+      {"pad_token", "[PAD]"},   {"cls_token", "[CLS]"},  {"sep_token", "[SEP]"},
+      {"mask_token", "[MASK]"}, {"mask_token", "<mask>"}};
+  TokenRoles roles;
+  for (const auto& [role, token] : spellings)
+    if (const auto id = tokenizer.id_of(token); id && tokenizer.is_special(*id))
+      roles.emplace_back(role, token);
+  return roles;
+}
+
+Json fast_tokenizer_config(const Tokenizer& tokenizer, const TokenizerUse& use, const TokenRoles& roles) {
+  Json names{"input_ids", "attention_mask"};
+  if (use.token_types) names.insert(names.begin() + 1, "token_type_ids");
+  Json json{{"tokenizer_class", "PreTrainedTokenizerFast"},
+            {"model_input_names", std::move(names)},
+            {"padding_side", use.pads_left ? "left" : "right"},
+            {"split_special_tokens", true},
+            {"clean_up_tokenization_spaces", false}};
+  if (use.max_length > 0) json["model_max_length"] = use.max_length;
+  for (const auto& [role, token] : roles)
+    if (const auto id = tokenizer.id_of(token); id && tokenizer.is_special(*id)) json[role] = token;
+  return json;
+}
+
 }  // namespace regard::text
