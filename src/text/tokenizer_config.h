@@ -1,6 +1,7 @@
 // Reads and writes tokenizer_config.json: special tokens and chat templates of a model folder.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -28,6 +29,14 @@ struct TokenizerConfig {
   // Return the ids of special_tokens in `tokenizer`. Tokens that are not in its vocabulary are omitted.
   std::map<std::string, std::int32_t> special_ids(const Tokenizer& tokenizer) const;
 };
+
+// Names and contents of the files of a folder that describe its tokenizer besides tokenizer.json.
+using SettingsFiles = std::vector<std::pair<std::string, std::string>>;
+inline constexpr std::array kSettingsFiles{"tokenizer_config.json", "special_tokens_map.json",
+                                           "chat_template.jinja"};
+
+// Return the configuration that the files contain. Throws bad_file if a file is malformed.
+TokenizerConfig tokenizer_config_of(const SettingsFiles& files);
 
 // Read the configuration of a model folder; `path` is the folder or a tokenizer file in it. Reads
 // special_tokens_map.json and tokenizer_config.json; missing files are skipped. Throws bad_file if a file is

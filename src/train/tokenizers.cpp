@@ -120,7 +120,7 @@ constexpr const char* kSettings = "tokenizer_config.json";
 std::vector<std::pair<std::string, std::string>> read_settings(const std::filesystem::path& folder,
                                                                bool joint) {
   std::vector<std::pair<std::string, std::string>> files;
-  for (const char* name : {kSettings, "special_tokens_map.json", "chat_template.jinja"}) {
+  for (const std::string name : text::kSettingsFiles) {
     const std::filesystem::path path = folder / name;
     if (!std::filesystem::exists(path)) continue;
     files.emplace_back(name, read_regular_file(path, std::uint64_t{1} << 24));
