@@ -13,6 +13,7 @@
 #include "models/transformers_class.h"
 #include "models/weights.h"
 #include "ops/parameter.h"
+#include "text/tokenizer_config.h"
 #include "text/tokenizer_pair.h"
 
 namespace regard::infer {
@@ -85,24 +86,15 @@ std::string tokenizer_file(const text::Tokenizer& tokenizer, const TransformerCo
 
 Json tokenizer_config(const text::Tokenizer& tokenizer, const TransformerConfig& config,
                       const text::Tokenizer& target) {
-  Json json{{"tokenizer_class", "PreTrainedTokenizerFast"},
-            {"model_max_length", transformers_positions(config)},
-            {"model_input_names", {"input_ids", "attention_mask"}},
-            {"padding_side", config.kind == "decoder" ? "left" : "right"},
-            // As in regard, special tokens are not recognised in the text, and decoded text is unmodified.
-            {"split_special_tokens", true},
-            {"clean_up_tokenization_spaces", false}};
-  const auto add = [&](const char* role, const std::string& token) {
-    const auto id = tokenizer.id_of(token);
-    if (id && tokenizer.is_special(*id)) json[role] = token;
-  };
-  const std::pair<const char*, std::int64_t> roles[] = {{"bos_token", config.bos_token_id},
-                                                        {"eos_token", config.eos_token_id},
-                                                        {"pad_token", config.pad_token_id}};
-  for (const auto& [role, id] : roles)
-    if (id >= 0) add(role, target.token_of(static_cast<std::int32_t>(id)));
-  for (const char* unknown : {"<unk>", "[UNK]"}) add("unk_token", unknown);
-  return json;
+  text::TokenRoles roles{{"unk_token", "<unk>"}, {"unk_token", "[UNK]"}};
+  const std::pair<const char*, std::int64_t> ids[] = {{"bos_token", config.bos_token_id},
+                                                      {"eos_token", config.eos_token_id},
+                                                      {"pad_token", config.pad_token_id}};
+  for (const auto& [role, id] : ids)
+    if (id >= 0) roles.emplace_back(role, target.token_of(static_cast<std::int32_t>(id)));
+  const text::TokenizerUse use{.max_length = transformers_positions(config),
+                               .pads_left = config.kind == "decoder"};
+  return text::fast_tokenizer_config(tokenizer, use, roles);
 }
 
 void add_tokenizers(const formats::ModelFolder& from, const TransformerConfig& config, TextFiles& files) {

@@ -31,6 +31,20 @@ void read_templates(const Json& json, const std::string& file, TokenizerConfig& 
     config.chat_template = found->second;
 }
 
+void read_settings(const Json& json, const std::string& file, TokenizerConfig& config) {
+  if (!json.is_object()) throw file_error(file, "expected a JSON object").found(describe(json));
+  for (const char* role :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+    if (json.contains(role))
+      if (const auto text = token_text(json.at(role))) config.special_tokens[role] = *text;
+  if (json.contains("additional_special_tokens") && json.at("additional_special_tokens").is_array()) {
+    config.additional_special_tokens.clear();
+    for (const Json& entry : json.at("additional_special_tokens"))
+      if (const auto text = token_text(entry)) config.additional_special_tokens.push_back(*text);
+  }
+  if (json.contains("chat_template")) read_templates(json.at("chat_template"), file, config);
+}
+
 }  // namespace
 
 std::map<std::string, std::int32_t> TokenizerConfig::special_ids(const Tokenizer& tokenizer) const {
@@ -40,31 +54,56 @@ std::map<std::string, std::int32_t> TokenizerConfig::special_ids(const Tokenizer
   return ids;
 }
 
-TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
-  const std::filesystem::path folder = std::filesystem::is_directory(path) ? path : path.parent_path();
+TokenizerConfig tokenizer_config_of(const SettingsFiles& files) {
   TokenizerConfig config;
   for (const char* name :
-       {"special_tokens_map.json", "tokenizer_config.json"}) {  // the later file takes precedence
-    if (!std::filesystem::exists(folder / name)) continue;
-    const std::string file = (folder / name).string();
-    const Json json = read_json(file);
-    if (!json.is_object()) throw file_error(file, "expected a JSON object").found(describe(json));
-    for (const char* role :
-         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
-      if (json.contains(role))
-        if (const auto text = token_text(json.at(role))) config.special_tokens[role] = *text;
-    if (json.contains("additional_special_tokens") && json.at("additional_special_tokens").is_array()) {
-      config.additional_special_tokens.clear();
-      for (const Json& entry : json.at("additional_special_tokens"))
-        if (const auto text = token_text(entry)) config.additional_special_tokens.push_back(*text);
+       {"special_tokens_map.json", "tokenizer_config.json"}) {  // the later takes precedence
+    for (const auto& [file, text] : files)
+      if (std::filesystem::path(file).filename() == name) read_settings(parse_json(text, file), file, config);
+  }
+  for (const auto& [file, text] : files)
+    if (std::filesystem::path(file).filename() == "chat_template.jinja") {
+      config.chat_template = text;
+      config.template_file = file;
     }
-    if (json.contains("chat_template")) read_templates(json.at("chat_template"), file, config);
-  }
-  if (const auto file = folder / "chat_template.jinja"; std::filesystem::exists(file)) {
-    config.chat_template = read_regular_file(file, std::uint64_t{1} << 24);
-    config.template_file = file.string();
-  }
   return config;
+}
+
+TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
+  const std::filesystem::path folder = std::filesystem::is_directory(path) ? path : path.parent_path();
+  SettingsFiles files;
+  for (const char* name : kSettingsFiles)
+    if (const auto file = folder / name; std::filesystem::exists(file))
+      files.emplace_back(file.string(), read_regular_file(file, JsonLimits{}.bytes));
+  return tokenizer_config_of(files);
+}
+
+TokenRoles spelled_roles(const Tokenizer& tokenizer) {
+  static const TokenRoles spellings{
+      {"bos_token", "<s>"},     {"bos_token", "<bos>"},  {"bos_token", "<|startoftext|>"},
+      {"eos_token", "</s>"},    {"eos_token", "<eos>"},  {"eos_token", "<|endoftext|>"},
+      {"unk_token", "<unk>"},   {"unk_token", "[UNK]"},  {"pad_token", "<pad>"},
+      {"pad_token", "[PAD]"},   {"cls_token", "[CLS]"},  {"sep_token", "[SEP]"},
+      {"mask_token", "[MASK]"}, {"mask_token", "<mask>"}};
+  TokenRoles roles;
+  for (const auto& [role, token] : spellings)
+    if (const auto id = tokenizer.id_of(token); id && tokenizer.is_special(*id))
+      roles.emplace_back(role, token);
+  return roles;
+}
+
+Json fast_tokenizer_config(const Tokenizer& tokenizer, const TokenizerUse& use, const TokenRoles& roles) {
+  Json names{"input_ids", "attention_mask"};
+  if (use.token_types) names.insert(names.begin() + 1, "token_type_ids");
+  Json json{{"tokenizer_class", "PreTrainedTokenizerFast"},
+            {"model_input_names", std::move(names)},
+            {"padding_side", use.pads_left ? "left" : "right"},
+            {"split_special_tokens", true},
+            {"clean_up_tokenization_spaces", false}};
+  if (use.max_length > 0) json["model_max_length"] = use.max_length;
+  for (const auto& [role, token] : roles)
+    if (const auto id = tokenizer.id_of(token); id && tokenizer.is_special(*id)) json[role] = token;
+  return json;
 }
 
 }  // namespace regard::text

@@ -3,17 +3,142 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <filesystem>
 
+#include "base/clock.h"
+#include "base/peak_memory.h"
 #include "train/corpora_tokens.h"
 #include "train/run.h"
 #include "train/training_context.h"
+#include "train/validator.h"
 
 namespace regard::train {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
+constexpr int kTimedSteps = 3;                  // maximum number of steps that are timed
+constexpr double kTimedSeconds = 5.0;           // no further step is timed after this time
+constexpr std::size_t kBatchesSearched = 1000;  // number of batches among which the longest is searched
+
+// Return the part of a model that a weight belongs to: at most two components of its name, without the
+// number of a layer and without the name of the tensor.
+std::string part_of_model(const std::string& name) {
+  std::string part;
+  std::size_t begin = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t end = name.find('.', begin);
+    if (end == std::string::npos) break;
+    const std::string component = name.substr(begin, end - begin);
+    if (component.find_first_not_of("0123456789") == std::string::npos) break;
+    part += (part.empty() ? "" : ".") + component;
+    begin = end + 1;
+  }
+  return part.empty() ? name : part;
+}
+
+std::string parameters_text(Network& model) {
+  std::vector<std::pair<std::string, std::int64_t>> parts;  // in the order of the weights
+  for (const Parameter* parameter : model.parameters()) {
+    const std::string name = part_of_model(parameter->name);
+    auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.first == name; });
+    if (found == parts.end()) found = parts.insert(parts.end(), {name, 0});
+    found->second += parameter->value().elements();
+  }
+  std::string text = fmt::format("parameters: {}\n", model.parameter_count());
+  for (const auto& [name, elements] : parts) text += fmt::format("  {}: {}\n", name, elements);
+  return text;
+}
+
+std::int64_t tokens_in(const Batch& batch) {
+  return batch.tokens() + batch.source.view().tokens();
+}
+
+// Runs training steps without writing anything, to measure their time and memory.
+class Trial {
+ public:
+  Trial(TrainingContext& context, const RunConfig& config) : context_(context), config_(config) {}
+
+  void run() {
+    const Stopwatch watch;
+    for (int i = 0; i < kTimedSteps && watch.seconds() < kTimedSeconds; ++i) {
+      const Stopwatch one;
+      context_.trainer->step();
+      seconds_ = one.seconds();
+      for (const Batch& batch : context_.trainer->batches()) longest_ = std::max(longest_, tokens_in(batch));
+    }
+    peak_ = peak_memory_bytes();
+    validate_for(kTimedSeconds);
+    context_.trainer->step();
+    later_peak_ = peak_memory_bytes();
+  }
+
+  // Return a message about the peak of the memory. The activations of the longest batch are estimated from
+  // those of the steps of run().
+  std::string memory() const {
+    if (peak_ == 0) return "";
+    const double scale =
+        static_cast<double>(longest_batch()) / static_cast<double>(std::max<std::int64_t>(longest_, 1));
+    const double more = static_cast<double>(context_.trainer->activation_bytes()) * (scale - 1.0);
+    return fmt::format("memory at its peak: {:.1f} MiB, including the program and the data\n",
+                       std::max(static_cast<double>(peak_) + more, static_cast<double>(later_peak_)) / kMiB);
+  }
+
+  std::string duration() const {
+    const TrainingConfig& training = config_.training;
+    const double epochs = epochs_of_step();
+    double steps = static_cast<double>(training.max_steps);
+    if (training.max_epochs > 0 && epochs > 0)
+      steps = std::min(steps > 0 ? steps : 1e18, std::ceil(training.max_epochs / epochs));
+    if (steps <= 0) return fmt::format("time of a step: {:.3f} s\n", seconds_);
+    return fmt::format("steps: {:.0f} ({:.1f} epochs); estimated time: {}, without validations\n", steps,
+                       steps * epochs, duration_text(steps * seconds_));
+  }
+
+ private:
+  // Validate for at most this time, because a validation also needs memory for the packed weights.
+  void validate_for(double seconds) {
+    const Stopwatch watch;
+    try {
+      validate(context_, [&watch, seconds] { return watch.seconds() > seconds; });
+    } catch (const Stopped&) {
+    }
+  }
+
+  static std::string duration_text(double seconds) {
+    if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+    return fmt::format("{:.1f} h", seconds / 3600);
+  }
+
+  // Return the number of tokens of the longest of the next batches. All batches of images and sounds are
+  // taken to be equally long.
+  std::int64_t longest_batch() const {
+    std::int64_t longest = longest_;
+    Batch next;
+    for (std::size_t i = 0; i < kBatchesSearched; ++i) {
+      context_.batches->next(next, 0);
+      if (!next.inputs.empty() || !next.source_inputs.empty()) break;
+      longest = std::max(longest, tokens_in(next));
+    }
+    return longest;
+  }
+
+  double epochs_of_step() const {
+    const double before = context_.batches->epochs();
+    Batch next;
+    for (std::int64_t i = 0; i < config_.training.accumulate; ++i) context_.batches->next(next, 0);
+    return context_.batches->epochs() - before;
+  }
+
+  TrainingContext& context_;
+  const RunConfig& config_;
+  std::int64_t longest_ = 0;                 // tokens of the longest batch of the timed steps
+  double seconds_ = 0;                       // time of the last step
+  std::uint64_t peak_ = 0, later_peak_ = 0;  // peaks of the memory before and after the validation
+};
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
   // GradientSum needs ⌊log₂(accumulate)⌋ + 1 additional copies of the gradients.
@@ -67,10 +192,13 @@ std::string dry_run_text(const RunConfig& config, ThreadPool& pool) {
     text += fmt::format(
         "vocabulary: {} tokens{}\n", tokenizers.target->vocabulary_size(),
         tokenizers.joint() ? "" : fmt::format(", of the source {}", tokenizers.source->vocabulary_size()));
-  text += fmt::format("parameters: {}\n", context.model->parameter_count());
+  text += parameters_text(*context.model);
   const StepResult first = context.trainer->compute_gradients();
   text += batches_text(context, config.data.preview);
   text += memory_text(context, config, first);
+  Trial trial(context, config);
+  trial.run();
+  text += trial.duration() + trial.memory();
   if (std::filesystem::exists(config.output.folder))
     text += fmt::format("note: {} exists\n", config.output.folder);
   return text;

@@ -329,6 +329,8 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   if (const Json generation = context_.task->generation_config(); !generation.is_null())
     writer.add_text("generation_config.json", generation.dump(2) + "\n");
   for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);
+  for (const auto& [name, text] : context_.tokenizers.settings_of(*context_.model))
+    writer.add_text(name, text);
   for (const auto& [name, text] : context_.task->files(*context_.model)) writer.add_text(name, text);
   writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
   writer.commit({.best = best, .keep_last = kept_checkpoints()});

@@ -37,6 +37,8 @@ struct DataConfig {
   std::int64_t preview = 0;
   std::string train_list;  // empty after read_run(), because data.train then contains the files of the list
   bool sharded = false;
+  bool conversations = false;
+  std::string chat_template;  // empty: the default template of the tokenizer's folder
 };
 
 struct TokenizerConfig {

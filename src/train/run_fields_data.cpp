@@ -23,10 +23,26 @@ void add_shards(std::vector<Field>& list, DataConfig& c) {
                   "i, i + accumulate, …. Requires `valid`, and `tokenizer.file` or `model.from`."});
 }
 
+void add_conversations(std::vector<Field>& list, DataConfig& c) {
+  list.push_back(
+      {.section = "data",
+       .key = "conversations",
+       .target = &c.conversations,
+       .meaning = "Language models: the column contains conversations, lists of objects with `role` and "
+                  "`content` in JSONL files. Each is one example, formatted by the chat template. The loss "
+                  "counts only the tokens of the assistant. Requires `model.from`."});
+  list.push_back({.section = "data",
+                  .key = "chat_template",
+                  .target = &c.chat_template,
+                  .meaning = "Name of the chat template, as for `regard generate --chat-template`. Default: "
+                             "the template of the folder in `model.from`."});
+}
+
 }  // namespace
 
 void add_data_forms(std::vector<Field>& list, DataConfig& c) {
   add_shards(list, c);
+  add_conversations(list, c);
   list.push_back(
       {.section = "data",
        .key = "delimiter",

@@ -1,7 +1,12 @@
 #include "train/tokenizers.h"
 
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/json.h"
 #include "formats/model_folder.h"
 #include "infer/training_words.h"
+#include "text/tokenizer_config.h"
 #include "text/tokenizer_pair.h"
 #include "train/corpora.h"
 #include "train/task.h"
@@ -106,9 +111,35 @@ Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPo
   return task.train_tokenizers(pool);
 }
 
+namespace {
+
+constexpr const char* kSettings = "tokenizer_config.json";
+
+// Read the files of Tokenizers::settings. If a folder has no tokenizer.json, its class in transformers reads
+// files that checkpoints do not have; the keys that name this class and its files are removed.
+std::vector<std::pair<std::string, std::string>> read_settings(const std::filesystem::path& folder,
+                                                               bool joint) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const std::string name : text::kSettingsFiles) {
+    const std::filesystem::path path = folder / name;
+    if (!std::filesystem::exists(path)) continue;
+    files.emplace_back(name, read_regular_file(path, std::uint64_t{1} << 24));
+    if (name != kSettings || !joint || std::filesystem::exists(folder / text::kTokenizerFile)) continue;
+    Json json = read_json(path.string());
+    if (!json.is_object()) throw file_error(path.string(), "expected a JSON object").found(describe(json));
+    for (const char* key : {"tokenizer_class", "auto_map", "tokenizer_file", "vocab_file", "merges_file"})
+      json.erase(key);
+    files.back().second = json.dump(2) + "\n";
+  }
+  return files;
+}
+
+}  // namespace
+
 Tokenizers Tokenizers::load(const std::filesystem::path& folder) {
   text::TokenizerPair pair = text::load_tokenizer_pair(folder);
-  return {std::move(pair.source), std::move(pair.target)};
+  const bool joint = pair.source == pair.target;
+  return {std::move(pair.source), std::move(pair.target), read_settings(folder, joint)};
 }
 
 std::vector<std::pair<std::string, std::string>> Tokenizers::files() const {
@@ -117,6 +148,30 @@ std::vector<std::pair<std::string, std::string>> Tokenizers::files() const {
       {text::kTokenizerFile, target->to_json().dump() + "\n"}};
   if (!joint()) files.emplace_back(text::kSourceTokenizerFile, source->to_json().dump() + "\n");
   return files;
+}
+
+std::vector<std::pair<std::string, std::string>> Tokenizers::settings_of(const Network& model) const {
+  std::vector<std::pair<std::string, std::string>> all = settings;
+  const Json config = model.config();
+  const bool known = !config.value("model_type", "").starts_with("regard");
+  if (target == nullptr || !joint() || !known) return all;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const auto& file) { return file.first == kSettings; });
+  const Json kept = found == all.end() ? Json::object() : parse_json(found->second, kSettings);
+  if (kept.is_object() && kept.contains("tokenizer_class")) return all;
+  const auto types = config.find("type_vocab_size");
+  const text::TokenizerUse use{
+      .max_length = model.max_positions(),
+      .token_types = types != config.end() && types->is_number_integer() && types->get<std::int64_t>() > 1,
+      .pads_left = model.kind() == ModelKind::decoder};
+  Json json = text::fast_tokenizer_config(*target, use, text::spelled_roles(*target));
+  json.update(kept);
+  const std::string text = json.dump(2) + "\n";
+  if (found != all.end())
+    found->second = text;
+  else
+    all.emplace_back(kSettings, text);
+  return all;
 }
 
 }  // namespace regard::train

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "models/network.h"
 #include "text/tokenizer.h"
 #include "text/train_tokenizer.h"
 #include "train/run_config.h"
@@ -20,6 +21,9 @@ class Task;
 // Source and target are the same object if there is one vocabulary. Both are null for a task without text.
 struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
+  // Names and contents of the folder's other files of the tokenizer, which checkpoints keep:
+  // tokenizer_config.json, special_tokens_map.json and chat_template.jinja.
+  std::vector<std::pair<std::string, std::string>> settings{};
   bool joint() const { return source == target; }
 
   // Load the tokenizers of a run, checkpoint or model folder, as text::load_tokenizer_pair() does. Throws io
@@ -28,6 +32,10 @@ struct Tokenizers {
   // Return the names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
   // source_tokenizer.json. Empty if there are no tokenizers.
   std::vector<std::pair<std::string, std::string>> files() const;
+  // Return `settings` for a checkpoint of `model`. If tokenizer_config.json is missing or does not name a
+  // class, its missing keys are those of text::fast_tokenizer_config(). It is not added for models that
+  // transformers cannot open, nor for two vocabularies.
+  std::vector<std::pair<std::string, std::string>> settings_of(const Network& model) const;
 };
 
 // Ids of special tokens, found by their usual spellings. An id is −1 if the vocabulary has no such token.

@@ -199,7 +199,8 @@ TEST_F(Run, DryRunWritesNothing) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_FALSE(fs::exists(folder / "run"));
   for (const char* part :
-       {"learning_rate = 0.01", "parameters: ", "memory: ", "batch 0: ", "labels: ", "training: 200 pairs"})
+       {"learning_rate = 0.01", "parameters: ", "memory: ", "batch 0: ", "labels: ", "training: 200 pairs",
+        "  embedding: ", "memory at its peak: ", "steps: ", "estimated time: "})
     EXPECT_NE(result.out.find(part), std::string::npos) << part;
 }
 

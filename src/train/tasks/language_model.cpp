@@ -13,6 +13,7 @@
 #include "train/corpora_tokens.h"
 #include "train/encode.h"
 #include "train/new_families.h"
+#include "train/tasks/conversation_model.h"
 
 namespace regard::train {
 namespace {
@@ -120,6 +121,10 @@ class LanguageModel : public Task {
     model.check();
     return model.to_json();
   }
+  std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override {
+    generation_ = generation_of_folder(folder);
+    return Task::load_model(folder);
+  }
   void check_model(Network& model, const Tokenizers&) const override {
     if (model.kind() != ModelKind::decoder) throw unfit_model(config_, "a decoder");
   }
@@ -147,7 +152,9 @@ class LanguageModel : public Task {
     continue_text(model, resources, report);
   }
 
-  Json generation_config() const override { return special_json(special_); }
+  Json generation_config() const override {
+    return generation_.is_null() ? special_json(special_) : generation_;
+  }
   std::string example_text(const Batch& batch) const override { return next_token_text(*tokenizer_, batch); }
   std::string preview(const Batch& batch, std::size_t sequence) const override {
     return next_token_preview({*tokenizer_}, batch, sequence);
@@ -173,7 +180,7 @@ class LanguageModel : public Task {
     search.temperature = kTemperature;
     search.max_new = kNewTokens;
     search.seed = static_cast<std::uint64_t>(config_.seed);
-    if (special_.end >= 0) search.end_tokens = {special_.end};
+    search.end_tokens = end_tokens_of(generation_config());
     model.prepare_for_inference(resources.pool);
     const auto results = infer::generate(model, resources.pool, prompts, search, resources.stop);
     if (results.size() != prompts.size()) throw Stopped{};
@@ -185,9 +192,27 @@ class LanguageModel : public Task {
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   SpecialIds special_;
   StreamData data_;
+  Json generation_;  // generation_config.json of model.from; null for a new model
 };
 
 }  // namespace
+
+Json generation_of_folder(const formats::ModelFolder& folder) {
+  if (folder.generation_config) return *folder.generation_config;
+  Json ids = Json::object();
+  for (const char* key : {"pad_token_id", "bos_token_id", "eos_token_id"})
+    if (const auto found = folder.config.find(key); found != folder.config.end() && !found->is_null())
+      ids[key] = *found;
+  return ids.empty() ? Json(nullptr) : ids;
+}
+
+std::vector<std::int32_t> end_tokens_of(const Json& generation) {
+  const Json end = generation.is_object() ? generation.value("eos_token_id", Json()) : Json();
+  std::vector<std::int32_t> ids;
+  for (const Json& id : end.is_array() ? end : Json::array({end}))
+    if (id.is_number_integer()) ids.push_back(id.get<std::int32_t>());
+  return ids;
+}
 
 StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool) {
   EncodedCorpora corpora(config, tokenizers, kStreamStores);
@@ -216,7 +241,7 @@ const TaskTraits& language_model_traits() {
       .name = "language-model",
       .meaning = "predict the next token of a text",
       .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache",
-               "data.sharded"},
+               "data.sharded", "data.conversations", "data.chat_template"},
       .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
       .families = {"transformer", "gpt2", "llama", "mistral", "qwen2", "rnn", "lstm", "gru"},
@@ -228,6 +253,7 @@ const TaskTraits& language_model_traits() {
 }
 
 std::unique_ptr<Task> make_language_model(const RunConfig& config) {
+  if (config.data.conversations) return make_conversation_model(config);
   return std::make_unique<LanguageModel>(config);
 }
 

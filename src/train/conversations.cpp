@@ -1,0 +1,172 @@
+#include "train/conversations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "data/duplicates.h"
+#include "train/corpora.h"
+#include "train/task.h"
+
+namespace regard::train {
+namespace {
+
+constexpr const char* kAssistant = "assistant";
+
+// A part [begin, end) of a text, in bytes.
+struct Part {
+  std::size_t begin = 0, end = 0;
+};
+
+std::string rendered(const ChatFormat& format, const Json& messages, std::size_t count, bool prompt) {
+  const Json first(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count));
+  return text::render_chat(format.config, format.chat_template, first, {.add_generation_prompt = prompt});
+}
+
+// Return the parts of `whole`, the rendered conversation, that the messages of the assistant occupy. White
+// space at the end of a message is left out, because the assistant writes nothing after its end token.
+std::vector<Part> parts_of_assistant(const ChatFormat& format, const Json& messages,
+                                     const std::string& whole) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].at("role") != kAssistant) continue;
+    if (i == 0)
+      throw input_error("the conversation begins with a message of the assistant")
+          .expected("a message of the user or of the system first");
+    std::string before = rendered(format, messages, i, true);
+    if (!whole.starts_with(before)) before = rendered(format, messages, i, false);
+    std::string after = i + 1 == messages.size() ? whole : rendered(format, messages, i + 1, false);
+    if (!whole.starts_with(before) || !whole.starts_with(after) || after.size() < before.size())
+      throw input_error(fmt::format("the chat template formats the first {} messages differently from the "
+                                    "complete conversation, so the assistant's part is unknown",
+                                    i + 1))
+          .remedy("Split the conversation, or select another template with 'data.chat_template'");
+    const std::size_t last = after.find_last_not_of(" \t\r\n");
+    parts.push_back({before.size(), last == std::string::npos ? 0 : last + 1});
+  }
+  return parts;
+}
+
+// Reads the conversations of some files into a ConversationData.
+class Reader {
+ public:
+  Reader(const RunConfig& config, const ChatFormat& format, ConversationData& data)
+      : config_(config), format_(format), data_(data) {}
+
+  void read_all() {
+    if (!config_.data.valid.empty()) read(config_.data.valid, true);
+    read(config_.data.train, false);
+    for (const auto& [name, store] : {std::pair("training", &data_.train), {"validation", &data_.valid}})
+      data_.notes.push_back(fmt::format("{}: {} conversations, {} tokens, {} of them by the assistant", name,
+                                        store->size(), store->ids.tokens(), written_in(*store)));
+    data_.notes.push_back("read " + report_.text());
+    if (truncated_ > 0)
+      data_.notes.push_back(fmt::format("{} conversations were truncated to {} tokens", truncated_, most()));
+    if (without_ > 0)
+      data_.notes.push_back(
+          fmt::format("{} conversations without a token of the assistant were skipped", without_));
+    if (std::string found = duplicates_.text(); !found.empty()) data_.notes.push_back(std::move(found));
+  }
+
+ private:
+  std::size_t most() const { return static_cast<std::size_t>(config_.training.context) + 1; }
+
+  static std::int64_t written_in(const ConversationStore& store) {
+    const auto flags = store.written.ids();
+    return std::count(flags.begin(), flags.end(), 1);
+  }
+
+  void read(const std::vector<std::string>& files, bool validation) {
+    data::TableReader table(table_options(config_, files));
+    data::TableRow row;
+    while (table.next(row)) {
+      try {
+        const Json messages = row.json(0);
+        add(encode_conversation(format_, messages), messages.dump(), row.place(), validation);
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::invalid_input) {
+          Error placed = row.error(0, error.message()).found(error.found()).expected(error.expected());
+          if (config_.data.malformed != "skip") throw placed.remedy(error.remedy());
+          --table.report().records;
+          table.report().skip(data::SkipReason::malformed, row.place(), placed.what());
+        } else {
+          throw;
+        }
+      }
+    }
+    table.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
+    report_.add(table.report());
+  }
+
+  void add(EncodedConversation encoded, const std::string& text, const Place& place, bool validation) {
+    const std::vector<std::string> texts{text};
+    if (validation)
+      duplicates_.add_validation(texts, place);
+    else
+      duplicates_.check_training(texts, place);
+    if (encoded.ids.size() > most()) {
+      encoded.ids.resize(most());
+      encoded.written.resize(most());
+      ++truncated_;
+    }
+    // The first token has no label.
+    if (encoded.ids.empty() ||
+        std::find(encoded.written.begin() + 1, encoded.written.end(), 1) == encoded.written.end()) {
+      ++without_;
+      return;
+    }
+    ConversationStore& store = validation || is_held_out(config_, text) ? data_.valid : data_.train;
+    store.ids.add(encoded.ids);
+    store.written.add(encoded.written);
+  }
+
+  const RunConfig& config_;
+  const ChatFormat& format_;
+  ConversationData& data_;
+  data::SplitDuplicates duplicates_;
+  data::RowReport report_;
+  std::int64_t truncated_ = 0, without_ = 0;
+};
+
+}  // namespace
+
+ChatFormat ChatFormat::of(const Tokenizers& tokenizers, const std::string& name) {
+  text::TokenizerConfig config = text::tokenizer_config_of(tokenizers.settings);
+  text::ChatTemplate chosen;
+  try {
+    chosen = text::find_chat_template(config, name);
+  } catch (const Error& error) {
+    if (!name.empty()) throw;
+    throw usage_error("the folder of 'model.from' has no chat template")
+        .remedy(fmt::format("Set 'data.chat_template' to the template that the model was trained with: {}",
+                            fmt::join(text::common_chat_templates(), ", ")));
+  }
+  return {std::move(config), std::move(chosen), tokenizers.target};
+}
+
+EncodedConversation encode_conversation(const ChatFormat& format, const Json& messages) {
+  const std::string whole =
+      text::render_chat(format.config, format.chat_template, messages, {.add_generation_prompt = false});
+  const std::vector<Part> parts = parts_of_assistant(format, messages, whole);
+  text::Encoding encoding =
+      format.tokenizer->encode(whole, {.add_special = false, .match_special = true, .as_file = false});
+  EncodedConversation encoded{std::move(encoding.ids), {}};
+  for (const text::Offsets& token : encoding.byte_offsets)
+    encoded.written.push_back(std::any_of(parts.begin(), parts.end(), [&token](const Part& part) {
+      return token.end > part.begin && token.begin < part.end;
+    }));
+  return encoded;
+}
+
+ConversationData load_conversations(const RunConfig& config, const ChatFormat& format) {
+  ConversationData data;
+  Reader(config, format, data).read_all();
+  for (const ConversationStore* store : {&data.train, &data.valid})
+    data.fingerprint = data.fingerprint * 3 + store->ids.fingerprint() * 5 + store->written.fingerprint();
+  if (data.train.size() == 0) throw nothing_left(config, "train");
+  if (data.valid.size() == 0) throw nothing_left(config, "validate");
+  return data;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,54 @@
+// Conversations of a chat model as training examples: token ids, and the tokens that the assistant wrote.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/token_store.h"
+#include "text/chat_template.h"
+#include "train/run_config.h"
+#include "train/tokenizers.h"
+
+namespace regard::train {
+
+// The template that formats the conversations of a run, and the tokenizer of the model.
+struct ChatFormat {
+  text::TokenizerConfig config;
+  text::ChatTemplate chat_template;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+
+  // Return the folder's chat template, or the one that `name` selects. Throws as
+  // text::find_chat_template() does.
+  static ChatFormat of(const Tokenizers& tokenizers, const std::string& name);
+};
+
+struct EncodedConversation {
+  std::vector<std::int32_t> ids;
+  // For each token, 1 if it is part of a message of the assistant, otherwise 0. The end token of a message is
+  // part of the message, the prompt that the template writes before the message is not.
+  std::vector<std::int32_t> written;
+};
+
+// Throws invalid_input if the messages are malformed or the template cannot format them, or if the first
+// message is one of the assistant. Also throws invalid_input if the template formats the beginning of a
+// conversation differently from the complete conversation, because the assistant's tokens are then unknown.
+EncodedConversation encode_conversation(const ChatFormat& format, const Json& messages);
+
+struct ConversationStore {
+  data::TokenStore ids, written;  // for each conversation, the members of EncodedConversation
+  std::size_t size() const { return ids.size(); }
+};
+
+struct ConversationData {
+  ConversationStore train, valid;
+  std::vector<std::string> notes;
+  std::uint64_t fingerprint = 0;
+};
+
+// Read data.train and data.valid. Conversations of more than training.context + 1 tokens are truncated;
+// conversations without a token of the assistant are skipped and counted. Throws bad_file with file and line
+// if a row is not a conversation, depending on data.malformed.
+ConversationData load_conversations(const RunConfig& config, const ChatFormat& format);
+
+}  // namespace regard::train
