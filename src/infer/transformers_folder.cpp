@@ -86,12 +86,13 @@ std::string tokenizer_file(const text::Tokenizer& tokenizer, const TransformerCo
 
 Json tokenizer_config(const text::Tokenizer& tokenizer, const TransformerConfig& config,
                       const text::Tokenizer& target) {
-  text::TokenRoles roles{{"unk_token", "<unk>"}, {"unk_token", "[UNK]"}};
+  text::TokenRoles roles;
   const std::pair<const char*, std::int64_t> ids[] = {{"bos_token", config.bos_token_id},
                                                       {"eos_token", config.eos_token_id},
                                                       {"pad_token", config.pad_token_id}};
   for (const auto& [role, id] : ids)
     if (id >= 0) roles.emplace_back(role, target.token_of(static_cast<std::int32_t>(id)));
+  for (const char* unknown : {"<unk>", "[UNK]"}) roles.emplace_back("unk_token", unknown);
   const text::TokenizerUse use{.max_length = transformers_positions(config),
                                .pads_left = config.kind == "decoder"};
   return text::fast_tokenizer_config(tokenizer, use, roles);

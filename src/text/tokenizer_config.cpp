@@ -95,12 +95,12 @@ TokenRoles spelled_roles(const Tokenizer& tokenizer) {
 Json fast_tokenizer_config(const Tokenizer& tokenizer, const TokenizerUse& use, const TokenRoles& roles) {
   Json names{"input_ids", "attention_mask"};
   if (use.token_types) names.insert(names.begin() + 1, "token_type_ids");
-  Json json{{"tokenizer_class", "PreTrainedTokenizerFast"},
-            {"model_input_names", std::move(names)},
-            {"padding_side", use.pads_left ? "left" : "right"},
-            {"split_special_tokens", true},
-            {"clean_up_tokenization_spaces", false}};
+  Json json{{"tokenizer_class", "PreTrainedTokenizerFast"}};
   if (use.max_length > 0) json["model_max_length"] = use.max_length;
+  json["model_input_names"] = std::move(names);
+  json["padding_side"] = use.pads_left ? "left" : "right";
+  json["split_special_tokens"] = true;
+  json["clean_up_tokenization_spaces"] = false;
   for (const auto& [role, token] : roles)
     if (const auto id = tokenizer.id_of(token); id && tokenizer.is_special(*id)) json[role] = token;
   return json;
