@@ -1,8 +1,6 @@
 #include "data/batch_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
 #include <tuple>
 
@@ -36,28 +34,6 @@ std::vector<std::vector<std::pair<std::size_t, std::size_t>>> shuffled_windows(s
   return result;
 }
 
-// Number of times that each pair occurs in an epoch.
-class Copies {
- public:
-  Copies(const EpochPlan::Options& options, std::uint64_t epoch) : sources_(options.sources) {
-    key_ = fold({options.seed, epoch, place_of("data.weights")});
-  }
-  std::size_t of(std::size_t pair) {
-    if (sources_.empty()) return 1;
-    const auto source = std::upper_bound(sources_.begin(), sources_.end(), pair,
-                                         [](std::size_t index, const auto& s) { return index < s.end; });
-    if (source == sources_.end()) return 1;
-    const double whole = std::floor(source->weight), part = source->weight - whole;
-    const Counter drawn = philox(
-        {static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32), 0, 0}, key_[0], key_[1]);
-    return static_cast<std::size_t>(whole) + (static_cast<double>(drawn[0]) < part * 0x1.0p32 ? 1 : 0);
-  }
-
- private:
-  const std::vector<EpochPlan::Options::Source>& sources_;
-  std::array<std::uint32_t, 2> key_;
-};
-
 std::size_t windows_of(std::size_t tokens, std::int64_t window_tokens) {
   return tokens / static_cast<std::size_t>(window_tokens) + 1;
 }
@@ -68,7 +44,7 @@ void EpochPlan::make(const PairStore& pairs, const Options& options, std::uint64
   RandomStream random({options.seed, epoch, place_of("data.order")});
   order_.clear();
   offsets_.assign(1, 0);
-  Copies copies(options, epoch);
+  const Copies copies(options.sources, options.seed, epoch);
   std::vector<std::uint32_t> window;
   const std::size_t windows = windows_of(pairs.target.tokens(), options.window_tokens);
   for (const auto& blocks : shuffled_windows(pairs.size(), windows, random)) {

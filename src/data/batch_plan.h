@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "data/token_store.h"
+#include "data/weighted_sources.h"
 
 namespace regard::data {
 
@@ -18,14 +19,7 @@ class EpochPlan {
     std::int64_t batch_tokens = 4096;  // maximum number of target tokens per batch, including end tokens
     bool by_length = true;             // put pairs of similar length into one batch
     std::uint64_t seed = 1;
-    // The sources of the pairs. The weight of a source is the number of times that an epoch contains each of
-    // its pairs. If the list is empty, every pair occurs once. With weight 2.3, every pair occurs twice and,
-    // with probability 0.3, a third time. The third occurrence is drawn again in each epoch.
-    struct Source {
-      std::size_t end = 0;  // index after the last pair of the source; the sources' pairs are contiguous
-      double weight = 1.0;
-    };
-    std::vector<Source> sources{};
+    std::vector<WeightedSource> sources{};  // sources of the pairs; if empty, every pair occurs once
     // Size of a shuffled window in target tokens; a smaller corpus is one window. A window consists of blocks
     // from random parts of the corpus, so that a mapped file is read in large pieces.
     std::int64_t window_tokens = std::int64_t{1} << 27;

@@ -44,6 +44,8 @@ class TaggedReader {
   // sentence that must not be skipped.
   bool next(TaggedSentence& sentence);
   const RowReport& report() const { return report_; }  // report on the sentences read so far
+  // Return the index, in TaggedOptions::files, of the file of the last sentence.
+  std::size_t file_index() const { return opened_ - 1; }
 
  private:
   struct Source;

@@ -84,6 +84,13 @@ void Batch::add_window(std::span<const std::int32_t> tokens, std::uint64_t index
   target.add(static_cast<std::int64_t>(tokens.size()) - 1, index);
 }
 
+void require_examples(std::span<const data::WeightedSource> sources) {
+  if (sources.empty() || data::examples_per_epoch(sources) >= 1) return;
+  throw usage_error("with 'data.weights', an epoch has less than one example")
+      .found(fmt::format("{:.3g} examples on average", data::examples_per_epoch(sources)))
+      .remedy("Increase the numbers in 'data.weights'");
+}
+
 namespace {
 
 class PairBatches : public BatchSource {
@@ -92,11 +99,12 @@ class PairBatches : public BatchSource {
       : pairs_(pairs), options_(options), start_(start) {
     if (pairs.size() == 0)
       throw usage_error("the training data has no pairs").expected("at least one pair of texts");
+    require_examples(options_.sources);
     plan_.make(pairs_, options_, epoch_);
   }
 
   void next(Batch& batch, std::uint64_t first_index) override {
-    if (at_ == plan_.batches()) {
+    while (at_ == plan_.batches()) {  // with small weights, an epoch may have no pairs
       plan_.make(pairs_, options_, ++epoch_);
       at_ = 0;
     }
@@ -107,7 +115,8 @@ class PairBatches : public BatchSource {
   }
 
   double epochs() const override {
-    return static_cast<double>(epoch_) + static_cast<double>(at_) / static_cast<double>(plan_.batches());
+    return static_cast<double>(epoch_) +
+           static_cast<double>(at_) / static_cast<double>(std::max<std::size_t>(plan_.batches(), 1));
   }
 
   Json state() const override { return {{"epoch", epoch_}, {"batch", at_}}; }

@@ -86,7 +86,11 @@ class BatchSource {
   virtual void restore(const Json& state, const std::string& file) = 0;
 };
 
-// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty.
+// Throws usage if an epoch over the sources has, on average, less than one example. An empty list is valid.
+void require_examples(std::span<const data::WeightedSource> sources);
+
+// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty,
+// and as require_examples() does.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 

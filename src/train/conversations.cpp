@@ -84,6 +84,7 @@ class Reader {
       try {
         const Json messages = row.json(0);
         add(encode_conversation(format_, messages), messages.dump(), row.place(), validation);
+        if (!validation) data_.sources.set(table.file_index(), data_.train.size());
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::invalid_input) {
           Error placed = row.error(0, error.message()).found(error.found()).expected(error.expected());

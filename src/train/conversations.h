@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/token_store.h"
+#include "data/weighted_sources.h"
 #include "text/chat_template.h"
 #include "train/run_config.h"
 #include "train/tokenizers.h"
@@ -42,6 +43,7 @@ struct ConversationStore {
 
 struct ConversationData {
   ConversationStore train, valid;
+  data::SourceCounter sources;  // number of training conversations of each file
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
 };

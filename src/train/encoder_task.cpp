@@ -61,7 +61,8 @@ bool has_class(const Json& config, const std::string& name) {
 }  // namespace
 
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families) {
-  traits.keys.insert(traits.keys.end(), {"data.max_length", "model.layers", "training.batch_size"});
+  traits.keys.insert(traits.keys.end(),
+                     {"data.max_length", "data.weights", "model.layers", "training.batch_size"});
   traits.families = {"bert", "electra", "roberta"};
   traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
   // Insert the shared settings before the task's own settings, because later settings override earlier ones.
@@ -150,11 +151,12 @@ void EncoderTask::check_model(Network& model, const Tokenizers&) const {
 }
 
 std::unique_ptr<BatchSource> EncoderTask::batches() const {
-  return example_batches(training_examples(), config_.training.batch_size,
-                         static_cast<std::uint64_t>(config_.seed),
-                         [this](Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) {
-                           append(batch, example, epoch, index);
-                         });
+  return example_batches(
+      training_examples(), config_.training.batch_size, static_cast<std::uint64_t>(config_.seed),
+      [this](Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) {
+        append(batch, example, epoch, index);
+      },
+      data::weighted_sources(sources_.ends(), config_.data.weights));
 }
 
 Var EncoderTask::head_output(Network& model, Tape& tape, const Batch& batch) {

@@ -47,6 +47,10 @@ class EncoderTask : public Task {
   // returns false.
   virtual text::LineSource training_texts() const = 0;
 
+  // Counts the training examples of each file or group of files, for data.weights. Tasks set it in read() or
+  // load().
+  data::SourceCounter sources_;
+
   // Return Network::head() of the batch's last hidden states.
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };

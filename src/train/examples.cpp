@@ -1,7 +1,6 @@
 #include "train/examples.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/random.h"
 #include "base/shuffle.h"
@@ -12,18 +11,21 @@ namespace {
 
 class ExampleBatches : public BatchSource {
  public:
-  ExampleBatches(std::size_t examples, std::int64_t batch_size, std::uint64_t seed, AppendExample append)
-      : order_(examples),
+  ExampleBatches(std::size_t examples, std::int64_t batch_size, std::uint64_t seed, AppendExample append,
+                 std::vector<data::WeightedSource> sources)
+      : examples_(examples),
         batch_size_(static_cast<std::size_t>(batch_size)),
         seed_(seed),
-        append_(std::move(append)) {
+        append_(std::move(append)),
+        sources_(std::move(sources)) {
     if (examples == 0)
       throw usage_error("the training data has no examples").expected("at least one example");
+    require_examples(sources_);
     make_order();
   }
 
   void next(Batch& batch, std::uint64_t first_index) override {
-    if (at_ == order_.size()) {
+    while (at_ == order_.size()) {  // with small weights, an epoch may have no examples
       ++epoch_;
       make_order();
       at_ = 0;
@@ -34,7 +36,8 @@ class ExampleBatches : public BatchSource {
   }
 
   double epochs() const override {
-    return static_cast<double>(epoch_) + static_cast<double>(at_) / static_cast<double>(order_.size());
+    return static_cast<double>(epoch_) +
+           static_cast<double>(at_) / static_cast<double>(std::max<std::size_t>(order_.size(), 1));
   }
   Json state() const override { return {{"epoch", epoch_}, {"example", at_}}; }
   void restore(const Json& state, const std::string& file) override {
@@ -46,14 +49,18 @@ class ExampleBatches : public BatchSource {
  private:
   void make_order() {
     RandomStream random({seed_, epoch_, place_of("data.order")});
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    const data::Copies copies(sources_, seed_, epoch_);
+    order_.clear();
+    for (std::size_t i = 0; i < examples_; ++i) order_.insert(order_.end(), copies.of(i), i);
     shuffle(order_, random);
   }
 
+  std::size_t examples_;
   std::vector<std::size_t> order_;  // order of the examples in this epoch
   std::size_t batch_size_;
   std::uint64_t seed_;
   AppendExample append_;
+  std::vector<data::WeightedSource> sources_;
   std::uint64_t epoch_ = 0;
   std::size_t at_ = 0;  // index of the next example in order_
 };
@@ -88,8 +95,9 @@ Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::
 }
 
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
-                                             std::uint64_t seed, AppendExample append) {
-  return std::make_unique<ExampleBatches>(examples, batch_size, seed, std::move(append));
+                                             std::uint64_t seed, AppendExample append,
+                                             std::vector<data::WeightedSource> sources) {
+  return std::make_unique<ExampleBatches>(examples, batch_size, seed, std::move(append), std::move(sources));
 }
 
 void in_groups(const data::TokenStore& ids, std::int64_t tokens,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/token_store.h"
+#include "data/weighted_sources.h"
 #include "text/tokenizer.h"
 #include "train/batch.h"
 
@@ -36,9 +37,11 @@ using AppendExample =
     std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
 
 // Return batches of `batch_size` examples, shuffled in each epoch. The last batch of an epoch may be
-// smaller. Throws usage if there are no examples.
+// smaller. `sources` sets how often an epoch contains each example; if it is empty, once. Throws usage if
+// there are no examples, and as require_examples() does.
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
-                                             std::uint64_t seed, AppendExample append);
+                                             std::uint64_t seed, AppendExample append,
+                                             std::vector<data::WeightedSource> sources = {});
 
 // Call visit(begin, end) for consecutive groups of examples. A group has at most `tokens` tokens, or consists
 // of one longer example.

@@ -69,6 +69,7 @@ class RowReader {
     if (rows.files.empty() || rows.files.back() != row_.file()) rows.files.push_back(row_.file());
     rows.file.push_back(rows.files.size() - 1);
     rows.line.push_back(row_.line());
+    rows.sources.set(table_.file_index(), rows.first.size());
   }
 
   void add_label(LabeledRows& rows) {

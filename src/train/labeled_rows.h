@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/weighted_sources.h"
 #include "train/corpora.h"
 
 namespace regard::train {
@@ -30,6 +31,7 @@ struct LabeledRows {
   std::vector<std::string> files;  // names of the files
   std::vector<std::size_t> file;   // index in `files` for each row
   std::vector<std::int64_t> line;  // line number of each row
+  data::SourceCounter sources;     // number of rows of each file, or of each group of line-aligned files
 };
 
 struct RowSplit {

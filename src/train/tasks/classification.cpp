@@ -168,6 +168,7 @@ void Classification::set_weights() {
 
 void Classification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   tokenizer_ = tokenizers.target;
+  sources_ = rows_.train.sources;
   train_ = encode(rows_.train, *tokenizer_, pool);
   valid_ = encode(rows_.valid, *tokenizer_, pool);
   for (const auto& [what, part, report] : {std::tuple("training", &train_, &rows_.train_report),

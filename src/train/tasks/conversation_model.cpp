@@ -55,11 +55,12 @@ class ConversationModel : public Task {
     fingerprint_ = data_.fingerprint;
   }
   std::unique_ptr<BatchSource> batches() const override {
-    return example_batches(data_.train.size(), config_.training.batch_size,
-                           static_cast<std::uint64_t>(config_.seed),
-                           [this](Batch& batch, std::size_t i, std::uint64_t, std::uint64_t index) {
-                             append(batch, data_.train, i, index);
-                           });
+    return example_batches(
+        data_.train.size(), config_.training.batch_size, static_cast<std::uint64_t>(config_.seed),
+        [this](Batch& batch, std::size_t i, std::uint64_t, std::uint64_t index) {
+          append(batch, data_.train, i, index);
+        },
+        data::weighted_sources(data_.sources.ends(), config_.data.weights));
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return next_token_loss(model, tape, batch, options);

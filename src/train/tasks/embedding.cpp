@@ -8,17 +8,12 @@
 #include "data/duplicates.h"
 #include "metrics/correlation.h"
 #include "metrics/retrieval.h"
-#include "ops/cross_entropy.h"
 #include "ops/embedding.h"
-#include "ops/margin_loss.h"
 #include "ops/normalize_rows.h"
 #include "ops/parameter.h"
 #include "ops/pool_tokens.h"
-#include "ops/row_pairs.h"
-#include "ops/row_products.h"
-#include "ops/scale.h"
-#include "ops/squared_error.h"
 #include "train/batch_preview.h"
+#include "train/embedding_loss.h"
 #include "train/encoder_task.h"
 #include "train/labeled_rows.h"
 #include "train/retrieval.h"
@@ -26,18 +21,6 @@
 
 namespace regard::train {
 namespace {
-
-enum class LossKind {
-  // the correct text of each row should score higher than the texts of the other rows in the micro-batch
-  ranking,
-  triplet,  // the first text should be closer to the second than to the third
-  cosine,   // the cosine of the two texts should equal a given number
-};
-
-LossKind loss_kind(const std::string& name) {
-  if (name == "triplet") return LossKind::triplet;
-  return name == "cosine" ? LossKind::cosine : LossKind::ranking;
-}
 
 // Pool `hidden` [tokens, features] to [sequences, features].
 Var pooled(Tape& tape, Var hidden, const Ragged& shape, const std::string& pooling) {
@@ -49,7 +32,7 @@ Var pooled(Tape& tape, Var hidden, const Ragged& shape, const std::string& pooli
 class EmbeddingTask : public EncoderTask {
  public:
   explicit EmbeddingTask(const RunConfig& config)
-      : EncoderTask(config), kind_(loss_kind(config.embedding.loss)) {}
+      : EncoderTask(config), kind_(embedding_loss_kind(config.embedding.loss)) {}
 
   const TaskTraits& traits() const override { return embedding_traits(); }
   void check() const override;
@@ -61,7 +44,7 @@ class EmbeddingTask : public EncoderTask {
   std::vector<std::string> untrained(Network& model) const override;
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
-    return loss_of(tape, vectors(model, tape, batch), batch, options);
+    return embedding_loss(tape, vectors(model, tape, batch), width(), batch, config_.embedding, options);
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::vector<std::pair<std::string, std::string>> files(const Network& model) const override {
@@ -90,7 +73,7 @@ class EmbeddingTask : public EncoderTask {
  private:
   struct Part {
     std::vector<std::vector<std::string>> texts;  // [column][row]
-    std::vector<float> scores;                    // score of each row; only for LossKind::cosine
+    std::vector<float> scores;                    // score of each row; only for EmbeddingLoss::cosine
     data::RowReport report;
     std::vector<Examples> columns;  // encoded texts, by column
 
@@ -103,22 +86,18 @@ class EmbeddingTask : public EncoderTask {
 
   // Return the number of texts per row: 3 if a row also has a text of different meaning, otherwise 2.
   std::size_t width() const { return train_.columns.size(); }
-  // Return true if the loss compares vectors by their cosine.
-  bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }
   void read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates);
   void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
   void note(const char* what, const Part& part);
   void append(const Part& part, Batch& batch, std::size_t row, std::uint64_t index) const;
   Var vectors(Network& model, Tape& tape, const Batch& batch) const;
-  Var column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const;
-  Var loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const;
   Tensor embed(Network& model, PredictionPass& pass, const Examples& texts) const;
   double mean_loss(const PassResources& resources, const std::vector<Tensor>& columns) const;
   void measure_retrieval(ThreadPool& pool, const std::vector<Tensor>& columns,
                          ValidationReport& report) const;
   void measure_scores(const std::vector<Tensor>& columns, ValidationReport& report) const;
 
-  LossKind kind_;
+  EmbeddingLoss kind_;
   Part train_, valid_;
   std::string duplicates_;  // message about rows that occur in both training and validation data; may be ""
   std::shared_ptr<const text::Tokenizer> tokenizer_;
@@ -126,7 +105,7 @@ class EmbeddingTask : public EncoderTask {
 
 void EmbeddingTask::check() const {
   EncoderTask::check();
-  const std::size_t least = kind_ == LossKind::ranking ? 2 : 3;
+  const std::size_t least = kind_ == EmbeddingLoss::ranking ? 2 : 3;
   for (const auto* files : {&config_.data.train, &config_.data.valid}) {
     if (files->empty()) continue;
     const data::TableFormat format = corpus_format(config_, files->front());
@@ -136,18 +115,19 @@ void EmbeddingTask::check() const {
     throw usage_error(table ? "'data.columns' does not fit 'embedding.loss'"
                             : "the files do not fit 'embedding.loss'")
         .found(fmt::format("{} {}", columns, table ? "columns" : "files"))
-        .expected(kind_ == LossKind::ranking
+        .expected(kind_ == EmbeddingLoss::ranking
                       ? "for ranking: a text, a text of equal meaning and, optionally, a dissimilar text"
-                  : kind_ == LossKind::cosine ? "for cosine: two texts and a number"
-                                              : "for triplet: a text, a similar text and a dissimilar text");
+                  : kind_ == EmbeddingLoss::cosine
+                      ? "for cosine: two texts and a number"
+                      : "for triplet: a text, a similar text and a dissimilar text");
   }
   for (const std::string& metric : config_.validation.metrics) {
     const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;
-    if (metric == kLoss.name || of_numbers == (kind_ == LossKind::cosine)) continue;
+    if (metric == kLoss.name || of_numbers == (kind_ == EmbeddingLoss::cosine)) continue;
     throw usage_error("'validation.metrics' contains '" + metric +
                       "', which is not a metric for embedding.loss = \"" + config_.embedding.loss + "\"");
   }
-  if (config_.training.label_smoothing > 0 && kind_ != LossKind::ranking)
+  if (config_.training.label_smoothing > 0 && kind_ != EmbeddingLoss::ranking)
     throw usage_error("'training.label_smoothing' requires the loss ranking").found(config_.embedding.loss);
 }
 
@@ -163,6 +143,7 @@ void EmbeddingTask::read_records(const std::vector<std::string>& files, data::Sp
           .found(std::to_string(records.texts().size()) + " texts")
           .expected(std::to_string(part.texts.size()) + " texts, as in the first row");
     part.add(records.texts());
+    if (!validation) sources_.set(records.corpus(), train_.rows());
     if (validation)
       duplicates.add_validation(records.texts(), records.place());
     else
@@ -173,7 +154,7 @@ void EmbeddingTask::read_records(const std::vector<std::string>& files, data::Sp
 
 void EmbeddingTask::read() {
   const bool split = config_.data.valid.empty();
-  if (kind_ != LossKind::cosine) {
+  if (kind_ != EmbeddingLoss::cosine) {
     data::SplitDuplicates duplicates;
     if (!split) read_records(config_.data.valid, duplicates);
     read_records(config_.data.train, duplicates);
@@ -183,6 +164,7 @@ void EmbeddingTask::read() {
   }
   RowSplit rows = read_labeled_rows(config_, Problem::regression);
   duplicates_ = rows.duplicates;
+  sources_ = rows.train.sources;
   train_.report = rows.train_report, valid_.report = rows.valid_report;
   for (auto [part, of] : {std::pair(&train_, &rows.train), std::pair(&valid_, &rows.valid)}) {
     part->texts = {std::move(of->first), std::move(of->second)};
@@ -247,7 +229,7 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
 void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std::uint64_t index) const {
   for (std::size_t c = 0; c < part.columns.size(); ++c)
     part.columns[c].append(batch, row, index * part.columns.size() + c);
-  if (kind_ == LossKind::cosine)
+  if (kind_ == EmbeddingLoss::cosine)
     batch.values.push_back(part.scores[row]);
   else
     batch.labels.push_back(static_cast<std::int32_t>(batch.labels.size()));
@@ -257,42 +239,9 @@ void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std:
 Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const {
   Var hidden = model.encode(tape, batch.target_batch());
   Var vectors = pooled(tape, hidden, batch.target.view(), config_.embedding.pooling);
-  return config_.embedding.normalize || uses_cosine() ? ops::normalize_rows(tape, vectors) : vectors;
-}
-
-// `vectors` [rows × width, features]: one vector for each of the `width` texts of a row. Return the vectors
-// of text `first` of all rows, then those of the next text, up to text `last` − 1.
-Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const {
-  const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width();
-  const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));
-  for (std::size_t i = 0; i < indices.size(); ++i)
-    indices[i] = static_cast<std::int32_t>(i % rows * width() + first + i / rows);
-  return ops::select_rows(tape, vectors, indices);
-}
-
-// Return the loss of a micro-batch for the selected kind. Ranking (MultipleNegativesRankingLoss, Henderson et
-// al. 2017): cross-entropy of the scores s_ij = scale · cos(a_i, b_j) of row i, where b_j are the second and
-// third texts of all rows. Triplet: max(0, d(a, b) − d(a, c) + margin). Cosine: (cos(a, b) − score)².
-Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const {
-  const EmbeddingConfig& how = config_.embedding;
-  Var first = column(tape, vectors, 0, 1);
-  if (kind_ == LossKind::ranking) {
-    Var scores = ops::row_products(tape, first, column(tape, vectors, 1, width()));
-    return ops::cross_entropy(tape, ops::scale(tape, scores, static_cast<float>(how.scale)), batch.labels,
-                              {options.label_smoothing, kIgnoredLabel, options.factor});
-  }
-  Var second = column(tape, vectors, 1, 2);
-  if (kind_ == LossKind::cosine) {
-    const Tensor targets = tape.arena().tensor({std::ssize(batch.values), 1});
-    std::copy(batch.values.begin(), batch.values.end(), targets.f32());
-    return ops::squared_error(tape, ops::paired_products(tape, first, second), targets, options.factor);
-  }
-  const auto distance = [&](Var other) {
-    return uses_cosine() ? ops::scale(tape, ops::paired_products(tape, first, other), -1.0f)
-                         : ops::paired_distances(tape, first, other);
-  };
-  Var near = distance(second), far = distance(column(tape, vectors, 2, 3));
-  return ops::margin_loss(tape, near, far, static_cast<float>(how.margin), options.factor);
+  return config_.embedding.normalize || compares_cosines(config_.embedding)
+             ? ops::normalize_rows(tape, vectors)
+             : vectors;
 }
 
 // Return the vectors [texts, hidden size] of all texts.
@@ -321,11 +270,13 @@ double EmbeddingTask::mean_loss(const PassResources& resources, const std::vecto
       for (std::size_t c = 0; c < columns.size(); ++c)
         std::copy_n(columns[c].row(static_cast<std::int64_t>(begin + i)), features,
                     vectors.row(static_cast<std::int64_t>(i * columns.size() + c)));
-      if (kind_ == LossKind::cosine) batch.values.push_back(valid_.scores[begin + i]);
+      if (kind_ == EmbeddingLoss::cosine) batch.values.push_back(valid_.scores[begin + i]);
       batch.labels.push_back(static_cast<std::int32_t>(i));
     }
     tape.begin({});
-    sum += static_cast<double>(loss_of(tape, tape.constant(vectors), batch, {})->value.f32()[0]);
+    const Var loss =
+        embedding_loss(tape, tape.constant(vectors), columns.size(), batch, config_.embedding, {});
+    sum += static_cast<double>(loss->value.f32()[0]);
   }
   return sum / static_cast<double>(valid_.rows());
 }
@@ -359,7 +310,7 @@ void EmbeddingTask::validate(Network& model, const PassResources& resources, Val
   PredictionPass pass(model, resources);
   for (const Examples& texts : valid_.columns) columns.push_back(embed(model, pass, texts));
   set_loss(mean_loss(resources, columns), report);
-  if (kind_ == LossKind::cosine)
+  if (kind_ == EmbeddingLoss::cosine)
     measure_scores(columns, report);
   else
     measure_retrieval(resources.pool, columns, report);

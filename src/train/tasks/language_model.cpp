@@ -241,7 +241,7 @@ const TaskTraits& language_model_traits() {
       .name = "language-model",
       .meaning = "predict the next token of a text",
       .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache",
-               "data.sharded", "data.conversations", "data.chat_template"},
+               "data.sharded", "data.weights", "data.conversations", "data.chat_template"},
       .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
       .families = {"transformer", "gpt2", "llama", "mistral", "qwen2", "rnn", "lstm", "gru"},

@@ -66,7 +66,10 @@ class MaskedLanguageModel : public EncoderTask {
   const TaskTraits& traits() const override { return masked_language_model_traits(); }
   void read() override {
     RecordReader records(config_, config_.data.train);
-    while (records.next()) (records.held_out() ? valid_lines_ : train_lines_).push_back(records.texts()[0]);
+    while (records.next()) {
+      (records.held_out() ? valid_lines_ : train_lines_).push_back(records.texts()[0]);
+      lines_.set(records.corpus(), train_lines_.size());
+    }
     report_ = records.report();
     if (config_.data.valid.empty()) return;
     RecordReader more(config_, config_.data.valid);
@@ -108,7 +111,9 @@ class MaskedLanguageModel : public EncoderTask {
   }
 
  private:
-  Blocks encode(const std::vector<std::string>& lines, ThreadPool& pool) const;
+  // Encode lines and append their blocks. The last block may be shorter than the others.
+  void encode(std::span<const std::string> lines, Blocks& blocks, ThreadPool& pool) const;
+  void encode_training(ThreadPool& pool);
   void append(const Blocks& blocks, Batch& batch, std::size_t example, std::uint64_t epoch,
               std::uint64_t index) const;
   void add_sample(const Tensor& logits, const Batch& batch, ValidationReport& report) const;
@@ -119,16 +124,16 @@ class MaskedLanguageModel : public EncoderTask {
   static Masked masked_of(Tape& tape, const Batch& batch);
 
   std::vector<std::string> train_lines_, valid_lines_;
+  data::SourceCounter lines_;  // number of training lines of each file
   data::CorpusReport report_;
   Blocks train_, valid_;
   MaskRules rules_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
-Blocks MaskedLanguageModel::encode(const std::vector<std::string>& lines, ThreadPool& pool) const {
+void MaskedLanguageModel::encode(std::span<const std::string> lines, Blocks& blocks, ThreadPool& pool) const {
   const auto before = tokenizer_->before(), after = tokenizer_->after();
   const std::size_t room = static_cast<std::size_t>(config_.data.max_length) - before.size() - after.size();
-  Blocks blocks;
   std::vector<std::int32_t> ids, starts;
   const auto flush = [&] {
     if (ids.empty()) return;
@@ -156,7 +161,16 @@ Blocks MaskedLanguageModel::encode(const std::vector<std::string>& lines, Thread
     }
   }
   flush();
-  return blocks;
+}
+
+// With data.weights, no block contains text of two files.
+void MaskedLanguageModel::encode_training(ThreadPool& pool) {
+  if (config_.data.weights.empty()) return encode(train_lines_, train_, pool);
+  std::size_t begin = 0;
+  for (std::size_t file = 0; file < lines_.ends().size(); begin = lines_.ends()[file++]) {
+    encode(std::span(train_lines_).subspan(begin, lines_.ends()[file] - begin), train_, pool);
+    sources_.set(file, train_.examples.size());
+  }
 }
 
 void MaskedLanguageModel::load(const Tokenizers& tokenizers, ThreadPool& pool) {
@@ -174,8 +188,8 @@ void MaskedLanguageModel::load(const Tokenizers& tokenizers, ThreadPool& pool) {
         .found(std::to_string(config_.data.max_length))
         .expected(
             fmt::format("more than {}", std::ssize(tokenizer_->before()) + std::ssize(tokenizer_->after())));
-  train_ = encode(train_lines_, pool);
-  valid_ = encode(valid_lines_, pool);
+  encode_training(pool);
+  encode(valid_lines_, valid_, pool);
   for (const auto& [what, blocks] : {std::pair("training", &train_), std::pair("validation", &valid_)}) {
     notes_.push_back(fmt::format("{}: {} blocks, {} tokens{}", what, blocks->examples.size(),
                                  blocks->examples.ids.tokens(),

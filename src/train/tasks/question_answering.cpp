@@ -73,7 +73,12 @@ class QuestionAnswering : public EncoderTask {
   const std::string& context_of(const data::MarkedQuestion& question) const {
     return contexts_[question.context].text;
   }
-  void encode(Part& part, ThreadPool& pool) const;
+  // Return the index in data.train of the file of a training question.
+  std::size_t file_of(std::size_t question) const {
+    return static_cast<std::size_t>(std::upper_bound(question_ends_.begin(), question_ends_.end(), question) -
+                                    question_ends_.begin());
+  }
+  void encode(Part& part, ThreadPool& pool);
   void note(const char* what, const Part& part);
   void append(const Part& part, Batch& batch, std::size_t example, std::uint64_t index) const;
   static Var loss_of(Tape& tape, Var logits, const Batch& batch, const LossOptions& options);
@@ -82,7 +87,8 @@ class QuestionAnswering : public EncoderTask {
 
   std::vector<data::MarkedContext> contexts_;
   Part train_, valid_;
-  bool has_unanswerable_ = false;  // true if the training data has questions without an answer
+  std::vector<std::size_t> question_ends_;  // number of training questions up to the end of each file
+  bool has_unanswerable_ = false;           // true if the training data has questions without an answer
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -103,7 +109,10 @@ void QuestionAnswering::read_file(const std::string& file, bool may_hold_out, Pa
 }
 
 void QuestionAnswering::read() {
-  for (const std::string& file : config_.data.train) read_file(file, true, train_);
+  for (std::size_t i = 0; i < config_.data.train.size(); ++i) {
+    read_file(config_.data.train[i], true, train_);
+    question_ends_.push_back(train_.questions.size());
+  }
   valid_.report = config_.data.valid.empty() ? train_.report : data::RowReport();
   for (const std::string& file : config_.data.valid) read_file(file, false, valid_);
   for (const Part* part : {&train_, &valid_})
@@ -129,7 +138,7 @@ text::LineSource QuestionAnswering::training_texts() const {
   };
 }
 
-void QuestionAnswering::encode(Part& part, ThreadPool& pool) const {
+void QuestionAnswering::encode(Part& part, ThreadPool& pool) {
   data::TokenStore types;
   bool typed = false;
   for (std::size_t begin = 0; begin < part.questions.size(); begin += kTextsAtOnce) {
@@ -139,7 +148,7 @@ void QuestionAnswering::encode(Part& part, ThreadPool& pool) const {
       encoded[static_cast<std::size_t>(i)] = answer_windows(
           *tokenizer_, question, context_of(question), {config_.data.max_length, config_.questions.stride});
     });
-    for (std::size_t q = 0; q < encoded.size(); ++q)
+    for (std::size_t q = 0; q < encoded.size(); ++q) {
       for (AnswerWindow& one : encoded[q]) {
         part.examples.ids.add(one.window.ids);
         types.add(one.window.types);
@@ -150,6 +159,8 @@ void QuestionAnswering::encode(Part& part, ThreadPool& pool) const {
         if (&part == &valid_)
           part.places.push_back({begin + q, one.window.first, std::move(one.window.bytes)});
       }
+      if (&part == &train_) sources_.set(file_of(begin + q), part.examples.size());
+    }
   }
   if (typed) part.examples.types = std::move(types);
 }

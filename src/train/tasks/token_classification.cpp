@@ -27,7 +27,8 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// Read the sentences of files, which are tables or column files, and call add(sentence) for each.
+// Read the sentences of files, which are tables or column files, and call add(sentence, index of the file)
+// for each.
 template <class Add>
 data::RowReport read_sentences(const RunConfig& config, const std::vector<std::string>& files, Add&& add) {
   data::TableOptions options = table_options(config, files);
@@ -38,7 +39,7 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
     while (table.next(row)) {
       sentence = data::tagged_sentence(row, 0, 1);
       if (!sentence.words.empty()) {
-        add(sentence);
+        add(sentence, table.file_index());
       } else if (config.data.empty_lines == "refuse") {
         throw row.error(0, "the sentence has no words")
             .remedy("Remove the row, or set data.empty_lines = \"skip\"");
@@ -51,7 +52,7 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
     return table.report();
   }
   data::TaggedReader reader({.files = files, .bad_utf8 = options.bad_utf8});
-  while (reader.next(sentence)) add(sentence);
+  while (reader.next(sentence)) add(sentence, reader.file_index());
   return reader.report();
 }
 
@@ -141,14 +142,16 @@ void TokenClassification::check() const {
 }
 
 void TokenClassification::read() {
-  train_.report = read_sentences(config_, config_.data.train, [&](data::TaggedSentence& sentence) {
+  const auto add = [&](data::TaggedSentence& sentence, std::size_t file) {
     (is_held_out(config_, joined(sentence.words)) ? valid_ : train_).sentences.push_back(sentence);
-  });
+    sources_.set(file, train_.sentences.size());
+  };
+  train_.report = read_sentences(config_, config_.data.train, add);
   valid_.report = train_.report;
   if (!config_.data.valid.empty())
-    valid_.report = read_sentences(config_, config_.data.valid, [&](data::TaggedSentence& sentence) {
-      valid_.sentences.push_back(sentence);
-    });
+    valid_.report = read_sentences(
+        config_, config_.data.valid,
+        [&](data::TaggedSentence& sentence, std::size_t) { valid_.sentences.push_back(sentence); });
   find_duplicates();
   std::set<std::string> tags;
   for (const data::TaggedSentence& sentence : train_.sentences)

@@ -194,8 +194,7 @@ class Translation : public Task {
     data::EpochPlan::Options options{.batch_tokens = config_.training.batch_tokens,
                                      .by_length = config_.training.bucketing == "length",
                                      .seed = static_cast<std::uint64_t>(config_.seed)};
-    for (std::size_t i = 0; i < config_.data.weights.size(); ++i)
-      options.sources.push_back({data_.ends[i], config_.data.weights[i]});
+    options.sources = data::weighted_sources(data_.ends, config_.data.weights);
     return pair_batches(data_.train, options, special_.decoder_start);
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {

@@ -1,0 +1,53 @@
+// Sources of training examples, and how often an epoch contains the examples of each source.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace regard::data {
+
+// The weight of a source is the number of times that an epoch contains each of its examples. With weight 2.3,
+// every example occurs twice and, with probability 0.3, a third time. The third occurrence is drawn again in
+// each epoch.
+struct WeightedSource {
+  std::size_t end = 0;  // index after the last example of the source; the sources' examples are contiguous
+  double weight = 1.0;
+};
+
+// Return sources that end at `ends` and have these weights. Sources after the last of `ends` are empty. Empty
+// if `weights` is empty.
+std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
+                                             std::span<const double> weights);
+
+// Return the mean number of examples in an epoch.
+double examples_per_epoch(std::span<const WeightedSource> sources);
+
+// Number of times that each example occurs in an epoch.
+class Copies {
+ public:
+  // If `sources` is empty, every example occurs once. `sources` must outlive the object.
+  Copies(std::span<const WeightedSource> sources, std::uint64_t seed, std::uint64_t epoch);
+  std::size_t of(std::size_t example) const;
+
+ private:
+  std::span<const WeightedSource> sources_;
+  std::array<std::uint32_t, 2> key_;
+};
+
+// Counts the training examples of each source while they are read.
+class SourceCounter {
+ public:
+  // Record that `examples` examples have been read, the last of them from the source `source`. Sources are
+  // read in order.
+  void set(std::size_t source, std::size_t examples);
+  // Return, for each source, the index after its last example.
+  const std::vector<std::size_t>& ends() const { return ends_; }
+
+ private:
+  std::vector<std::size_t> ends_;
+};
+
+}  // namespace regard::data
