@@ -121,7 +121,7 @@ class WeightedFiles : public RunCase, public ::testing::WithParamInterface<Weigh
             "[output]\nfolder = \"" +
             name + "\"\n");
     const ProgramResult result = train({"-q"});
-    EXPECT_EQ(result.exit_code, 0) << result.standard_error;
+    EXPECT_EQ(result.exit_code, 0) << result.err;
     return weights(name);
   }
 };
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "[embedding]\nloss = \"cosine\"\n"},
         WeightedTask{"masks", "masked-language-model", ".txt", repeated("red blue red blue red blue red\n"),
                      repeated("blue red blue red blue red red\n"), ""}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace regard::train
