@@ -104,7 +104,8 @@ std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files) {
   const CorpusRules& rules = task_traits(config.task).corpus;
   const data::CorpusFormat format = corpus_format(config, files.at(0));
-  const bool in_turn = !rules.aligned && format == data::CorpusFormat::lines;
+  const bool in_turn =
+      format == data::CorpusFormat::text || (!rules.aligned && format == data::CorpusFormat::lines);
   std::size_t together = files.size();
   if (in_turn || data::has_columns(format))
     together = 1;

@@ -190,7 +190,7 @@ TEST(Search, RefusesWhatDoesNotFit) {
                       "without tokens");
   EXPECT_REGARD_ERROR(generate(*gpt, pool, nothing, options), ErrorKind::invalid_input, "without tokens");
   EXPECT_REGARD_ERROR(generate(*gpt, pool, long_one, options), ErrorKind::invalid_input, "found 201 tokens");
-  EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "not an encoder-decoder");
+  EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "expected an encoder-decoder");
   EXPECT_REGARD_ERROR(generate(*translator, pool, good, options), ErrorKind::usage,
                       "not a decoder-only model");
 }
