@@ -105,16 +105,50 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
         first + static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(tokens - context)));
 }
 
-void WindowPlan::make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch) {
+void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
+                    std::span<const WeightedSource> sources, std::span<std::int64_t> starts) {
+  struct Range {
+    std::int64_t first = 0, count = 0;  // possible starts
+    double until = 0;                   // sum of the masses of the ranges up to this one
+  };
+  std::vector<Range> ranges;
+  RandomStream region({seed, batch / kRegionBatches, place_of("data.regions")});
+  double sum = 0;
+  std::int64_t begin = 0;
+  for (const WeightedSource& source : sources) {
+    const std::int64_t end = std::min(static_cast<std::int64_t>(source.end), tokens - context);
+    const std::int64_t count = std::max<std::int64_t>(end - begin, 0);
+    const auto outside = static_cast<std::uint64_t>(std::max<std::int64_t>(count - kRegion, 0));
+    const std::int64_t skipped = outside == 0 ? 0 : static_cast<std::int64_t>(region.next_below(outside));
+    sum += static_cast<double>(count) * source.weight;
+    if (count > 0 && source.weight > 0) ranges.push_back({begin + skipped, std::min(count, kRegion), sum});
+    begin = static_cast<std::int64_t>(source.end);
+  }
+  RandomStream random({seed, batch, place_of("data.windows")});
+  for (std::int64_t& start : starts) {
+    const double drawn = static_cast<double>(random.next_below(std::uint64_t{1} << 53)) * 0x1.0p-53 * sum;
+    const auto range = std::find_if(ranges.begin(), ranges.end() - 1,
+                                    [drawn](const Range& one) { return drawn < one.until; });
+    start =
+        range->first + static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(range->count)));
+  }
+}
+
+void WindowPlan::make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch,
+                      std::span<const WeightedSource> sources) {
   RandomStream random({seed, epoch, place_of("data.window order")});
   starts_.clear();
   const auto count = tokens <= context ? std::size_t{0} : static_cast<std::size_t>((tokens - 1) / context);
+  const Copies copies(sources, seed, epoch);
   std::vector<std::int64_t> window;
   for (const auto& blocks :
        shuffled_windows(count, windows_of(static_cast<std::size_t>(tokens), kRegion), random)) {
     window.clear();
     for (const auto& [begin, end] : blocks)
-      for (std::size_t i = begin; i < end; ++i) window.push_back(static_cast<std::int64_t>(i) * context);
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::int64_t start = static_cast<std::int64_t>(i) * context;
+        window.insert(window.end(), copies.of(static_cast<std::size_t>(start)), start);
+      }
     shuffle(window, random);
     starts_.insert(starts_.end(), window.begin(), window.end());
   }

@@ -52,13 +52,21 @@ constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // size of a region in 
 constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts);
+// The same for a stream of several sources, which are ranges of tokens. The probability that a window starts
+// in a source is proportional to the weight of the source times its number of starts. Regions are parts of
+// sources.
+void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
+                    std::span<const WeightedSource> sources, std::span<std::int64_t> starts);
 
 // Consecutive windows of `context` tokens without overlap, in a random order that differs between epochs. A
 // stream of more than kRegion tokens is shuffled region by region; a region consists of blocks from random
 // parts of the stream.
 class WindowPlan {
  public:
-  void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch);
+  // `sources` are ranges of tokens; the plan contains a window as often as the source in which it starts
+  // says.
+  void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch,
+            std::span<const WeightedSource> sources = {});
   std::span<const std::int64_t> starts() const { return starts_; }
 
  private:

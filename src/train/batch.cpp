@@ -146,13 +146,22 @@ class WindowBatches : public BatchSource {
           .found(fmt::format("{} tokens", tokens))
           .expected(fmt::format("more than {}", options.context))
           .remedy("Use a longer training text, or reduce 'training.context'");
-    if (!options_.random) plan_.make(tokens, options_.context, options_.seed, epoch_);
+    // The last source has no start among the last options.context tokens.
+    if (!options_.sources.empty()) {
+      std::vector<data::WeightedSource> starts = options_.sources;
+      for (data::WeightedSource& source : starts)
+        source.end = std::min(source.end, stream.size() - static_cast<std::size_t>(options.context));
+      for (data::WeightedSource& source : starts) source.weight /= static_cast<double>(options.context);
+      require_examples(starts);
+    }
+    make_plan();
   }
 
   void next(Batch& batch, std::uint64_t first_index) override {
-    if (options_.random) {
-      data::random_windows(options_.seed, batch_, static_cast<std::int64_t>(stream_.size()), options_.context,
-                           starts_);
+    if (options_.random && options_.sources.empty()) {
+      data::random_windows(options_.seed, batch_, size(), options_.context, starts_);
+    } else if (options_.random) {
+      data::random_windows(options_.seed, batch_, size(), options_.context, options_.sources, starts_);
     } else {
       for (std::int64_t& start : starts_) start = next_in_order();
     }
@@ -166,7 +175,8 @@ class WindowBatches : public BatchSource {
 
   double epochs() const override {
     return static_cast<double>(batch_) * static_cast<double>(options_.batch_size * options_.context) /
-           static_cast<double>(stream_.size());
+           (options_.sources.empty() ? static_cast<double>(stream_.size())
+                                     : data::examples_per_epoch(options_.sources));
   }
 
   Json state() const override { return {{"batch", batch_}, {"epoch", epoch_}, {"window", at_}}; }
@@ -174,15 +184,19 @@ class WindowBatches : public BatchSource {
   void restore(const Json& state, const std::string& file) override {
     batch_ = require<std::uint64_t>(state, "batch", file);
     epoch_ = require<std::uint64_t>(state, "epoch", file);
-    if (!options_.random)
-      plan_.make(static_cast<std::int64_t>(stream_.size()), options_.context, options_.seed, epoch_);
+    make_plan();
     at_ = require_in<std::size_t>(state, "window", file, 0, plan_.starts().size());
   }
 
  private:
+  std::int64_t size() const { return static_cast<std::int64_t>(stream_.size()); }
+  void make_plan() {
+    if (!options_.random) plan_.make(size(), options_.context, options_.seed, epoch_, options_.sources);
+  }
   std::int64_t next_in_order() {
-    if (at_ == plan_.starts().size()) {
-      plan_.make(static_cast<std::int64_t>(stream_.size()), options_.context, options_.seed, ++epoch_);
+    while (at_ == plan_.starts().size()) {  // with small weights, an epoch may have no windows
+      ++epoch_;
+      make_plan();
       at_ = 0;
     }
     return plan_.starts()[at_++];

@@ -99,9 +99,12 @@ struct WindowOptions {
   // draw windows at random; if false, windows are consecutive, and shuffled in each epoch
   bool random = true;
   std::uint64_t seed = 1;
+  // sources of the stream, as ranges of tokens; if empty, every token has the same weight
+  std::vector<data::WeightedSource> sources = {};
 };
 // Return windows of a token stream for language models. The memory of `stream` must outlive the result.
-// Throws usage if the stream has no more than options.context tokens.
+// Throws usage if the stream has no more than options.context tokens, or if an epoch over the sources has
+// less than one window.
 std::unique_ptr<BatchSource> window_batches(std::span<const std::int32_t> stream,
                                             const WindowOptions& options);
 

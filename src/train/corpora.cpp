@@ -199,6 +199,12 @@ void PlainText::read(Part part, const std::function<void(std::string_view)>& tak
   if (!split_) report_.add(reader.report());
 }
 
+void PlainText::read_file(std::size_t file, const std::function<void(std::string_view)>& take) {
+  data::TextReader reader({config_.data.train.at(file)}, faulty(config_.data.bad_utf8));
+  for (std::string piece; reader.next(piece);) take(piece);
+  report_.add(reader.report());
+}
+
 TextSplit read_plain_text(const RunConfig& config) {
   PlainText text(config);
   TextSplit split;

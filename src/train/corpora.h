@@ -94,6 +94,8 @@ class PlainText {
 
   // Call `take` with the pieces of the training or validation text, in order.
   void read(Part part, const std::function<void(std::string_view)>& take);
+  // Call `take` with the pieces of a file of data.train; only with data.valid.
+  void read_file(std::size_t file, const std::function<void(std::string_view)>& take);
   // Return the report on all files; call it after both parts have been read.
   const data::CorpusReport& report() const { return report_; }
 

@@ -51,6 +51,7 @@ std::uint64_t content_of(const RunConfig& config, const Tokenizers& tokenizers) 
                       hex(data::content_hash(file))});
     all[files == &data.train ? "train" : "valid"] = list;
   }
+  if (!data.weights.empty()) all["weighted"] = true;  // the ids depend on the boundaries of files
   for (const auto& [name, content] : tokenizers.files()) all["tokenizers"][name] = hex(xxh3(content));
   return xxh3(all.dump());
 }

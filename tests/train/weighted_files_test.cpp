@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 
+#include "dataset_case.h"
 #include "run_case.h"
 #include "support/throws.h"
 #include "train/examples.h"
@@ -71,6 +73,83 @@ TEST(WeightedSources, FilesWithoutExamplesKeepTheirPlace) {
   ASSERT_EQ(sources.size(), 5u);
   EXPECT_EQ(sources[4].end, 7u);
   EXPECT_EQ(data::examples_per_epoch(sources), 5 * 2.0 + 2 * 4.0);
+}
+
+TEST(WeightedWindows, StartInASourceAsOftenAsItsWeightSays) {
+  std::vector<std::int32_t> stream(1000);
+  std::iota(stream.begin(), stream.end(), 0);
+  for (const bool random : {true, false}) {
+    const auto batches = window_batches(stream, {.batch_size = 10,
+                                                 .context = 10,
+                                                 .random = random,
+                                                 .seed = 1,
+                                                 .sources = {{600, 0.5}, {700, 0.0}, {1000, 2.0}}});
+    Batch batch;
+    int first = 0, none = 0, last = 0;
+    while (batches->epochs() < 20) {
+      batches->next(batch, 0);
+      for (std::size_t i = 0; i < batch.ids.size(); i += 10) {
+        const std::int32_t start = batch.ids[i];
+        ASSERT_LE(start, 989);
+        ++(start < 600 ? first : start < 700 ? none : last);
+      }
+    }
+    EXPECT_EQ(none, 0);
+    // 600 · 0.5 and 300 · 2 tokens, in windows of 10
+    EXPECT_NEAR(first, 20 * 30, 90) << random;
+    EXPECT_NEAR(last, 20 * 60, 90) << random;
+  }
+  EXPECT_REGARD_ERROR(window_batches(stream, {.context = 10, .sources = {{990, 0.0}, {1000, 1.0}}}),
+                      ErrorKind::usage, "an epoch has less than one example");
+  EXPECT_REGARD_ERROR(window_batches(stream, {.context = 10, .sources = {{9, 1.0}, {1000, 0.0}}}),
+                      ErrorKind::usage, "an epoch has less than one example");
+}
+
+class WeightedStreams : public DatasetTest {
+ protected:
+  RunConfig config(const std::string& ending) {
+    RunConfig config;
+    config.task = "language-model";
+    for (const char* name : {"a", "b", "c"})
+      config.data.train.push_back((folder_ / (name + ending)).string());
+    config.data.valid = {(folder_ / ("v" + ending)).string()};
+    config.data.weights = {1.0, 2.0, 0.5};
+    config.tokenizer.type = "char";
+    config.training.max_steps = 1;
+    config.output.folder = (folder_ / "run").string();
+    return config;
+  }
+  StreamData load_again(const RunConfig& config) {
+    tokenizers_ = obtain(config);
+    return load_streams(config, tokenizers_, pool_);
+  }
+};
+
+TEST_F(WeightedStreams, EndWhereTheFilesEnd) {
+  for (const auto& [name, text] :
+       {std::pair("a.txt", "abc\n"), {"b.txt", ""}, {"c.txt", "ab"}, {"v.txt", "abc"}})
+    write_file(folder_.path(), name, text);
+  RunConfig running = config(".txt");
+  for (const char* cache : {"never", "always", "always"}) {
+    running.data.cache = cache;
+    EXPECT_EQ(load_again(running).ends, (std::vector<std::size_t>{4, 4, 6})) << cache;
+  }
+  running.data.weights.clear();
+  EXPECT_TRUE(load_again(running).ends.empty());
+  for (const auto& [name, text] :
+       {std::pair("a.tsv", "abc\nb\n"), {"b.tsv", "a\n"}, {"c.tsv", "ab\n"}, {"v.tsv", "abc\n"}})
+    write_file(folder_.path(), name, text);
+  RunConfig records = config(".tsv");
+  records.data.columns = {"1"};
+  EXPECT_EQ(load_again(records).ends,
+            (std::vector<std::size_t>{6, 8, 11}));  // an end token after each record
+}
+
+TEST_F(WeightedStreams, OfRunningTextNeedAValidationFile) {
+  write_file(folder_.path(), "a.txt", "abc");
+  RunConfig run = config(".txt");
+  run.data.valid.clear();
+  EXPECT_REGARD_ERROR(check_run(run), ErrorKind::usage, "'data.weights' needs 'data.valid'");
 }
 
 // A task with two training files that have the same texts with other labels, so that the tokenizers and the

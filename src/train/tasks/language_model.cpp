@@ -35,13 +35,16 @@ enum StreamStores : std::size_t { kTrain, kValid, kStreamStores };
 // Read records and append the end token to each. If data.valid is empty, a hash of the record determines
 // whether it is for training or validation.
 data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer& tokenizer,
-                                  EncodedCorpora& corpora, data::SplitDuplicates& duplicates) {
+                                  EncodedCorpora& corpora, data::SourceCounter& sources,
+                                  data::SplitDuplicates& duplicates) {
   constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
   const std::int32_t end = special_ids(tokenizer).end;
+  std::size_t tokens = 0;  // number of training tokens
   const auto add = [&](std::size_t store, const std::string& text) {
     std::vector<std::int32_t> ids = tokenizer.encode_ids(text, kPlain);
     end_with(ids, end);
     corpora.add(store, ids);
+    if (store == kTrain) tokens += ids.size();
   };
   data::CorpusReport read_valid;
   if (!config.data.valid.empty()) {
@@ -55,6 +58,7 @@ data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer
   RecordReader records(config, config.data.train);
   while (records.next()) {
     add(records.held_out() ? kValid : kTrain, records.texts()[0]);
+    sources.set(records.corpus(), tokens);
     duplicates.check_training(records.texts(), records.place());
   }
   data::CorpusReport report = records.report();
@@ -62,11 +66,29 @@ data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer
   return report;
 }
 
+// With data.weights, no token contains characters of two files.
+void encode_files(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
+                  EncodedCorpora& corpora, data::SourceCounter& sources, PlainText& text) {
+  std::size_t tokens = 0;
+  for (std::size_t file = 0; file < config.data.train.size(); ++file) {
+    StreamEncoder encoder(tokenizer, pool, [&](std::span<const std::int32_t> ids) {
+      corpora.add(kTrain, ids);
+      tokens += ids.size();
+    });
+    text.read_file(file, [&encoder](std::string_view piece) { encoder.add(piece); });
+    encoder.finish();
+    sources.set(file, tokens);
+  }
+}
+
 // Read running text in pieces, so that it can be larger than the memory.
 data::CorpusReport encode_text(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
-                               EncodedCorpora& corpora) {
+                               EncodedCorpora& corpora, data::SourceCounter& sources) {
   PlainText text(config);
+  const bool weighted = !config.data.weights.empty();
+  if (weighted) encode_files(config, tokenizer, pool, corpora, sources, text);
   for (const auto part : {PlainText::Part::train, PlainText::Part::valid}) {
+    if (weighted && part == PlainText::Part::train) continue;
     StreamEncoder encoder(tokenizer, pool, [&](std::span<const std::int32_t> ids) {
       corpora.add(part == PlainText::Part::train ? kTrain : kValid, ids);
     });
@@ -90,6 +112,9 @@ class LanguageModel : public Task {
       throw usage_error("'training.batch_size' × 'training.context' is too large")
           .found(fmt::format("{} × {} tokens", training.batch_size, training.context))
           .expected(fmt::format("at most {} tokens", kMost));
+    if (!config_.data.weights.empty() && config_.data.valid.empty() && is_plain_text(config_))
+      throw usage_error("'data.weights' needs 'data.valid' if the files are running text")
+          .remedy("Put the validation text into a file of its own, and name it in 'data.valid'");
   }
   SequenceLimit longest_sequence() const override {
     return {"training.context", config_.training.context, ""};
@@ -137,10 +162,12 @@ class LanguageModel : public Task {
     fingerprint_ = data_.fingerprint;
   }
   std::unique_ptr<BatchSource> batches() const override {
-    return window_batches(data_.train.ids(), {.batch_size = config_.training.batch_size,
-                                              .context = config_.training.context,
-                                              .random = config_.training.windows == "random",
-                                              .seed = static_cast<std::uint64_t>(config_.seed)});
+    return window_batches(data_.train.ids(),
+                          {.batch_size = config_.training.batch_size,
+                           .context = config_.training.context,
+                           .random = config_.training.windows == "random",
+                           .seed = static_cast<std::uint64_t>(config_.seed),
+                           .sources = data::weighted_sources(data_.ends, config_.data.weights)});
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return next_token_loss(model, tape, batch, options);
@@ -219,12 +246,14 @@ StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, T
   if (!corpora.found()) {
     const text::Tokenizer& tokenizer = *tokenizers.target;
     data::SplitDuplicates duplicates;
+    data::SourceCounter sources;
     const data::CorpusReport report = is_plain_text(config)
-                                          ? encode_text(config, tokenizer, pool, corpora)
-                                          : encode_records(config, tokenizer, corpora, duplicates);
-    corpora.finish({{"read", report.text()}, {"duplicates", duplicates.text()}});
+                                          ? encode_text(config, tokenizer, pool, corpora, sources)
+                                          : encode_records(config, tokenizer, corpora, sources, duplicates);
+    corpora.finish({{"read", report.text()}, {"duplicates", duplicates.text()}, {"ends", sources.ends()}});
   }
-  StreamData data{std::move(corpora.store(kTrain)), std::move(corpora.store(kValid)), {}, 0};
+  StreamData data{std::move(corpora.store(kTrain)), std::move(corpora.store(kValid)), {}, {}, 0};
+  if (!config.data.weights.empty()) data.ends = corpora.about().at("ends").get<std::vector<std::size_t>>();
   data.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens; read {}", data.train.tokens(),
                                    data.valid.tokens(), corpora.about().at("read").get<std::string>()));
   if (const auto& found = corpora.about().at("duplicates").get_ref<const std::string&>(); !found.empty())

@@ -23,6 +23,7 @@ std::vector<std::int32_t> end_tokens_of(const Json& generation);
 // The corpora of a run. Training data and validation data are one token stream each.
 struct StreamData {
   data::TokenStore train, valid;
+  std::vector<std::size_t> ends;  // with data.weights: number of training tokens up to the end of each file
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
 };
