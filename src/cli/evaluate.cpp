@@ -11,6 +11,7 @@
 #include "evaluate/captioning.h"
 #include "evaluate/classification.h"
 #include "evaluate/contrastive.h"
+#include "evaluate/conversations.h"
 #include "evaluate/embedding.h"
 #include "evaluate/image_classification.h"
 #include "evaluate/language_model.h"
@@ -31,7 +32,8 @@ struct EvaluateOptions {
   std::vector<std::string> compared;  // model folders to compare: two, or none
   evaluate::DataOptions data;
   std::string task, tokenizer = "13a", output, scheme, scores, test = "bootstrap";
-  bool lowercase = false, cut = false;
+  std::string chat_template;
+  bool lowercase = false, cut = false, chat = false;
   std::optional<std::int64_t> beam;
   std::optional<double> length_penalty;
   std::int64_t context = 0, bootstrap = 0, samples = 0;
@@ -115,6 +117,12 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
   if (task == "translation")
     return evaluate::translation(subject, options.data,
                                  {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
+  if (options.chat || !options.chat_template.empty()) {
+    if (task != "language-model")
+      throw usage_error("--chat and --chat-template need a language model").found("the task " + task);
+    return evaluate::conversations(subject, folder, options.data,
+                                   {options.chat_template, options.context, options.cut});
+  }
   if (task == "language-model") return evaluate::language_model(subject, options.data, options.context);
   if (task == "masked-language-model")
     return evaluate::masked_language_model(subject, options.data, {.seed = seed, .context = options.context});
@@ -286,8 +294,13 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
           "--context,--max-tokens", options.context,
           "Maximum length of a window or a text, in tokens. Default: the number of positions of the model")
       ->check(not_negative());
+  verb.add_flag("--chat", options.chat,
+                "Language models: DATA are .jsonl files of conversations; only the tokens of the assistant "
+                "are counted");
+  verb.add_option("--chat-template", options.chat_template,
+                  "Name of the chat template, which implies --chat. Default: the template of the folder");
   verb.add_flag("--truncate", options.cut,
-                "Classification: truncate texts that are too long. Default: report an error");
+                "Classification, conversations: truncate texts that are too long. Default: report an error");
   verb.add_option("--scores", options.scores,
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
                   "(regression). Default: as set in the folder")

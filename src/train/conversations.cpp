@@ -111,9 +111,7 @@ class Reader {
       encoded.written.resize(most());
       ++truncated_;
     }
-    // The first token has no label.
-    if (encoded.ids.empty() ||
-        std::find(encoded.written.begin() + 1, encoded.written.end(), 1) == encoded.written.end()) {
+    if (!encoded.is_counted()) {
       ++without_;
       return;
     }
@@ -131,6 +129,18 @@ class Reader {
 };
 
 }  // namespace
+
+bool EncodedConversation::is_counted() const {
+  return !written.empty() && std::find(written.begin() + 1, written.end(), 1) != written.end();
+}
+
+void ConversationStore::append(Batch& batch, std::size_t i, std::uint64_t index) const {
+  const std::size_t before = batch.labels.size();
+  batch.add_window(ids[i], index);
+  const std::span<const std::int32_t> counted = written[i];
+  for (std::size_t t = 1; t < counted.size(); ++t)
+    if (counted[t] == 0) batch.labels[before + t - 1] = kIgnoredLabel;
+}
 
 ChatFormat ChatFormat::of(const Tokenizers& tokenizers, const std::string& name) {
   text::TokenizerConfig config = text::tokenizer_config_of(tokenizers.settings);

@@ -8,6 +8,7 @@
 #include "data/token_store.h"
 #include "data/weighted_sources.h"
 #include "text/chat_template.h"
+#include "train/batch.h"
 #include "train/run_config.h"
 #include "train/tokenizers.h"
 
@@ -29,6 +30,9 @@ struct EncodedConversation {
   // For each token, 1 if it is part of a message of the assistant, otherwise 0. The end token of a message is
   // part of the message, the prompt that the template writes before the message is not.
   std::vector<std::int32_t> written;
+
+  // Return true if a token has a label: one of the assistant that is not the first token.
+  bool is_counted() const;
 };
 
 // Throws invalid_input if the messages are malformed or the template cannot format them, or if the first
@@ -39,6 +43,8 @@ EncodedConversation encode_conversation(const ChatFormat& format, const Json& me
 struct ConversationStore {
   data::TokenStore ids, written;  // for each conversation, the members of EncodedConversation
   std::size_t size() const { return ids.size(); }
+  // Append conversation `i` to a batch. Only tokens of the assistant have labels.
+  void append(Batch& batch, std::size_t i, std::uint64_t index) const;
 };
 
 struct ConversationData {

@@ -130,6 +130,41 @@ TEST_F(Conversations, ARunAnswersAndResumesWithoutItsFolder) {
   EXPECT_EQ(answer("run/latest"), "hi there\n");
 }
 
+TEST_F(Conversations, EvaluateGivesTheLossOfTheValidation) {
+  ASSERT_EQ(train({"-q", "--set", "training.max_steps=30"}).exit_code, 0);
+  const auto evaluate = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "evaluate");
+    return run_program(more, folder.path());
+  };
+  const ProgramResult result = evaluate({"run", "valid.jsonl", "--chat", "--json", "--bootstrap", "20"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_NEAR(json["loss"].get<double>(), last_validation("run")["loss"].get<double>(), 1e-6);
+  EXPECT_EQ(json["conversations"], 1);
+  EXPECT_EQ(json["tokens"], 8) << "see you</s>";
+  EXPECT_TRUE(json["intervals"].contains("perplexity")) << result.out;
+  const ProgramResult compared =
+      evaluate({"--compare", "run", "base", "train.jsonl", "--chat-template", "chatml", "--samples", "20"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+}
+
+TEST_F(Conversations, EvaluateRefusesRowsThatCannotBeCounted) {
+  const auto says_of = [&](const std::string& content, std::vector<std::string> more = {}) {
+    write("other.jsonl", row({message("user", "bye"), message("assistant", "see you")}) + content);
+    more.insert(more.begin(), {"evaluate", "base", "other.jsonl", "--chat"});
+    return run_program(more, folder.path()).err;
+  };
+  EXPECT_NE(says_of("{\"messages\": 3}\n").find("other.jsonl:2: "), std::string::npos);
+  EXPECT_NE(says_of(row({message("user", "bye")})).find("other.jsonl:2: "), std::string::npos);
+  const std::string text(90, 'a');
+  const std::string longer = row({message("user", "bye"), message("assistant", text.c_str())});
+  EXPECT_NE(says_of(longer).find("other.jsonl:2: "), std::string::npos);
+  EXPECT_NE(says_of(longer).find("at most 81 tokens"), std::string::npos) << says_of(longer);
+  EXPECT_EQ(says_of(longer, {"--truncate"}), "");
+  fs::remove(folder / "base/tokenizer_config.json");
+  EXPECT_NE(says_of("").find("chat template"), std::string::npos);
+}
+
 TEST_F(Conversations, AnotherTemplateBecomesThatOfTheCheckpoints) {
   fs::remove(folder / "base/tokenizer_config.json");
   const std::string rows = file_content(folder / "train.jsonl");

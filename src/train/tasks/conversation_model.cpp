@@ -58,7 +58,7 @@ class ConversationModel : public Task {
     return example_batches(
         data_.train.size(), config_.training.batch_size, static_cast<std::uint64_t>(config_.seed),
         [this](Batch& batch, std::size_t i, std::uint64_t, std::uint64_t index) {
-          append(batch, data_.train, i, index);
+          data_.train.append(batch, i, index);
         },
         data::weighted_sources(data_.sources.ends(), config_.data.weights));
   }
@@ -66,7 +66,7 @@ class ConversationModel : public Task {
     return next_token_loss(model, tape, batch, options);
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override {
-    const auto add = [this](Batch& batch, std::size_t i) { append(batch, data_.valid, i, i); };
+    const auto add = [this](Batch& batch, std::size_t i) { data_.valid.append(batch, i, i); };
     set_loss(example_loss(model, resources, data_.valid.size(), add).mean(), report);
     report.metrics.push_back({kPerplexity, std::exp(report.loss)});
     answer(model, resources, report);
@@ -83,15 +83,6 @@ class ConversationModel : public Task {
   }
 
  private:
-  // Append a conversation. Only tokens of the assistant have labels.
-  static void append(Batch& batch, const ConversationStore& store, std::size_t i, std::uint64_t index) {
-    const std::size_t before = batch.labels.size();
-    batch.add_window(store.ids[i], index);
-    const std::span<const std::int32_t> written = store.written[i];
-    for (std::size_t t = 1; t < written.size(); ++t)
-      if (written[t] == 0) batch.labels[before + t - 1] = kIgnoredLabel;
-  }
-
   // Generate the last message of the first conversations, and add it to the report as samples.
   void answer(Network& model, const PassResources& resources, ValidationReport& report) const;
 
