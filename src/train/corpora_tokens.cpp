@@ -52,6 +52,9 @@ std::uint64_t content_of(const RunConfig& config, const Tokenizers& tokenizers) 
     all[files == &data.train ? "train" : "valid"] = list;
   }
   if (!data.weights.empty()) all["weighted"] = true;  // the ids depend on the boundaries of files
+  if (config.task == "language-model")
+    if (const std::int32_t end = special_ids(tokenizers).end; end != special_ids(*tokenizers.target).end)
+      all["end"] = end;
   for (const auto& [name, content] : tokenizers.files()) all["tokenizers"][name] = hex(xxh3(content));
   return xxh3(all.dump());
 }

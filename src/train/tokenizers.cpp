@@ -88,6 +88,13 @@ SpecialIds special_ids(const text::Tokenizer& tokenizer) {
   return ids;
 }
 
+SpecialIds special_ids(const Tokenizers& tokenizers) {
+  SpecialIds ids = special_ids(*tokenizers.target);
+  const auto named = text::tokenizer_config_of(tokenizers.settings).special_ids(*tokenizers.target);
+  if (const auto end = named.find("eos_token"); end != named.end()) ids.end = end->second;
+  return ids;
+}
+
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
                                                         std::size_t last, Marks marks, ThreadPool& pool) {
   RecordReader records(config, config.data.train);

@@ -45,6 +45,8 @@ struct SpecialIds {
   std::int32_t decoder_start = -1;
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
+// The same for the target vocabulary, with the end token that `settings` names (eos_token), if there is one.
+SpecialIds special_ids(const Tokenizers& tokenizers);
 
 // Load tokenizer.file or the tokenizers of model.from; if neither is set, the task trains the tokenizers.
 // Both are null for a task without text.

@@ -198,5 +198,24 @@ TEST(SpecialIds, AreFoundByTheirNames) {
   EXPECT_EQ(with({"<|endoftext|>"}).end, 1);
 }
 
+TEST_F(DatasetTest, RecordsEndWithTheEndTokenOfTheFolder) {
+  write_file(folder_.path(), "a.tsv", "ab\nb\n");
+  RunConfig config = language_model("abz");
+  config.data.train = {(folder_ / "a.tsv").string()};
+  config.data.valid = config.data.train;
+  config.data.columns = {"1"};
+  config.output.folder = (folder_ / "run").string();
+  config.data.cache = "always";
+  Tokenizers tokenizers = obtain(config);
+  const auto id = [&](const char* token) { return *tokenizers.target->id_of(token); };
+  const Ids usual{id("a"), id("b"), id("</s>"), id("b"), id("</s>")};
+  EXPECT_EQ(of(load_streams(config, tokenizers, pool_).train.ids()), usual);
+  tokenizers.settings = {{"tokenizer_config.json", R"({"eos_token": "<pad>"})"}};
+  const Ids named{id("a"), id("b"), id("<pad>"), id("b"), id("<pad>")};
+  EXPECT_EQ(of(load_streams(config, tokenizers, pool_).train.ids()), named) << "not the ids of the cache";
+  tokenizers.settings = {{"tokenizer_config.json", R"({"eos_token": "<|none|>"})"}};
+  EXPECT_EQ(of(load_streams(config, tokenizers, pool_).train.ids()), usual);
+}
+
 }  // namespace
 }  // namespace regard::train

@@ -34,11 +34,12 @@ enum StreamStores : std::size_t { kTrain, kValid, kStreamStores };
 
 // Read records and append the end token to each. If data.valid is empty, a hash of the record determines
 // whether it is for training or validation.
-data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer& tokenizer,
+data::CorpusReport encode_records(const RunConfig& config, const Tokenizers& tokenizers,
                                   EncodedCorpora& corpora, data::SourceCounter& sources,
                                   data::SplitDuplicates& duplicates) {
   constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
-  const std::int32_t end = special_ids(tokenizer).end;
+  const text::Tokenizer& tokenizer = *tokenizers.target;
+  const std::int32_t end = special_ids(tokenizers).end;
   std::size_t tokens = 0;  // number of training tokens
   const auto add = [&](std::size_t store, const std::string& text) {
     std::vector<std::int32_t> ids = tokenizer.encode_ids(text, kPlain);
@@ -156,7 +157,7 @@ class LanguageModel : public Task {
 
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override {
     tokenizer_ = tokenizers.target;
-    special_ = special_ids(*tokenizer_);
+    special_ = special_ids(tokenizers);
     data_ = load_streams(config_, tokenizers, pool);
     notes_.insert(notes_.end(), data_.notes.begin(), data_.notes.end());
     fingerprint_ = data_.fingerprint;
@@ -249,7 +250,7 @@ StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, T
     data::SourceCounter sources;
     const data::CorpusReport report = is_plain_text(config)
                                           ? encode_text(config, tokenizer, pool, corpora, sources)
-                                          : encode_records(config, tokenizer, corpora, sources, duplicates);
+                                          : encode_records(config, tokenizers, corpora, sources, duplicates);
     corpora.finish({{"read", report.text()}, {"duplicates", duplicates.text()}, {"ends", sources.ends()}});
   }
   StreamData data{std::move(corpora.store(kTrain)), std::move(corpora.store(kValid)), {}, {}, 0};
