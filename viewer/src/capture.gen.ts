@@ -136,7 +136,7 @@ export interface Warning {
   /**
    * What no input or pass has: place, positions or keys.
    */
-  reason: 'place' | 'positions' | 'keys';
+  reason: "place" | "positions" | "keys";
   /**
    * One sentence with the intervention and the reason.
    */
