@@ -25,6 +25,9 @@ if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || { echo "packages: not root and no sudo; run: apt-get install ${missing[*]}" >&2; exit 1; }
   as_root=(sudo)
 fi
+# Two groups may be installed at the same time, and apt-get does not wait for another apt-get.
+exec 9>"${TMPDIR:-/tmp}/regard-packages.lock"
+flock 9
 if printf '%s\n' "${missing[@]}" | grep -q ':arm64$'; then
   "${as_root[@]}" dpkg --add-architecture arm64
 fi
