@@ -149,6 +149,7 @@ TEST_F(WeightedStreams, OfRunningTextNeedAValidationFile) {
   write_file(folder_.path(), "a.txt", "abc");
   RunConfig run = config(".txt");
   run.data.valid.clear();
+  run.data.valid_fraction = 0.1;
   EXPECT_REGARD_ERROR(check_run(run), ErrorKind::usage, "'data.weights' needs 'data.valid'");
 }
 
