@@ -91,22 +91,9 @@ void EpochPlan::add_window(const PairStore& pairs, const Options& options, std::
 }
 
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
-                    std::span<std::int64_t> starts) {
-  RandomStream random({seed, batch, place_of("data.windows")});
-  std::int64_t first = 0;
-  if (tokens > kRegion + context) {
-    RandomStream region({seed, batch / kRegionBatches, place_of("data.regions")});
-    first =
-        static_cast<std::int64_t>(region.next_below(static_cast<std::uint64_t>(tokens - kRegion - context)));
-    tokens = kRegion + context;
-  }
-  for (std::int64_t& start : starts)
-    start =
-        first + static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(tokens - context)));
-}
-
-void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
-                    std::span<const WeightedSource> sources, std::span<std::int64_t> starts) {
+                    std::span<std::int64_t> starts, std::span<const WeightedSource> sources) {
+  const WeightedSource whole{static_cast<std::size_t>(tokens), 1.0};
+  if (sources.empty()) sources = std::span(&whole, 1);
   struct Range {
     std::int64_t first = 0, count = 0;  // possible starts
     double until = 0;                   // sum of the masses of the ranges up to this one
@@ -126,9 +113,11 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
   }
   RandomStream random({seed, batch, place_of("data.windows")});
   for (std::int64_t& start : starts) {
-    const double drawn = static_cast<double>(random.next_below(std::uint64_t{1} << 53)) * 0x1.0p-53 * sum;
-    const auto range = std::find_if(ranges.begin(), ranges.end() - 1,
-                                    [drawn](const Range& one) { return drawn < one.until; });
+    auto range = ranges.begin();
+    if (ranges.size() > 1) {
+      const double drawn = static_cast<double>(random.next_below(std::uint64_t{1} << 53)) * 0x1.0p-53 * sum;
+      while (range + 1 != ranges.end() && drawn >= range->until) ++range;
+    }
     start =
         range->first + static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(range->count)));
   }

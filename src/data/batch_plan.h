@@ -46,17 +46,14 @@ class EpochPlan {
 
 // Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. After each
 // start there are at least `context` + 1 tokens, for the inputs and the last label. `batch` is the global
-// index of the batch. In a stream of more than kRegion tokens, each group of kRegionBatches successive
+// index of the batch. In a source of more than kRegion tokens, each group of kRegionBatches successive
 // batches draws from one region of kRegion tokens.
+// `sources`: ranges of tokens; if empty, the stream is one source. The probability that a window starts in a
+// source is proportional to its weight times its number of possible starts.
 constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // size of a region in tokens
 constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
-                    std::span<std::int64_t> starts);
-// The same for a stream of several sources, which are ranges of tokens. The probability that a window starts
-// in a source is proportional to the weight of the source times its number of starts. Regions are parts of
-// sources.
-void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
-                    std::span<const WeightedSource> sources, std::span<std::int64_t> starts);
+                    std::span<std::int64_t> starts, std::span<const WeightedSource> sources = {});
 
 // Consecutive windows of `context` tokens without overlap, in a random order that differs between epochs. A
 // stream of more than kRegion tokens is shuffled region by region; a region consists of blocks from random

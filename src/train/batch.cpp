@@ -158,10 +158,8 @@ class WindowBatches : public BatchSource {
   }
 
   void next(Batch& batch, std::uint64_t first_index) override {
-    if (options_.random && options_.sources.empty()) {
-      data::random_windows(options_.seed, batch_, size(), options_.context, starts_);
-    } else if (options_.random) {
-      data::random_windows(options_.seed, batch_, size(), options_.context, options_.sources, starts_);
+    if (options_.random) {
+      data::random_windows(options_.seed, batch_, size(), options_.context, starts_, options_.sources);
     } else {
       for (std::int64_t& start : starts_) start = next_in_order();
     }

@@ -132,7 +132,7 @@ std::vector<std::pair<std::string, std::string>> read_settings(const std::filesy
     if (!std::filesystem::exists(path)) continue;
     files.emplace_back(name, read_regular_file(path, std::uint64_t{1} << 24));
     if (name != kSettings || !joint || std::filesystem::exists(folder / text::kTokenizerFile)) continue;
-    Json json = read_json(path.string());
+    Json json = parse_json(files.back().second, path.string());
     if (!json.is_object()) throw file_error(path.string(), "expected a JSON object").found(describe(json));
     for (const char* key : {"tokenizer_class", "auto_map", "tokenizer_file", "vocab_file", "merges_file"})
       json.erase(key);
