@@ -56,8 +56,8 @@ struct StudyOptions {
   // Called during long studies with the completed fraction, 0 to 1. Return false to end the study, which then
   // throws `cancelled`.
   std::function<bool(double share)> progress = {};
-  // Interventions in every pass (docs/looking.md). The views "lens" and "direct" do not allow interventions
-  // on the decoder's output; "direct" does not allow them on the decoder's residuals either.
+  // Interventions that change values in every forward pass (docs/looking.md). The views "lens" and "direct"
+  // refuse interventions on the decoder's output; "direct" also refuses those on the decoder's residuals.
   std::vector<std::string> interventions = {};
   // View "alignment": a file with the word links of each line of `data` in Pharaoh format, such as "0-1 2p0";
   // "p" marks a link that is only possible.

@@ -48,7 +48,8 @@ struct LayerVectors {
   Tensor key, value;       // keys and values [keys, heads × size]
 };
 
-// Shape of the value at a probe point. `heads`: number of heads if the value is a query, otherwise 0.
+// Shape of the tensor at a probe point. `heads` is the number of attention heads if the tensor contains
+// queries, and 0 for all other tensors.
 struct PointShape {
   std::string point;
   Shape shape;

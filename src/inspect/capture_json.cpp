@@ -232,8 +232,8 @@ class Writer {
             {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
   }
 
-  // Return the attention that each key receives, as rows with one weight per key: first the mean over all
-  // queries, then one row for the query of each special token.
+  // Return a matrix of attention weights with one column per key. Row 0 is the mean over all queries. Each
+  // further row contains the weights of one special token's query.
   FloatJson received(const Map& map) const {
     const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
     std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);

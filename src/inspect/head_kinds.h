@@ -40,8 +40,8 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
 // the repetition.
 struct InductionScore {
   Head head;
-  // Attention weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022:
-  // prefix matching).
+  // induction score: attention weight of the query on the token that follows an earlier occurrence of the
+  // query's token ("prefix matching" of Olsson et al. 2022)
   double induction = 0;
   double duplicate = 0;  // attention weight on the earlier occurrence of the query's token
   double previous = 0;   // attention weight on the token before the query, over all queries except the first

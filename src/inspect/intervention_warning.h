@@ -30,8 +30,8 @@ struct InterventionWarning {
 // Return the progress for a name that InterventionWarning::reason() returns; `none` for other names.
 EditProgress progress_of(const std::string& reason);
 
-// Warnings as a list of {"intervention", "reason", "message": text()}. warnings_in() ignores elements of
-// another form.
+// Convert warnings to a JSON list of {"intervention": …, "reason": reason(), "message": text()}.
+// warnings_in() converts such a list to warnings, and ignores elements of another form.
 Json to_json(const std::vector<InterventionWarning>& warnings);
 std::vector<InterventionWarning> warnings_in(const Json& json);
 

@@ -14,9 +14,10 @@
 namespace regard::text {
 namespace {
 
-// Return the requested word rule, or the first of `fitting` if none was requested. `fitting` lists the rules
-// that are valid for the tokenizer type: types whose decoder concatenates tokens require rules that keep
-// spaces, and other types require rules that drop spaces. Throws usage for a rule that is not in `fitting`.
+// Return the word rule that `options` requests, or the first of `fitting` if it requests none. `fitting`
+// contains the valid rules for the tokenizer type. If the decoder of the type concatenates tokens, these are
+// the rules that keep spaces; otherwise, those that drop spaces. Throws usage if the requested rule is not
+// valid.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();

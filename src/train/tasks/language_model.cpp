@@ -67,7 +67,8 @@ data::CorpusReport encode_records(const RunConfig& config, const Tokenizers& tok
   return report;
 }
 
-// With data.weights, no token contains characters of two files.
+// Encode the training files one after another. Because each file is encoded separately, no token contains
+// characters of two files, and `sources` gets the number of tokens up to the end of each file.
 void encode_files(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
                   EncodedCorpora& corpora, data::SourceCounter& sources, PlainText& text) {
   std::size_t tokens = 0;
