@@ -13,7 +13,7 @@ import torch
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict
 from safetensors.torch import save_file
 from transformers import (BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel, LlamaConfig,
-                          LlamaForCausalLM, T5Config, T5ForConditionalGeneration)
+                          LlamaForCausalLM, T5Config, T5ForConditionalGeneration, ViTConfig, ViTForImageClassification)
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests/data/lora"
 
@@ -40,6 +40,11 @@ def t5():
                                                dropout_rate=0.0, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1))
 
 
+def vit():
+    return ViTForImageClassification(ViTConfig(hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, image_size=8,
+                                               patch_size=4, num_labels=3, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
 CASES = {
     "gpt2-layers-bias": (gpt2, dict(r=3, lora_alpha=5, target_modules=["c_attn", "c_proj", "c_fc"], layers_to_transform=[1],
                                     layers_pattern="h", bias="lora_only", fan_in_fan_out=True, task_type="CAUSAL_LM")),
@@ -52,10 +57,13 @@ CASES = {
                                      modules_to_save=["classifier"], task_type="SEQ_CLS")),
     "t5-exclude": (t5, dict(r=2, lora_alpha=4, target_modules=["q", "v", "wi", "wo"], exclude_modules=["encoder.block.0.layer.0.SelfAttention.q"],
                             task_type="SEQ_2_SEQ_LM")),
+    "vit-all-linear": (vit, dict(r=2, lora_alpha=4, target_modules="all-linear", rank_pattern={"fc1": 3}, modules_to_save=["classifier"])),
 }
 
 
 def inputs_of(name, config):
+    if name.startswith("vit"):
+        return {"pixel_values": torch.randn(2, 3, 8, 8), "labels": torch.tensor([2, 0])}
     ids = torch.randint(2, 40, (2, 7))
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0

@@ -44,6 +44,21 @@ std::string short_name(const std::string& name, const NameRules& rules) {
   return name;
 }
 
+// Return the name with the parts that the modules of transformers 5 have instead of those of a checkpoint.
+std::string module_name(std::string name, const NameRules& rules) {
+  for (const auto& [part, replacement] : rules.modules)
+    if (const std::size_t at = name.find(part); at != name.npos) name.replace(at, part.size(), replacement);
+  return name;
+}
+
+NameStyle style_of(const formats::SafetensorsFile& adapter, const NameRules& rules) {
+  const auto& entries = adapter.entries();
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& entry) { return module_name(entry.name, rules) != entry.name; })
+             ? NameStyle::checkpoint
+             : NameStyle::module;
+}
+
 void set_value(Parameter& parameter, const Tensor& value) {
   if (!parameter.is_held()) return parameter.adopt(value);
   Parameter::Held held;
@@ -62,7 +77,7 @@ Tensor checked(const formats::SafetensorsFile& file, const std::string& name, co
 
 }  // namespace
 
-std::vector<std::string> full_names(Network& model) {
+std::vector<std::string> full_names(Network& model, NameStyle style) {
   const NameRules& rules = model.name_rules();
   std::map<std::string, std::string> full;
   const std::unique_ptr<Network> reference = make_model(model.config());
@@ -72,6 +87,7 @@ std::vector<std::string> full_names(Network& model) {
   for (const Parameter* parameter : model.parameters()) {
     const auto found = full.find(short_name(parameter->name, rules));
     names.push_back(found != full.end() ? found->second : parameter->name);
+    if (style == NameStyle::module) names.back() = module_name(names.back(), rules);
   }
   return names;
 }
@@ -134,7 +150,7 @@ void Lora::add_whole(Parameter& parameter, const std::string& name) {
 
 void Lora::add_biases_and_modules() {
   const std::vector<Parameter*> parameters = model_->parameters();
-  const std::vector<std::string> names = full_names(*model_);
+  const std::vector<std::string> names = full_names(*model_, style_);
   std::set<std::string> adapted;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const std::string module = module_of(names[i]);
@@ -153,42 +169,47 @@ void Lora::add_biases_and_modules() {
       add_whole(*parameters[i], adapted.contains(module) ? module + kBaseLayer + "bias" : names[i]);
 }
 
-Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model_(&model), config_(config) {
-  config.check();
-  const std::vector<Parameter*> parameters = model.parameters();
-  const std::vector<std::string> names = full_names(model);
+// Add new updates to the modules that the targets name in this style. Return false if there are none.
+bool Lora::add_updates(NameStyle style, std::uint64_t seed) {
+  style_ = style;
+  const std::vector<Parameter*> parameters = model_->parameters();
+  const std::vector<std::string> names = full_names(*model_, style);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const std::string module = without_ending(names[i], ".weight");
     if (!nn::has_low_rank(*parameters[i])) {
       const bool table = parameters[i]->use == Parameter::Use::table && names[i].ends_with(".weight");
-      if (table && config.adapts(module, true))
+      if (table && config_.adapts(module, true))
         throw usage_error("an embedding or output layer cannot have a low-rank update")
             .found("\"" + module + "\"")
             .remedy("Name the layer in modules_to_save instead");
       continue;
     }
-    if (!config.adapts(module)) continue;
-    add_update(*parameters[i], module, config.rank_of(module));
+    if (!config_.adapts(module)) continue;
+    add_update(*parameters[i], module, config_.rank_of(module));
     Tensor a = nn::low_rank_of(*parameters[i])->a.value();
     RandomStream stream({seed, 0, place_of(module + ".lora_A")});
     const double bound = 1.0 / std::sqrt(static_cast<double>(a.columns()));
     for (std::int64_t j = 0; j < a.elements(); ++j)
       a.f32()[j] = static_cast<float>(bound * (2.0 * static_cast<double>(stream.next_uniform()) - 1.0));
   }
-  if (adapted_.empty())
+  return !adapted_.empty();
+}
+
+Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model_(&model), config_(config) {
+  config.check();
+  if (!add_updates(NameStyle::module, seed) && !add_updates(NameStyle::checkpoint, seed)) {
+    std::string example = "query";
+    const std::vector<Parameter*> parameters = model.parameters();
+    for (std::size_t i = parameters.size(); i-- > 0;)
+      if (nn::has_low_rank(*parameters[i])) {
+        const std::string module = without_ending(full_names(model, NameStyle::module)[i], ".weight");
+        example = module.substr(module.rfind('.') + 1);
+      }
     throw usage_error("no module of the model matches the adapter's targets")
         .found(config.target_pattern.empty() ? Json(config.targets).dump() : config.target_pattern)
-        .expected("the end of a linear layer's name, such as \"" +
-                  [&] {
-                    for (std::size_t i = 0; i < parameters.size(); ++i)
-                      if (nn::has_low_rank(*parameters[i])) {
-                        const std::string module = without_ending(names[i], ".weight");
-                        return module.substr(module.rfind('.') + 1);
-                      }
-                    return std::string("query");
-                  }() +
-                  "\"")
+        .expected("the end of a linear layer's name, such as \"" + example + "\"")
         .remedy("Run `regard info` to list the model's weights");
+  }
   add_biases_and_modules();
 }
 
@@ -201,7 +222,8 @@ Lora::Lora(Network& model, const std::filesystem::path& folder) : model_(&model)
 void Lora::read(const formats::SafetensorsFile& file) {
   const NameRules& rules = model_->name_rules();
   const std::vector<Parameter*> parameters = model_->parameters();
-  const std::vector<std::string> names = full_names(*model_);
+  style_ = style_of(file, rules);
+  const std::vector<std::string> names = full_names(*model_, style_);
   std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < names.size(); ++i) index[short_name(names[i], rules)] = i;
   const auto find = [&](const std::string& name, const std::string& entry) {
@@ -223,8 +245,9 @@ void Lora::read(const formats::SafetensorsFile& file) {
       Parameter& weight = *parameters[which];
       if (!nn::has_low_rank(weight))
         throw file_error(file.path().string(),
-                         "the adapter changes a weight that does not belong to a linear layer")
+                         "the adapter has a low-rank update of a weight that cannot have one")
             .found("\"" + entry.name + "\"")
+            .expected("updates of linear layers other than heads and output layers")
             .remedy("Merge the adapter into its base model with PEFT, and open the merged folder");
       const Tensor a = file.tensor(entry.name);
       if (a.shape().rank() != 2 || a.rows() < 1)

@@ -21,15 +21,20 @@ namespace regard::models {
 constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kAdapterWeights = "adapter_model.safetensors";
 
+// The two kinds of names of a model's weights: those of its checkpoints, and those of its modules in
+// transformers 5, which differ only for families with NameRules::modules (ViT, DeiT, AST).
+enum class NameStyle { checkpoint, module };
+
 class Lora {
  public:
   // Add a new adapter to the model. The model must outlive this object. A is uniform in ±1/√in, drawn from
-  // `seed` and the module's name; B is zero. Throws usage if the config is invalid, no module matches the
+  // `seed` and the module's name; B is zero. Targets are names of modules; if none of them matches, they are
+  // names of a checkpoint. Throws usage if the config is invalid, no module matches the
   // targets or modules_to_save, or a target is an embedding or the output layer.
   Lora(Network& model, const LoraConfig& config, std::uint64_t seed);
-  // Add the adapter of a folder. Ranks are taken from the tensors' shapes. Throws io if a file cannot be
-  // read, and bad_file if its content is invalid or a tensor does not match the model. After an error the
-  // model is unusable.
+  // Add the adapter of a folder, with names of either style. Ranks are taken from the tensors' shapes. Throws
+  // io if a file cannot be read, and bad_file if its content is invalid or a tensor does not match the model.
+  // After an error the model is unusable.
   Lora(Network& model, const std::filesystem::path& folder);
 
   // Return the weights that training changes: the updates, biases, and modules to save.
@@ -56,17 +61,19 @@ class Lora {
   void add_update(Parameter& weight, const std::string& module, std::int64_t rank);
   void add_whole(Parameter& parameter, const std::string& name);
   void add_biases_and_modules();
+  bool add_updates(NameStyle style, std::uint64_t seed);
   void read(const formats::SafetensorsFile& file);
 
   Network* model_;
   LoraConfig config_;
-  std::vector<Parameter*> adapted_;  // weights of the model that have low-rank updates
+  NameStyle style_ = NameStyle::module;  // of the names in the adapter's files
+  std::vector<Parameter*> adapted_;      // weights of the model that have low-rank updates
   std::vector<Named> updates_, whole_;
 };
 
 // Return each parameter's full name in the reference implementation, in the order of model.parameters(). A
 // checkpoint may omit a prefix of it, such as "transformer.".
-std::vector<std::string> full_names(Network& model);
+std::vector<std::string> full_names(Network& model, NameStyle style);
 
 // Return PEFT's task_type for the model's output, or "" if there is none.
 std::string peft_task_type(const Network& model);

@@ -16,6 +16,9 @@ struct NameRules {
   // Older endings of names: a file may have `second` instead of `first`, such as LayerNorm.gamma instead of
   // LayerNorm.weight.
   std::vector<std::pair<std::string, std::string>> endings;
+  // Parts of module names, such as ".attention.attention.query.", and what transformers 5 has instead in the
+  // names of a model's modules, and therefore in adapters of PEFT. Checkpoints keep the old parts.
+  std::vector<std::pair<std::string, std::string>> modules;
   // Names of tied weights: a file may contain `second`, an equal copy, besides or instead of the weight
   // `first`.
   std::vector<std::pair<std::string, std::string>> copies;

@@ -19,7 +19,7 @@ std::int64_t first_column(const Parameter& weight) {
 }  // namespace
 
 bool has_low_rank(const Parameter& weight) {
-  return weight.block != nullptr &&
+  return weight.block != nullptr && weight.stored_shape.rank() != 4 &&
          (weight.use == Parameter::Use::linear || weight.use == Parameter::Use::transposed_linear);
 }
 

@@ -24,7 +24,8 @@ struct LinearBlock : ParameterBlock {
   std::vector<std::unique_ptr<LowRank>> updates;
 };
 
-// Return true if the parameter is the weight of a Linear (not a bias, table, norm or output layer).
+// Return true if the parameter is the weight of a Linear (not a bias, table, norm or output layer), and is
+// not stored as a convolution.
 bool has_low_rank(const Parameter& weight);
 
 // Add an update of zeros to the weight. The weight's layer owns it. `name` is the layer's name, used in the

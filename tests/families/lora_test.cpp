@@ -21,7 +21,8 @@
 namespace regard::testing {
 namespace {
 
-constexpr const char* kInputs[] = {"input_ids", "attention_mask", "labels", "decoder_input_ids"};
+constexpr const char* kInputs[] = {"input_ids", "attention_mask", "labels", "decoder_input_ids",
+                                   "pixel_values"};
 
 class Peft : public ::testing::TestWithParam<std::string> {
  protected:
@@ -92,10 +93,12 @@ TEST_P(Peft, MergedWeights) {
     return tensor.name.find(".lora_") != std::string::npos;
   }));
   std::size_t compared = 0;
-  for (const Parameter* parameter : model->parameters()) {
-    const std::string name = "merged." + parameter->name;
+  const std::vector<Parameter*> parameters = model->parameters();
+  const std::vector<std::string> names = models::full_names(*model, models::NameStyle::module);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = "merged." + names[i];
     if (golden_->find(name) == nullptr) continue;
-    EXPECT_LE(testing::output_error(parameter->value(), golden_->tensor(name)), 0.1) << name;
+    EXPECT_LE(testing::output_error(parameters[i]->value(), golden_->tensor(name)), 0.1) << name;
     ++compared;
   }
   const auto merged = std::count_if(golden_->entries().begin(), golden_->entries().end(),
@@ -184,6 +187,65 @@ INSTANTIATE_TEST_SUITE_P(Lora, Peft, ::testing::ValuesIn(cases()), [](const auto
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// transformers 4 has other names for the modules of ViT than transformers 5. Adapters with either names give
+// the same bits, and are written with the names that they had. An adapter with both is refused.
+TEST(LoraNames, AdaptersOfTransformers4) {
+  const std::filesystem::path base = testing::golden("lora/vit-all-linear");
+  const testing::TemporaryFolder folder;
+  const auto file = formats::SafetensorsFile::open(base / "adapter" / kAdapterWeights);
+  const auto model = load_model(formats::ModelFolder::open(base));
+  std::vector<formats::NamedTensor> tensors;
+  for (const formats::TensorEntry& entry : file->entries()) {
+    std::string name = entry.name;
+    for (const auto& [old, part] : model->name_rules().modules)
+      if (const std::size_t at = name.find(part); at != name.npos) name.replace(at, part.size(), old);
+    tensors.push_back({name, file->tensor(entry.name)});
+  }
+  Json config = read_json((base / "adapter" / kAdapterConfig).string());
+  config["rank_pattern"] = {{"intermediate.dense", 3}};
+  write_file_atomically(folder / kAdapterConfig, config.dump());
+  formats::write_safetensors(folder / kAdapterWeights, tensors);
+  const Lora old(*model, folder.path());
+  const auto second = load_model(formats::ModelFolder::open(base));
+  const Lora current(*second, base / "adapter");
+  const std::vector<formats::NamedTensor> ours = old.tensors(), theirs = current.tensors();
+  ASSERT_EQ(ours.size(), theirs.size());
+  std::size_t renamed = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_EQ(std::memcmp(ours[i].tensor.data(), theirs[i].tensor.data(), ours[i].tensor.bytes()), 0);
+    EXPECT_TRUE(std::any_of(tensors.begin(), tensors.end(),
+                            [&](const auto& tensor) { return tensor.name == ours[i].name; }));
+    renamed += ours[i].name != theirs[i].name ? 1 : 0;
+  }
+  EXPECT_EQ(renamed, 24U);
+
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (const std::string& name = file->entries()[i].name; name.find("layers.0.") != name.npos)
+      tensors[i].name = name;
+  formats::write_safetensors(folder / kAdapterWeights, tensors);
+  const auto third = load_model(formats::ModelFolder::open(base));
+  EXPECT_REGARD_ERROR(Lora(*third, folder.path()), ErrorKind::bad_file, "matches no weight of the model");
+}
+
+TEST(LoraNames, TargetsOfEitherTransformers) {
+  const std::filesystem::path base = testing::golden("lora/vit-all-linear");
+  for (const auto& [target, module] : std::vector<std::pair<std::string, std::string>>{
+           {"q_proj", "vit.layers.0.attention.q_proj"},
+           {"query", "vit.encoder.layer.0.attention.attention.query"}}) {
+    const auto model = load_model(formats::ModelFolder::open(base));
+    LoraConfig config;
+    config.targets = {target};
+    const Lora lora(*model, config, 1);
+    ASSERT_EQ(lora.tensors().size(), 4U);
+    EXPECT_EQ(lora.tensors()[0].name, "base_model.model." + module + ".lora_A.weight");
+  }
+  // The projection of patches is a convolution in PEFT's models.
+  const auto model = load_model(formats::ModelFolder::open(base));
+  LoraConfig config;
+  config.targets = {"projection"};
+  EXPECT_REGARD_ERROR(Lora(*model, config, 1), ErrorKind::usage, "q_proj");
+}
 
 class BadAdapter : public ::testing::Test {
  protected:

@@ -28,6 +28,7 @@ Architecture audio_spectrogram_transformer(const ConfigReader& config) {
   all.encoder->input.patches->specials.push_back(prefix + "embeddings.distillation_token");
   check_common(config, kLargestSize);
   all.names.prefixes = {"audio_spectrogram_transformer."};
+  all.names.modules = vit_modules();
   all.head.rows = HeadConfig::Rows::first_two;
   if (!classifies) {
     all.head.output = Output::pooled;

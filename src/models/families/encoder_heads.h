@@ -21,6 +21,8 @@ StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the encoder of ViT over the given patches. Sets the names of the patches' projection, positions and
 // first special token.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, PatchConfig patches);
+// Return NameRules::modules of ViT's encoder, which DeiT and AST share.
+std::vector<std::pair<std::string, std::string>> vit_modules();
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
 // Return BART's decoder. TrOCR's decoder has the same keys and names.
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);

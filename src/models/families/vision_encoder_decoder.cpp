@@ -71,6 +71,7 @@ Architecture vision_encoder_decoder(const ConfigReader& config) {
   all.encoder = vit_encoder(encoder, "encoder.");
   if (reads == "deit")
     all.encoder->input.patches->specials.emplace_back("encoder.embeddings.distillation_token");
+  all.names.modules = vit_modules();
   connect(encoder, decoder, all);
   const InputEmbeddingConfig& input = all.decoder->input;
   check_common(config, input.vocabulary);

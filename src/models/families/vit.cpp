@@ -58,6 +58,16 @@ PatchConfig patch_grid(const ConfigReader& config) {
   return patches;
 }
 
+std::vector<std::pair<std::string, std::string>> vit_modules() {
+  return {{"encoder.layer.", "layers."},
+          {".attention.attention.query.", ".attention.q_proj."},
+          {".attention.attention.key.", ".attention.k_proj."},
+          {".attention.attention.value.", ".attention.v_proj."},
+          {".attention.output.dense.", ".attention.o_proj."},
+          {".intermediate.dense.", ".mlp.fc1."},
+          {".output.dense.", ".mlp.fc2."}};
+}
+
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix) {
   return vit_encoder(config, prefix, patch_grid(config));
 }
@@ -87,6 +97,7 @@ Architecture vit_like(const ConfigReader& config, const std::string& family, boo
   all.encoder = vit_encoder(config, prefix);
   check_common(config, kLargestSize);
   all.names.prefixes = {family + "."};
+  all.names.modules = vit_modules();
   all.names.ignored = {"embeddings.mask_token"};
   const kernels::Activation activation = config.activation("pooler_act", "tanh");
   const DenseConfig pooler{
