@@ -17,7 +17,8 @@ const visible = runs.map(() => true);
 const titles = {learning_rate: "Learning rate", gradient_norm: "Gradient norm before clipping", tokens_per_s: "Tokens per second",
   "validation.perplexity": "Validation perplexity", "validation.bleu": "Validation BLEU", "validation.chrf": "Validation chrF",
   "validation.accuracy": "Validation accuracy"};
-const title = name => titles[name] || name.replace("validation.", "Validation ").replace(/_/g, " ");
+const capitalised = text => text[0].toUpperCase() + text.slice(1);
+const title = name => titles[name] || capitalised(name.replace("validation.", "validation ").replace(/_/g, " "));
 const names = [...new Set(runs.flatMap(run => Object.keys(run.curves)))].filter(name => name !== "loss" && name !== "validation.loss");
 const order = name => ["validation.bleu", "validation.chrf", "validation.accuracy", "validation.perplexity"].indexOf(name) + 1 ||
   (name.startsWith("validation.") ? 9 : {learning_rate: 20, gradient_norm: 21, tokens_per_s: 22}[name] || 30);

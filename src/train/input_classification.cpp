@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "metrics/classification.h"
+#include "train/confusion.h"
 #include "train/label_loss.h"
 
 namespace regard::train {
@@ -71,6 +72,7 @@ void InputClassification::validate(Network& model, const PassResources& resource
                                    ValidationReport& report) const {
   const Predictions predictions = predict(model, resources);
   set_loss(predictions.weight == 0.0 ? 0.0 : predictions.loss / predictions.weight, report);
+  set_confusion(predictions.labels, valid_labels_, labels_, report);
   const auto classes = static_cast<std::int32_t>(labels_.size());
   if (config_.wants(kAccuracy.name))
     report.metrics.push_back({kAccuracy, metrics::accuracy(predictions.labels, valid_labels_)});

@@ -44,14 +44,21 @@ struct MetricResult {
   double value = 0;
 };
 
+// The numbers of validation examples with each true and each predicted label.
+struct Confusion {
+  std::vector<std::string> labels;
+  std::vector<std::int64_t> counts;  // [true labels, predicted labels]
+};
+
 struct ValidationReport {
   std::int64_t step = 0;
   bool averaged = false;  // true if the validated weights are the average of the last checkpoints
   double loss = 0;
   std::vector<MetricResult> metrics;                         // all metrics except the loss
   std::vector<std::pair<std::string, std::string>> details;  // names and texts to add to the log line
-  bool best = false;   // true if the result is better than all earlier validations
-  double seconds = 0;  // duration of the validation
+  Confusion confusion;  // empty if the task does not predict one label per example, or has many labels
+  bool best = false;    // true if the result is better than all earlier validations
+  double seconds = 0;   // duration of the validation
   std::vector<Sample> samples;
 };
 

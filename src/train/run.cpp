@@ -17,6 +17,14 @@
 namespace regard::train {
 namespace {
 
+Json confusion_json(const Confusion& confusion) {
+  const auto width = static_cast<std::ptrdiff_t>(confusion.labels.size());
+  Json rows = Json::array();
+  for (auto row = confusion.counts.begin(); row != confusion.counts.end(); row += width)
+    rows.push_back(std::vector<std::int64_t>(row, row + width));
+  return {{"labels", confusion.labels}, {"counts", rows}};
+}
+
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kMoments = "optimizer.safetensors";
 
@@ -270,6 +278,7 @@ void Run::write_log(const ValidationReport& report) {
   Json values{{"loss", report.loss}};
   for (const MetricResult& metric : report.metrics) values[metric.kind.name] = metric.value;
   for (const auto& [name, text] : report.details) values[name] = text;
+  if (!report.confusion.labels.empty()) values["confusion"] = confusion_json(report.confusion);
   Json line{{"step", report.step},
             {"validation", values},
             {"best", report.best},

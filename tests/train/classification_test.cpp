@@ -178,6 +178,7 @@ TEST_F(Classifying, LearnsFromScratchAndOpensWithClassify) {
     EXPECT_EQ(line["samples"].size(), 3u);
   }
   EXPECT_GT(accuracy, 0.95) << result.err;
+  expect_confusion("run");
   EXPECT_FALSE(fs::exists(folder / "run/latest/generation_config.json"));
   const ProgramResult classified =
       run_program({"classify", "run", "--json"}, folder.path(), "one six\ntwo one\n");

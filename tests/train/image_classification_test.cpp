@@ -110,6 +110,7 @@ TEST_F(ImageClassifying, LearnsAndTheResultClassifies) {
   for (const Json& line : log("run"))
     if (line.contains("validation") && line["step"] == best) {
       ++compared;
+      EXPECT_EQ(scores["confusion"], line["validation"]["confusion"]["counts"]);
       EXPECT_NEAR(scores["accuracy"].get<double>(), line["validation"]["accuracy"].get<double>(), 1e-9)
           << evaluated.out;
     }

@@ -83,6 +83,26 @@ class RunCase : public ::testing::Test {
       if (line.contains("validation")) last = line["validation"];
     return last;
   }
+  // Expect that the last validation has a confusion matrix of the model's labels, whose diagonal contains the
+  // fraction "accuracy" of the examples.
+  void expect_confusion(const std::string& run) {
+    const Json validation = last_validation(run);
+    const Json names = read_json((folder / run / "latest/config.json").string())["id2label"];
+    std::vector<std::string> labels;
+    for (std::size_t i = 0; i < names.size(); ++i) labels.push_back(names[std::to_string(i)]);
+    ASSERT_TRUE(validation.contains("confusion")) << validation;
+    EXPECT_EQ(validation["confusion"]["labels"], labels);
+    const Json& counts = validation["confusion"]["counts"];
+    ASSERT_EQ(counts.size(), labels.size());
+    std::int64_t right = 0, all = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      for (std::size_t j = 0; j < labels.size(); ++j) {
+        const auto count = counts.at(i).at(j).get<std::int64_t>();
+        all += count, right += i == j ? count : 0;
+      }
+    ASSERT_GT(all, 0);
+    EXPECT_DOUBLE_EQ(static_cast<double>(right) / static_cast<double>(all), validation["accuracy"]);
+  }
   // Train with 1, 2 and 3 threads, and once with a kill and a resume. Expect the same weights.
   void expect_same_bits_for_threads_and_after_a_kill() {
     for (const char* threads : {"1", "2", "3"})

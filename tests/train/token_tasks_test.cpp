@@ -115,6 +115,7 @@ TEST_F(TokenTasks, TagsAreLearnt) {
       train({"--set", "training.max_steps=200", "--set", "validation.every_steps=0"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_GT(last_validation("run")["accuracy"], 0.98) << result.err;
+  expect_confusion("run");
   const Json config = read_json((folder / "run/latest/config.json").string());
   EXPECT_EQ(config["architectures"][0], "BertForTokenClassification");
   EXPECT_EQ(config["id2label"]["1"], "ODD");

@@ -12,6 +12,7 @@
 #include "ops/binary_cross_entropy.h"
 #include "ops/squared_error.h"
 #include "train/batch_preview.h"
+#include "train/confusion.h"
 #include "train/encoder_task.h"
 #include "train/label_loss.h"
 #include "train/label_set.h"
@@ -248,6 +249,7 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     if (config_.wants(kind.name)) report.metrics.push_back({kind, value});
   };
   if (problem_ == Problem::single_label) {
+    set_confusion(predictions.labels, valid_.labels, labels_, report);
     add(kAccuracy, metrics::accuracy(predictions.labels, valid_.labels));
     add(kMacroF1,
         metrics::precision_recall(predictions.labels, valid_.labels, classes, metrics::Average::macro).f1);

@@ -12,6 +12,7 @@
 #include "metrics/classification.h"
 #include "metrics/entities.h"
 #include "train/batch_preview.h"
+#include "train/confusion.h"
 #include "train/encode.h"
 #include "train/encoder_task.h"
 #include "train/label_loss.h"
@@ -285,6 +286,7 @@ void TokenClassification::validate(Network& model, const PassResources& resource
       });
   set_loss(predictions.weight == 0.0 ? 0.0 : predictions.loss / predictions.weight, report);
   measure(predictions, report);
+  set_confusion(predictions.predicted_ids, predictions.truth_ids, labels_, report);
   const auto samples = std::min(static_cast<std::size_t>(config_.validation.samples), valid_.examples.size());
   for (std::size_t i = 0; i < samples; ++i)
     report.samples.push_back(
