@@ -80,15 +80,12 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
   add_images(read_pixel_table(table), file, to);
 }
 
-void add_idx(const std::vector<std::string>& files, PictureRows& to) {
-  if (files.size() % 2 != 0)
-    throw usage_error("each file of images requires a file of labels")
-        .found(fmt::format("{} file{}", files.size(), files.size() == 1 ? "" : "s"))
-        .expected(
-            "a folder, pairs of IDX files (images, labels), or a .tsv, .csv or .jsonl table of paths and "
-            "labels");
-  for (std::size_t i = 0; i < files.size(); i += 2)
-    add_images(read_idx_images(files[i], files[i + 1]), files[i], to);
+Error unpaired(std::size_t files) {
+  return usage_error("each file of images requires a file of labels")
+      .found(fmt::format("{} file{}", files, files == 1 ? "" : "s"))
+      .expected(
+          "a folder, pairs of IDX files (images, labels), or a .tsv, .csv or .jsonl table of paths and "
+          "labels");
 }
 
 }  // namespace
@@ -105,20 +102,28 @@ std::string PictureRow::name() const {
 PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest) {
   PictureRows rows;
   const std::vector<std::string>& files = table.files;
-  const bool folders = is_folder(files.at(0));
+  const bool folders = is_folder(files.at(0)), idx = !folders && !has_columns(table.format);
   for (const std::string& file : files)
     if (is_folder(file) != folders)
       throw usage_error("folders of images and files of images cannot be mixed")
           .found(file)
           .expected("only folders, or only files");
-  if (folders) {
-    for (const std::string& folder : files) add_folder(folder, rows);
-  } else if (!has_columns(table.format)) {
-    add_idx(files, rows);
-  } else if (highest > 0) {
-    for (const std::string& file : files) add_pixels(table, file, highest, rows);
-  } else {
-    add_paths(table, rows);
+  if (idx && files.size() % 2 != 0) throw unpaired(files.size());
+  const std::size_t together = idx ? 2 : 1;
+  for (std::size_t i = 0; i < files.size(); i += together) {
+    const std::size_t before = rows.rows.size();
+    if (folders) {
+      add_folder(files[i], rows);
+    } else if (idx) {
+      add_images(read_idx_images(files[i], files[i + 1]), files[i], rows);
+    } else if (highest > 0) {
+      add_pixels(table, files[i], highest, rows);
+    } else {
+      TableOptions one = table;
+      one.files = {files[i]};
+      add_paths(one, rows);
+    }
+    for (std::size_t row = before; row < rows.rows.size(); ++row) rows.rows[row].source = i / together;
   }
   return rows;
 }

@@ -15,9 +15,10 @@ namespace regard::data {
 struct PictureRow {
   std::filesystem::path file;  // path of the image; empty if `image` contains it
   Image image;
-  std::string text;  // label or caption of the image
-  std::string key;   // key that is equal for equal images: the path as given, or a hash of the pixels
-  Place place;       // place of the row in the data
+  std::string text;        // label or caption of the image
+  std::string key;         // key that is equal for equal images: the path as given, or a hash of the pixels
+  Place place;             // place of the row in the data
+  std::size_t source = 0;  // index of the folder, table or pair of IDX files that contains the row
   // number that the caller may assign, for example to identify the row after other rows are removed
   std::size_t id = 0;
 
@@ -32,7 +33,7 @@ struct PictureRows {
   RowReport report;
 };
 
-// Read the rows of table.files:
+// Read the rows of table.files, in the order of the files:
 //   folders: every image in FOLDER/LABEL/…, as list_image_folder() does;
 //   files that are not tables: pairs of IDX files, the images and their labels;
 //   tables with highest = 0: two columns, the path of an image, relative to the table's folder, and its text;

@@ -11,9 +11,10 @@ namespace regard::data {
 
 struct SoundRow {
   std::filesystem::path file;
-  std::string name;  // path as given
-  std::string text;  // label or text of the sound
-  Place place;       // place of the row in the data
+  std::string name;        // path as given
+  std::string text;        // label or text of the sound
+  Place place;             // place of the row in the data
+  std::size_t source = 0;  // index of the table that contains the row
 };
 
 // Read the rows of a table with the columns path, relative to the table's folder, and `second`. The files are

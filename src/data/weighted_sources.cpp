@@ -17,6 +17,14 @@ std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
   return sources;
 }
 
+std::vector<WeightedSource> weighted_sources(std::size_t examples,
+                                             const std::function<std::size_t(std::size_t)>& source_of,
+                                             std::span<const double> weights) {
+  SourceCounter counter;
+  for (std::size_t i = 0; i < examples; ++i) counter.set(source_of(i), i + 1);
+  return weighted_sources(counter.ends(), weights);
+}
+
 double examples_per_epoch(std::span<const WeightedSource> sources) {
   double sum = 0;
   std::size_t begin = 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct WeightedSource {
 // Return sources that end at `ends` and have these weights. Sources after the last of `ends` are empty. Empty
 // if `weights` is empty.
 std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
+                                             std::span<const double> weights);
+
+// The same for `examples` examples in the order of their sources; source_of(i) returns the index of the
+// source of example i.
+std::vector<WeightedSource> weighted_sources(std::size_t examples,
+                                             const std::function<std::size_t(std::size_t)>& source_of,
                                              std::span<const double> weights);
 
 // Return the mean number of examples in an epoch.

@@ -104,8 +104,10 @@ std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files) {
   const CorpusRules& rules = task_traits(config.task).corpus;
   const data::CorpusFormat format = corpus_format(config, files.at(0));
-  const bool in_turn =
-      format == data::CorpusFormat::text || (!rules.aligned && format == data::CorpusFormat::lines);
+  std::error_code ignored;
+  const bool in_turn = format == data::CorpusFormat::text ||
+                       (!rules.aligned && format == data::CorpusFormat::lines) ||
+                       (rules.folders && std::filesystem::is_directory(files.at(0), ignored));
   std::size_t together = files.size();
   if (in_turn || data::has_columns(format))
     together = 1;

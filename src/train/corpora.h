@@ -41,7 +41,8 @@ void check_text_column(const RunConfig& config);
 // Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Return the files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
+// Return the files of each corpus in data.train or data.valid: a table, a folder of images, or a group of
+// line-aligned files or IDX files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 

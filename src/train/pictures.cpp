@@ -143,6 +143,11 @@ data::Image Pictures::shaped(std::size_t i) const {
   return shaped_as(rows_[i].read(), *input_);
 }
 
+std::vector<data::WeightedSource> Pictures::sources(const RunConfig& config) const {
+  return data::weighted_sources(
+      rows_.size(), [this](std::size_t i) { return rows_[i].source; }, config.data.weights);
+}
+
 Tensor Pictures::pixels(std::size_t i) const {
   Tensor pixels = Tensor::empty({1, 3, input_->height(), input_->width()});
   if (kept_.empty())

@@ -9,6 +9,7 @@
 #include "data/augment.h"
 #include "data/image_processor.h"
 #include "data/picture_rows.h"
+#include "data/weighted_sources.h"
 #include "formats/model_folder.h"
 #include "models/model_input.h"
 #include "train/run_config.h"
@@ -70,6 +71,8 @@ class Pictures {
   // Return the model input with random changes. The result depends only on the image, the settings and the
   // seed of the run, the epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
+  // Return the sources of the rows, weighted by data.weights.
+  std::vector<data::WeightedSource> sources(const RunConfig& config) const;
   const data::RowReport& report() const { return report_; }
   std::uint64_t fingerprint() const { return fingerprint_; }  // hash of all pixels and texts
 

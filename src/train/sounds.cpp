@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 SoundRow row_of(const RecordReader& records) {
   SoundRow row;
   row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
+  row.source = records.corpus();
   if (is_blank(row.name))
     throw file_error(row.place.file, "the row has no path of an audio file")
         .at(row.place)

@@ -117,6 +117,46 @@ TEST_F(ImageClassifying, LearnsAndTheResultClassifies) {
   EXPECT_GE(compared, 1) << "no validation of step " << best;
 }
 
+TEST_F(ImageClassifying, TablesHaveWeights) {
+  expect_weighted_tables({"augmentation.rotation=0", "augmentation.shift=0", "training.max_steps=4"});
+}
+
+// Each folder of images and each pair of IDX files is a source.
+TEST_F(ImageClassifying, FoldersAndPairsOfFilesHaveWeights) {
+  for (const char* file : {"a/x/0.pgm", "a/y/1.pgm", "b/x/2.pgm", "c/y/3.pgm"})
+    regard::testing::write_file(folder.path(), file,
+                                file_content(folder / "train" / fs::path(file).filename()));
+  std::vector<std::string> folders;
+  for (const char* name : {"a", "b", "c"}) folders.push_back((folder / name).string());
+  const auto sources = [](const std::vector<std::string>& files, data::TableFormat format) {
+    std::vector<std::size_t> found;
+    for (const data::PictureRow& row : data::read_picture_rows({.files = files, .format = format}).rows)
+      found.push_back(row.source);
+    return found;
+  };
+  EXPECT_EQ(sources(folders, data::TableFormat::lines), (std::vector<std::size_t>{0, 0, 1, 2}));
+  const std::string images(
+      "\0\0\x8\x3\0\0\0\x2\0\0\0\x1\0\0\0\x1"
+      "ab",
+      18),
+      labels("\0\0\x8\x1\0\0\0\x2\0\x1", 10);
+  regard::testing::write_file(folder.path(), "images", images);
+  regard::testing::write_file(folder.path(), "labels", labels);
+  const std::string image_file = (folder / "images").string(), label_file = (folder / "labels").string();
+  EXPECT_EQ(sources({image_file, label_file, image_file, label_file}, data::TableFormat::lines),
+            (std::vector<std::size_t>{0, 0, 1, 1}));
+  RunConfig run = config();
+  run.data.train = run.data.valid = {image_file, label_file, image_file, label_file};
+  run.data.columns.clear();
+  run.data.weights = {1.0, 2.0};
+  check_run(run);
+  run.data.weights = {1.0};
+  EXPECT_REGARD_ERROR(check_run(run), ErrorKind::usage, "the length of 'data.weights' differs");
+  run.data.train = run.data.valid = folders;
+  run.data.weights = {1.0, 2.0, 0.5};
+  check_run(run);
+}
+
 TEST_F(ImageClassifying, ThreadsDoNotChangeABit) {
   for (const char* threads : {"1", "2", "3"})
     ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);

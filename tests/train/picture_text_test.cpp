@@ -92,6 +92,11 @@ TEST_P(PicturesAndTexts, ThreadsDoNotChangeABit) {
   EXPECT_NE(weights("1"), weights("other"));
 }
 
+TEST_P(PicturesAndTexts, TablesHaveWeights) {
+  write(GetParam());
+  expect_weighted_tables({"augmentation.shift=0", "training.max_steps=4"});
+}
+
 TEST_P(PicturesAndTexts, ResumedAfterAKillEndsWithTheSameBits) {
   write(GetParam());
   const std::vector<std::string> steps{"--set", "training.max_steps=120"};

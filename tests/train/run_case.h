@@ -83,6 +83,35 @@ class RunCase : public ::testing::Test {
       if (line.contains("validation")) last = line["validation"];
     return last;
   }
+  // Write second.tsv: the rows of train.tsv, each with the text of the next row. Then expect that a run of
+  // both tables without the second one (weight 0) has the weights of a run of train.tsv, and that other runs
+  // have not.
+  void expect_weighted_tables(const std::vector<std::string>& settings) {
+    std::vector<std::string> paths, texts;
+    std::istringstream rows(file_content(folder / "train.tsv"));
+    for (std::string row; std::getline(rows, row);) {
+      paths.push_back(row.substr(0, row.find('\t')));
+      texts.push_back(row.substr(row.find('\t')));
+    }
+    std::string second;
+    for (std::size_t i = 0; i < paths.size(); ++i) second += paths[i] + texts[(i + 1) % texts.size()] + "\n";
+    regard::testing::write_file(folder.path(), "second.tsv", second);
+    const auto trained = [&](const std::string& name, const std::vector<std::string>& data) {
+      std::vector<std::string> arguments{"-q", "--set", "output.folder=" + name};
+      for (const auto* list : {&settings, &data})
+        for (const std::string& setting : *list) arguments.insert(arguments.end(), {"--set", setting});
+      const ProgramResult result = train(arguments);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      return weights(name);
+    };
+    const std::string both = "data.train=[\"train.tsv\", \"second.tsv\"]";
+    const std::string only = trained("only", {});
+    EXPECT_TRUE(trained("first", {both, "data.weights=[1, 0]"}) == only);
+    EXPECT_FALSE(trained("last", {both, "data.weights=[0, 1]"}) == only);
+    const std::string without = trained("both", {both});
+    EXPECT_TRUE(trained("equal", {both, "data.weights=[1, 1]"}) == without);
+    EXPECT_FALSE(without == only);
+  }
   // Expect that the last validation has a confusion matrix of the model's labels, whose diagonal contains the
   // fraction "accuracy" of the examples.
   void expect_confusion(const std::string& run) {

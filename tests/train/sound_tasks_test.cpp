@@ -182,6 +182,7 @@ mask_bins = 0.2)",
   const std::string table = file_content(folder / "valid.tsv");
   EXPECT_NE(classified.out.find(table.substr(11, table.find('\n') - 11)), std::string::npos)
       << classified.out;
+  expect_weighted_tables({"sound.mask_frames=0", "sound.mask_bins=0", "training.max_steps=4"});
   // Start from the model with a new head for other labels, without a cache.
   const ProgramResult from = train({"--set", "model.from=long", "--set", "output.folder=from", "--set",
                                     "data.cache=never", "--set", "training.max_steps=2"});
@@ -251,6 +252,7 @@ channels = 8)",
   const ProgramResult evaluated = run_program({"evaluate", "run", "valid.tsv"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_NE(evaluated.out.find("CER"), std::string::npos) << evaluated.out;
+  expect_weighted_tables({"training.max_steps=4"});
 }
 
 TEST_F(SoundRun, BadDataIsNamedWithItsRow) {

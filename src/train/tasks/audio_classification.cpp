@@ -86,6 +86,7 @@ void AudioClassification::load_part(const char* what, std::vector<SoundRow> rows
 void AudioClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (config_.model.from.empty()) spec_ = make_model(model_config(tokenizers), "[model]")->input_spec();
   load_part("training", std::move(rows_.train), rows_.train_report, pool, train_, train_labels_);
+  for (std::size_t i = 0; i < train_.size(); ++i) sources_.set(train_.row(i).source, i + 1);
   load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_, valid_labels_);
   finish_loading();
 }
@@ -97,9 +98,9 @@ const TaskTraits& audio_classification_traits() {
       .name = "audio-classification",
       .meaning = "predict the label of a sound",
       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
-               "data.cache", "sound.channels", "sound.bins", "sound.seconds", "sound.patch_size",
-               "sound.patch_stride", "sound.mask_frames", "sound.masked_frames", "sound.mask_bins",
-               "sound.masked_bins"},
+               "data.cache", "data.weights", "sound.channels", "sound.bins", "sound.seconds",
+               "sound.patch_size", "sound.patch_stride", "sound.mask_frames", "sound.masked_frames",
+               "sound.mask_bins", "sound.masked_bins"},
       .metrics = {kAccuracy, kMacroF1, kLoss},
       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true},
       .families = {"audio-spectrogram-transformer", "wav2vec2"},

@@ -54,11 +54,12 @@ class Captioning : public Task {
   }
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   std::unique_ptr<BatchSource> batches() const override {
-    return example_batches(train_.pictures.size(), config_.training.batch_size,
-                           static_cast<std::uint64_t>(config_.seed),
-                           [this](Batch& batch, std::size_t i, std::uint64_t epoch, std::uint64_t index) {
-                             append(train_, train_.pictures.augmented(i, config_, epoch), batch, i, index);
-                           });
+    return example_batches(
+        train_.pictures.size(), config_.training.batch_size, static_cast<std::uint64_t>(config_.seed),
+        [this](Batch& batch, std::size_t i, std::uint64_t epoch, std::uint64_t index) {
+          append(train_, train_.pictures.augmented(i, config_, epoch), batch, i, index);
+        },
+        train_.pictures.sources(config_));
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return next_token_loss(model, tape, batch, options);
@@ -224,7 +225,7 @@ const TaskTraits& captioning_traits() {
       .name = "captioning",
       .meaning = "generate the caption of an image",
       .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers", "training.batch_size",
-               "images.size", "images.patch_size", "images.mean", "images.deviation",
+               "data.weights", "images.size", "images.patch_size", "images.mean", "images.deviation",
                "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",
                "augmentation.zoom", "augmentation.shift", "augmentation.shear", "validation.beam",
                "validation.length_penalty"},

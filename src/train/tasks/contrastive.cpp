@@ -43,7 +43,8 @@ class Contrastive : public Task {
           batch.add_source_input(train_.pictures.augmented(i, config_, epoch), input_.positions(), index);
           add_text(train_, batch, i, index);
           batch.labels.push_back(static_cast<std::int32_t>(batch.labels.size()));
-        });
+        },
+        train_.pictures.sources(config_));
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     DualEncoder& both = *dual_encoder_of(model);
@@ -217,9 +218,10 @@ const TaskTraits& contrastive_traits() {
   static const TaskTraits traits{
       .name = "contrastive",
       .meaning = "compute similar vectors for an image and a text that describes it",
-      .keys = {"data.max_length", "model.layers", "training.batch_size", "images.size", "images.patch_size",
-               "images.mean", "images.deviation", "augmentation.smallest_crop", "augmentation.flip",
-               "augmentation.rotation", "augmentation.zoom", "augmentation.shift", "augmentation.shear"},
+      .keys = {"data.max_length", "data.weights", "model.layers", "training.batch_size", "images.size",
+               "images.patch_size", "images.mean", "images.deviation", "augmentation.smallest_crop",
+               "augmentation.flip", "augmentation.rotation", "augmentation.zoom", "augmentation.shift",
+               "augmentation.shear"},
       .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kLoss},
       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
       .families = {"clip"},

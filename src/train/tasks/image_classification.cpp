@@ -83,6 +83,7 @@ void ImageClassification::load(const Tokenizers& tokenizers, ThreadPool&) {
   if (config_.model.from.empty())
     input_.set_spec(make_model(model_config(tokenizers), "[model]")->input_spec());
   load_part("training", std::move(rows_.train), train_, train_labels_);
+  for (std::size_t i = 0; i < train_.size(); ++i) sources_.set(train_.row(i).source, i + 1);
   load_part("validation", std::move(rows_.valid), valid_, valid_labels_);
   if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
   finish_loading();
@@ -95,11 +96,11 @@ const TaskTraits& image_classification_traits() {
       .name = "image-classification",
       .meaning = "predict the label of an image",
       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
-               "images.size", "images.patch_size", "images.highest", "images.mean", "images.deviation",
-               "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",
+               "data.weights", "images.size", "images.patch_size", "images.highest", "images.mean",
+               "images.deviation", "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",
                "augmentation.zoom", "augmentation.shift", "augmentation.shear"},
       .metrics = {kAccuracy, kMacroF1, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
+      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .files_of_lines = 2, .folders = true},
       .families = {"vit", "deit"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "model.family=vit", "model.layers=4", "model.activation=gelu", "images.size=32",

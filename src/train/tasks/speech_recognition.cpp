@@ -46,12 +46,16 @@ class SpeechRecognition : public Task {
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   std::unique_ptr<BatchSource> batches() const override {
-    return example_batches(train_.examples.size(), config_.training.batch_size,
-                           static_cast<std::uint64_t>(config_.seed),
-                           [this](Batch& batch, std::size_t i, std::uint64_t epoch, std::uint64_t index) {
-                             append(batch, train_.sounds.augmented(train_.examples[i], config_, epoch),
-                                    labels_of(train_, i, epoch), index);
-                           });
+    return example_batches(
+        train_.examples.size(), config_.training.batch_size, static_cast<std::uint64_t>(config_.seed),
+        [this](Batch& batch, std::size_t i, std::uint64_t epoch, std::uint64_t index) {
+          append(batch, train_.sounds.augmented(train_.examples[i], config_, epoch),
+                 labels_of(train_, i, epoch), index);
+        },
+        data::weighted_sources(
+            train_.examples.size(),
+            [this](std::size_t i) { return train_.sounds.row(train_.examples[i]).source; },
+            config_.data.weights));
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return ctc_ == nullptr ? next_token_loss(model, tape, batch, options)
@@ -325,7 +329,7 @@ const TaskTraits& speech_recognition_traits() {
   static const TaskTraits traits{
       .name = "speech-recognition",
       .meaning = "transcribe a sound",
-      .keys = {"data.max_length", "data.cache", "model.layers", "model.encoder_layers",
+      .keys = {"data.max_length", "data.weights", "data.cache", "model.layers", "model.encoder_layers",
                "model.decoder_layers", "training.batch_size", "validation.beam", "validation.length_penalty",
                "sound.seconds", "sound.bins", "sound.channels", "sound.vocabulary", "sound.mask_frames",
                "sound.masked_frames", "sound.mask_bins", "sound.masked_bins"},
