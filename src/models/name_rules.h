@@ -16,10 +16,10 @@ struct NameRules {
   // Older endings of names: a file may have `second` instead of `first`, such as LayerNorm.gamma instead of
   // LayerNorm.weight.
   std::vector<std::pair<std::string, std::string>> endings;
-  // Names of tied weights: a file may contain `second`, an equal copy, besides or instead of the weight
-  // `first`.
+  // Tied weights: a file may contain `first`, `second`, or both with equal values.
   std::vector<std::pair<std::string, std::string>> copies;
-  // Fallbacks: `second` is used if the file lacks `first`. If it has both, `second` must match `ignored`.
+  // Fallbacks: `second` is used if the file lacks `first`. If a file may contain both, `ignored` must list
+  // `second`.
   std::vector<std::pair<std::string, std::string>> instead;
   // Tensors without effect, such as buffers and unused heads. A tensor whose name contains one of these
   // strings is not used and is saved unmodified.
